@@ -1,0 +1,113 @@
+"""Contracts of sources and sinks.
+
+A source is replayable: it enumerates splits, and a reader resumes a split *after* the recorded
+position. A sink is two-phase: a writer stages, the coordinator commits once the checkpoint is
+completed. Committing is done by the coordinator with a ``CommitPermit``, which only its kernel makes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from weir.operators.base import OperatorContext, SourceOperator
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.snapshots import Committable, JsonValue, Split
+
+
+class CommitPermit(Protocol):
+    """Proof that ``checkpoint`` is completed in the job's log by the running generation."""
+
+    @property
+    def checkpoint(self) -> CheckpointId: ...
+    @property
+    def generation(self) -> Generation: ...
+
+
+class Source(ABC):
+    """Described by plain JSON (``describe``), so that a slot can rebuild it without unpickling."""
+
+    kind: str
+
+    @abstractmethod
+    def describe(self) -> JsonValue: ...
+
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Known when the graph is built; may read file footers or first lines. Raises InputError, ConfigError."""
+
+    @abstractmethod
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        """Enumerate the input once, at the first start of the job, in the coordinator. Ids are unique and stable."""
+
+    @abstractmethod
+    def reader(self) -> SourceOperator: ...
+
+
+class SinkWriter(ABC):
+    """Stages records. One per subtask; calls come from the loop except ``PendingCommit.finish``."""
+
+    @abstractmethod
+    def open(self, context: OperatorContext) -> None: ...
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    @abstractmethod
+    def pre_commit(self, checkpoint: CheckpointId) -> PendingCommit | None:
+        """Close the open epoch at this barrier; records written from now on belong to the next. None: it was empty."""
+
+    def close(self) -> None:
+        """Release resources; what is staged and not pre-committed is void."""
+
+
+class PendingCommit(Protocol):
+    def finish(self) -> Sequence[JsonValue]:
+        """Flush, fsync; on a background thread. Returns the payloads of the committables."""
+        ...
+
+
+class Committer(ABC):
+    """Finishes, undoes or sweeps what writers staged. Runs in the coordinator. Every method is idempotent."""
+
+    revocable: bool = False
+
+    @abstractmethod
+    def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
+        """Publish. A committable already published is left alone. Raises SinkError; never drops data silently."""
+
+    @abstractmethod
+    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+        """Remove what any generation older than ``before_generation`` staged for checkpoints > ``checkpoint``, also of
+        subtasks that no longer exist."""
+
+    def abandon(self, committables: Sequence[Committable], *, branch: str) -> None:
+        """Take back what was committed (revocable sinks only): readers no longer see it; ``reinstate`` undoes it."""
+        raise NotImplementedError
+
+    def reinstate(self, *, branch: str) -> None:
+        raise NotImplementedError
+
+    def result(self) -> object:
+        """After the job: what a ``collect`` sink hands to the caller."""
+        return None
+
+
+class Sink(ABC):
+    kind: str
+
+    @abstractmethod
+    def describe(self) -> JsonValue: ...
+
+    @abstractmethod
+    def check(self, schema: pa.Schema) -> None:
+        """Refuse what cannot be written (unwritable directory, unsupported type) when the graph is built."""
+
+    @abstractmethod
+    def writer(self) -> SinkWriter: ...
+
+    @abstractmethod
+    def committer(self) -> Committer: ...

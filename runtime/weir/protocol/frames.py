@@ -1,0 +1,130 @@
+"""Frames of the data plane: a fixed header, then determinants, then the payload.
+
+Layout, little endian, 64 bytes::
+
+    magic u32 | version u8 | kind u8 | flags u16 | edge u16 | source u16 | target u16 | reserved u16
+    generation u64 | epoch u64 | sequence u64 | content_hash u64
+    determinants_bytes u32 | payload_bytes u32 | argument i64
+
+``sequence`` counts DATA frames per channel, never restarts, and is part of every snapshot at both
+ends. Frames of any other kind use up no number: they carry the number of the *next* data frame.
+``argument`` is the checkpoint id of a BARRIER or CANCEL, the watermark in ms of a WATERMARK, the
+bytes given back by a CREDIT, else 0. ``determinants`` belong to the slot, not to the channel: all
+entries not yet sent to that receiver, before the output they explain (empty until determinants are
+recorded). ``content_hash`` is taken over determinants and payload.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+from weir.errors import ProtocolError
+from weir.protocol.ids import ChannelId, Generation
+
+MAGIC = 0x52494557  # "WEIR"
+VERSION = 1
+HEADER_BYTES = 64
+PAYLOAD_BYTES_MAX = 256 * 1024 * 1024
+DETERMINANTS_BYTES_MAX = 16 * 1024 * 1024
+_STRUCT = struct.Struct("<IBBHHHHHQQQQIIq")
+assert _STRUCT.size == HEADER_BYTES
+
+
+class FrameKind(IntEnum):
+    DATA = 1
+    BARRIER = 2
+    CANCEL = 3
+    """The barrier's checkpoint is aborted: unblock, do not snapshot."""
+    WATERMARK = 4
+    IDLE = 5
+    """The channel is idle: left out of the watermark's minimum until its next frame of data or watermark."""
+    END = 6
+    """End of input. Barriers still follow it until the final checkpoint."""
+    CREDIT = 7
+    """Travels against the data: the receiver has consumed ``argument`` bytes of this channel."""
+    ANNOUNCE = 8
+    """A barrier is queued behind data (arms the timeout of an aligned checkpoint that may switch over)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameHeader:
+    kind: FrameKind
+    channel: ChannelId
+    generation: Generation
+    epoch: int
+    sequence: int
+    argument: int = 0
+    content_hash: int = 0
+    determinants_bytes: int = 0
+    payload_bytes: int = 0
+    flags: int = 0
+
+    def encode(self) -> bytes:
+        return _STRUCT.pack(
+            MAGIC,
+            VERSION,
+            self.kind,
+            self.flags,
+            self.channel.edge,
+            self.channel.source,
+            self.channel.target,
+            0,
+            self.generation,
+            self.epoch,
+            self.sequence,
+            self.content_hash,
+            self.determinants_bytes,
+            self.payload_bytes,
+            self.argument,
+        )
+
+
+_KINDS = {int(kind): kind for kind in FrameKind}
+
+
+def decode_header(data: bytes | bytearray | memoryview) -> FrameHeader:
+    """Parse the first ``HEADER_BYTES`` of ``data``. Raises ProtocolError for anything not of the form."""
+    if len(data) < HEADER_BYTES:
+        raise ProtocolError(f"frame header of {len(data)} bytes, expected {HEADER_BYTES}")
+    (magic, version, kind, flags, edge, source, target, reserved, generation, epoch, sequence, content_hash,
+     determinants_bytes, payload_bytes, argument) = _STRUCT.unpack_from(data)  # fmt: skip
+    if magic != MAGIC:
+        raise ProtocolError(f"frame does not begin with the magic number (0x{magic:08x})")
+    if version != VERSION:
+        raise ProtocolError(f"frame of version {version}, this process speaks {VERSION}")
+    if kind not in _KINDS or reserved != 0:
+        raise ProtocolError(f"frame of unknown kind {kind}")
+    if payload_bytes > PAYLOAD_BYTES_MAX or determinants_bytes > DETERMINANTS_BYTES_MAX:
+        raise ProtocolError(f"frame claims {payload_bytes} + {determinants_bytes} bytes, over the limit")
+    return FrameHeader(
+        kind=_KINDS[kind],
+        channel=ChannelId(edge, source, target),
+        generation=Generation(generation),
+        epoch=epoch,
+        sequence=sequence,
+        argument=argument,
+        content_hash=content_hash,
+        determinants_bytes=determinants_bytes,
+        payload_bytes=payload_bytes,
+        flags=flags,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame inside a process: the header's facts and the batch itself (None for control kinds).
+
+    ``batch`` is opaque to the runtime but for ``num_rows`` and ``nbytes``; a pyarrow RecordBatch in
+    real slots. ``bytes_held`` is what the frame counts against its channel's credit.
+    """
+
+    kind: FrameKind
+    channel: ChannelId
+    generation: Generation
+    epoch: int
+    sequence: int
+    argument: int = 0
+    batch: object = None
+    bytes_held: int = 0

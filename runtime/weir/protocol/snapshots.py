@@ -1,0 +1,96 @@
+"""What a subtask hands over for a checkpoint: references to files, small inline state, committables, statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """One file in checkpoint storage. ``path`` is relative to the job's root; ``checksum`` is ``xxh3:<32 hex digits>`` of all its bytes."""
+
+    path: str
+    bytes: int
+    checksum: str
+    rows: int = 0
+    key_groups: tuple[int, int] | None = None
+    """First and last key group (both included) that occur in it; None: not keyed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A piece of a source's input. ``position`` is the position after the last emitted record; None: not begun."""
+
+    id: str
+    payload: JsonValue
+    position: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Committable:
+    """What a sink writer staged for one checkpoint. Its first five fields are its identity, kept in the snapshot."""
+
+    job: str
+    sink: OperatorUid
+    generation: Generation
+    checkpoint: CheckpointId
+    writer: int
+    payload: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSnapshot:
+    """State of one operator in one subtask. A stateless operator has none."""
+
+    operator: OperatorUid
+    subtask: int
+    files: tuple[StateFile, ...] = ()
+    inline: JsonValue = None
+    splits: tuple[Split, ...] = ()
+    """Of a source: assigned and unfinished, with positions."""
+    committables: tuple[Committable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSnapshot:
+    """One end of one channel at the snapshot. ``watermark_ms`` None: minus infinity (inputs only)."""
+
+    channel: ChannelId
+    sequence: int
+    """Number of the next data frame to be sent (outputs) or to be consumed (inputs)."""
+    watermark_ms: int | None = None
+    idle: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskStatistics:
+    """Durations by local monotonic clocks. ``*_us`` microseconds, ``*_ms`` milliseconds."""
+
+    sync_us: int = 0
+    sync_cpu_us: int = 0
+    async_ms: float = 0.0
+    alignment_ms: float = 0.0
+    start_delay_ms: float = 0.0
+    state_bytes: int = 0
+    longest_batch_ms: float = 0.0
+    """The longest time that one unit of snapshot work (gathering) held up the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskSnapshot:
+    """All that one subtask hands over."""
+
+    chain: int
+    index: int
+    operators: tuple[OperatorSnapshot, ...]
+    inputs: tuple[ChannelSnapshot, ...]
+    outputs: tuple[ChannelSnapshot, ...]
+    ended: bool
+    """All its inputs (or splits) had ended and on_end_of_input had run."""
+    statistics: SubtaskStatistics
