@@ -56,6 +56,8 @@ def _decoder(kind: Any) -> _Decoder:
     if kind in (JsonValue, Any) or isinstance(kind, typing.ForwardRef):
         return lambda value, where: value
     if origin in (Union, types.UnionType):
+        if any(get_origin(member) is list for member in get_args(kind)):
+            return lambda value, where: value  # JsonValue spelled out by get_type_hints; no other field is a list
         return _union_decoder(get_args(kind))
     if origin is tuple:
         return _tuple_decoder(get_args(kind))
