@@ -77,6 +77,8 @@ class LogicalOperator:
     """What the operator's factory needs, per kind."""
     code: str | None = None
     """Reference into the code bundle."""
+    site: str | None = None
+    """Where the author wrote it: ``flights.py:12``. For messages and drawings only."""
 
 
 @dataclass(frozen=True, slots=True)
