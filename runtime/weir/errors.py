@@ -99,7 +99,7 @@ class RestoreError(WeirError):
 
 
 class ProtocolError(WeirError):
-    pass
+    retry: Retry = Retry.BACKOFF
 
 
 class AuthenticationError(WeirError):

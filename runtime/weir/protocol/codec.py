@@ -38,7 +38,7 @@ def to_json(value: Any) -> JsonValue:
 
 def from_json(kind: type[T], value: Any) -> T:
     """The inverse of ``to_json``. Raises ProtocolError naming the place."""
-    return typing.cast(T, _decoder(kind)(value, kind.__name__))
+    return typing.cast(T, _decoder(typing.cast(Any, kind))(value, kind.__name__))
 
 
 _Decoder = Callable[[Any, str], Any]

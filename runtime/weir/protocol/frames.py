@@ -9,7 +9,7 @@ Layout, little endian, 64 bytes::
 ``sequence`` counts DATA frames per channel, never restarts, and is part of every snapshot at both
 ends. Frames of any other kind use up no number: they carry the number of the *next* data frame.
 ``argument`` is the checkpoint id of a BARRIER or CANCEL, the watermark in ms of a WATERMARK, the
-bytes given back by a CREDIT, else 0. ``determinants`` belong to the slot, not to the channel: all
+bytes given back by a CREDIT, the bytes that DATA counts against its credit, else 0. ``determinants`` belong to the slot, not to the channel: all
 entries not yet sent to that receiver, before the output they explain (empty until determinants are
 recorded). ``content_hash`` is taken over determinants and payload.
 """

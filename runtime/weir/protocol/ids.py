@@ -27,7 +27,7 @@ class SubtaskId(NamedTuple):
     """Subtask ``index`` of chain ``chain`` of the physical graph."""
 
     chain: int
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody calls on an identity
 
     def __str__(self) -> str:
         return f"{self.chain}/{self.index}"

@@ -1,1 +1,1 @@
-
+"""The loop that drives the kernel in one slot."""

@@ -1,0 +1,164 @@
+"""What one subtask does with each frame it consumes: fencing, order, alignment, watermarks, end of input.
+
+Drive it in the order in which frames are taken from the channels: ``is_blocked`` first, then
+``on_frame``; carry the effects out in the order given. It never sees an operator or a socket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from weir.errors import ProtocolError
+from weir.kernel.alignment import Aligner, AlignmentEffect, AlignmentGivenUp, CheckpointMode, TakeSnapshot
+from weir.kernel.watermarks import WatermarkTracker
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import ChannelId, CheckpointId, Generation
+from weir.protocol.snapshots import ChannelSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Give the batch to the first operator."""
+
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class AdvanceWatermark:
+    watermark_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class BecomeIdle:
+    """Every input that has not ended is idle: say so downstream."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputsEnded:
+    """The last input has ended: run on_end_of_input unless it ran before the snapshot, then send END downstream."""
+
+    run_operators: bool
+
+
+SubtaskEffect: TypeAlias = Deliver | AlignmentEffect | AdvanceWatermark | BecomeIdle | InputsEnded
+
+
+@dataclass(frozen=True, slots=True)
+class InputStart:
+    """Where an input channel begins: the number of the first data frame and the restored watermark."""
+
+    sequence: int = 0
+    watermark_ms: int | None = None
+    feedback: bool = False
+
+
+class SubtaskProtocol:
+    """A subtask with at least one input. ``ended``: on_end_of_input ran before the snapshot it is restored from."""
+
+    def __init__(
+        self,
+        *,
+        generation: Generation,
+        inputs: Mapping[ChannelId, InputStart],
+        mode: CheckpointMode,
+        last_checkpoint: CheckpointId,
+        ended: bool = False,
+    ) -> None:
+        assert inputs
+        self._generation = generation
+        self._expected = {channel: start.sequence for channel, start in inputs.items()}
+        self._aligner = Aligner(inputs, mode=mode, last=last_checkpoint)
+        regular = {channel: start.watermark_ms for channel, start in inputs.items() if not start.feedback}
+        self._watermarks = WatermarkTracker(regular)
+        self._end_of_input_ran = ended
+        self._inputs_ended = False
+
+    @property
+    def aligner(self) -> Aligner:
+        return self._aligner
+
+    @property
+    def inputs_ended(self) -> bool:
+        return self._inputs_ended
+
+    def is_blocked(self, channel: ChannelId) -> bool:
+        return self._aligner.is_blocked(channel)
+
+    def on_frame(self, frame: Frame, *, now_ns: int) -> Sequence[SubtaskEffect]:
+        """Raises ProtocolError if a frame is missing, doubled or out of order. Old generations have no effect."""
+        if frame.generation != self._generation:
+            if frame.generation > self._generation:
+                raise ProtocolError(f"{frame.channel}: frame of generation {frame.generation}, this is {self._generation}")
+            return ()
+        assert not self.is_blocked(frame.channel)
+        if frame.sequence != self._expected[frame.channel]:
+            raise ProtocolError(
+                f"{frame.channel}: {frame.kind.name} frame number {frame.sequence}, expected {self._expected[frame.channel]}"
+            )
+        match frame.kind:
+            case FrameKind.DATA:
+                if frame.channel in self._aligner.ended:
+                    raise ProtocolError(f"{frame.channel}: data after the end of input")
+                self._expected[frame.channel] += 1
+                self._watermarks.on_active(frame.channel)
+                return (Deliver(frame),)
+            case FrameKind.BARRIER:
+                return self._aligner.on_barrier(frame.channel, CheckpointId(frame.argument), now_ns=now_ns)
+            case FrameKind.CANCEL:
+                return self._aligner.on_aborted(CheckpointId(frame.argument))
+            case FrameKind.WATERMARK:
+                return self._raised(self._watermarks.on_watermark(frame.channel, frame.argument))
+            case FrameKind.IDLE:
+                raised = self._raised(self._watermarks.on_idle(frame.channel))
+                return (*raised, BecomeIdle()) if self._watermarks.idle else raised
+            case FrameKind.END:
+                return self._on_end(frame.channel, now_ns)
+            case FrameKind.ANNOUNCE:
+                return ()
+            case FrameKind.CREDIT:
+                raise ProtocolError(f"{frame.channel}: credit travels outside the channel's order")
+            case _:
+                assert_never(frame.kind)
+
+    def on_aborted(self, checkpoint: CheckpointId) -> Sequence[SubtaskEffect]:
+        return self._aligner.on_aborted(checkpoint)
+
+    def input_snapshots(self) -> tuple[ChannelSnapshot, ...]:
+        """To be taken together with the operators' sync phase."""
+        ended = self._aligner.ended
+        result = []
+        for channel, expected in self._expected.items():
+            watermark_ms, idle = self._watermarks.state(channel)
+            result.append(ChannelSnapshot(channel, expected, watermark_ms, idle, channel in ended))
+        return tuple(result)
+
+    def _on_end(self, channel: ChannelId, now_ns: int) -> Sequence[SubtaskEffect]:
+        raised = self._raised(self._watermarks.on_end(channel))
+        # The subtask's own end comes before the snapshot that this end may complete: what
+        # on_end_of_input emits belongs to the epoch before the barrier.
+        aligned = self._aligner.on_end(channel, now_ns=now_ns)
+        self._inputs_ended = len(self._aligner.ended) == len(self._expected)
+        if not self._inputs_ended:
+            return (*raised, *aligned)
+        run_operators = not self._end_of_input_ran
+        self._end_of_input_ran = True
+        return (*raised, InputsEnded(run_operators), *aligned)
+
+    @staticmethod
+    def _raised(watermark_ms: int | None) -> tuple[SubtaskEffect, ...]:
+        return () if watermark_ms is None else (AdvanceWatermark(watermark_ms),)
+
+
+__all__ = [
+    "AdvanceWatermark",
+    "AlignmentGivenUp",
+    "BecomeIdle",
+    "Deliver",
+    "InputStart",
+    "InputsEnded",
+    "SubtaskEffect",
+    "SubtaskProtocol",
+    "TakeSnapshot",
+]

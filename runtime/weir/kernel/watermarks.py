@@ -1,0 +1,83 @@
+"""The watermark of a subtask: the minimum over its inputs, idle and ended ones left out, never going back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from weir.protocol.ids import ChannelId
+
+
+@dataclass(slots=True)
+class _Input:
+    watermark_ms: int | None
+    idle: bool = False
+    ended: bool = False
+
+
+class WatermarkTracker:
+    """``inputs`` maps each channel (feedback channels left out) to its restored watermark, None: minus infinity."""
+
+    def __init__(self, inputs: Mapping[ChannelId, int | None]) -> None:
+        self._inputs = {channel: _Input(watermark) for channel, watermark in inputs.items()}
+        self._emitted_ms = self._minimum()
+        self._idle = False
+
+    @property
+    def current_ms(self) -> int | None:
+        return self._emitted_ms
+
+    @property
+    def idle(self) -> bool:
+        """All inputs are idle or ended (and not all ended): the subtask's own output is idle."""
+        return self._idle
+
+    def state(self, channel: ChannelId) -> tuple[int | None, bool]:
+        """Watermark and idleness of one input, as they go into the snapshot."""
+        entry = self._inputs.get(channel)
+        return (entry.watermark_ms, entry.idle) if entry is not None else (None, False)
+
+    def on_watermark(self, channel: ChannelId, watermark_ms: int) -> int | None:
+        """Returns the subtask's new watermark if it has risen, else None."""
+        entry = self._inputs.get(channel)
+        if entry is None:
+            return None
+        entry.idle = False
+        if entry.watermark_ms is None or watermark_ms > entry.watermark_ms:
+            entry.watermark_ms = watermark_ms
+        return self._advance()
+
+    def on_active(self, channel: ChannelId) -> None:
+        """Data arrived: the channel counts again."""
+        entry = self._inputs.get(channel)
+        if entry is not None and entry.idle:
+            entry.idle = False
+            self._idle = False
+
+    def on_idle(self, channel: ChannelId) -> int | None:
+        entry = self._inputs.get(channel)
+        if entry is None:
+            return None
+        entry.idle = True
+        return self._advance()
+
+    def on_end(self, channel: ChannelId) -> int | None:
+        entry = self._inputs.get(channel)
+        if entry is None:
+            return None
+        entry.ended = True
+        return self._advance()
+
+    def _advance(self) -> int | None:
+        waiting = [entry for entry in self._inputs.values() if not entry.ended]
+        self._idle = bool(waiting) and all(entry.idle for entry in waiting)
+        minimum = self._minimum()
+        if minimum is None or (self._emitted_ms is not None and minimum <= self._emitted_ms):
+            return None
+        self._emitted_ms = minimum
+        return minimum
+
+    def _minimum(self) -> int | None:
+        counted = [entry.watermark_ms for entry in self._inputs.values() if not entry.idle and not entry.ended]
+        known = [watermark for watermark in counted if watermark is not None]
+        return min(known) if counted and len(known) == len(counted) else None

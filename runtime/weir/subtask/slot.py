@@ -1,0 +1,503 @@
+"""The runtime of one slot: one subtask of (nearly) every chain, one loop, no locks. Sans-IO: see ports.py.
+
+Feed it control messages and frames, and call ``turn`` again and again. Each turn does a bounded amount
+of work; what it wants done outside goes through the ports. Order of service: snapshots being gathered,
+then downstream subtasks first, sources last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from weir.errors import ProtocolError, Retry, WeirError
+from weir.graph.keygroups import key_group_range
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.alignment import CheckpointMode
+from weir.kernel.subtask import InputStart, SubtaskProtocol
+from weir.operators.base import Operator, OperatorContext, SourceOperator
+from weir.protocol import codec
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
+from weir.protocol.messages import (
+    Acknowledge,
+    AssignSplit,
+    Cancel,
+    Cancelled,
+    CheckpointAborted,
+    CheckpointCompleted,
+    Decline,
+    Deploy,
+    Deployed,
+    Lease,
+    RequestSplit,
+    SlotMetrics,
+    Start,
+    Stop,
+    SubtaskEnded,
+    SubtaskFailed,
+    SubtaskMetrics,
+    ToSlot,
+    TriggerCheckpoint,
+)
+from weir.protocol.snapshots import JsonValue, OperatorSnapshot
+from weir.subtask.accounting import Condition
+from weir.subtask.channels import InputChannel, LocalOutput, OutputChannel, RemoteOutput
+from weir.subtask.checkpointing import LocalCheckpoint
+from weir.subtask.outputs import OutputEdge, Outputs
+from weir.subtask.ports import Program, SlotPorts
+from weir.subtask.subtask import InnerSubtask, SourceSubtask, SubtaskRuntime, Work
+
+FLUSH_AGE_NS = 100_000_000
+"""Rows held back in a partitioner under load go out after this long; when the slot is idle, at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSettings:
+    batch_rows: int = 65_536
+    tracking: bool = True
+    mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
+
+
+class Deployment:
+    """What a slot holds of one generation."""
+
+    def __init__(self, deploy: Deploy, graph: PhysicalGraph) -> None:
+        self.message = deploy
+        self.graph = graph
+        self.generation = deploy.generation
+        self.subtasks: list[SubtaskRuntime] = []
+        """Downstream first."""
+        self.inputs: dict[ChannelId, InputChannel] = {}
+        self.remote_outputs: dict[ChannelId, RemoteOutput] = {}
+        self.checkpoints: list[LocalCheckpoint] = []
+        """In the sync phase already, not yet all gathered; oldest first."""
+        self.announced = False
+        self.running = False
+        self.failed = False
+
+
+class SlotRuntime:
+    def __init__(self, program: Program, ports: SlotPorts, settings: SlotSettings) -> None:
+        self._program = program
+        self._ports = ports
+        self._settings = settings
+        self._deployment: Deployment | None = None
+        self._fenced = Generation(0)
+        """Nothing of this generation or an older one may have an effect here any more."""
+        self._busy_ns = 0
+        self._flushed_ns = 0
+        self.stop_reason: str | None = None
+
+    @property
+    def generation(self) -> Generation | None:
+        return self._deployment.generation if self._deployment is not None else None
+
+    # ---- what arrives --------------------------------------------------------------------------
+
+    def on_control(self, message: ToSlot) -> None:
+        match message:
+            case Deploy():
+                self._guard(lambda: self._deploy(message), message.generation)
+            case Cancel(generation):
+                self._cancel(generation)
+            case Stop(reason):
+                self._drop()
+                self.stop_reason = reason
+            case Lease():
+                pass
+            case Start() | TriggerCheckpoint() | CheckpointCompleted() | CheckpointAborted() | AssignSplit():
+                deployment = self._deployment
+                if deployment is not None and not deployment.failed and message.generation == deployment.generation:
+                    self._guard(lambda: self._on_current(deployment, message), deployment.generation)
+
+    def on_frame(self, frame: Frame) -> None:
+        deployment = self._deployment
+        if deployment is None or frame.generation != deployment.generation or deployment.failed:
+            return
+        if frame.kind is FrameKind.CREDIT:
+            output = deployment.remote_outputs.get(frame.channel)
+            if output is not None:
+                output.on_credit(frame.argument)
+            return
+        channel = deployment.inputs.get(frame.channel)
+        if channel is None:
+            self._fail(ProtocolError(f"frame for channel {frame.channel}, which does not end here"), None)
+        else:
+            channel.push(frame)
+
+    def on_peer_lost(self, slot: int, reason: str) -> None:
+        """The coordinator finds out by itself; without its word nothing can be done here but wait."""
+
+    def _on_current(
+        self,
+        deployment: Deployment,
+        message: Start | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | AssignSplit,
+    ) -> None:
+        match message:
+            case Start():
+                deployment.running = True
+            case TriggerCheckpoint(_, checkpoint):
+                for source in self._sources(deployment):
+                    source.trigger(checkpoint)
+            case AssignSplit(_, operator, subtask, split, precedes):
+                for source in self._sources(deployment):
+                    if source.uid == operator and source.subtask.index == subtask:
+                        source.assign(split, precedes)
+            case CheckpointCompleted(_, checkpoint):
+                for runtime in deployment.subtasks:
+                    for operator_object in runtime.chain.operators:
+                        operator_object.on_checkpoint_completed(checkpoint)
+                    if isinstance(runtime, SourceSubtask):
+                        runtime.source.on_checkpoint_completed(checkpoint)
+            case CheckpointAborted(_, checkpoint):
+                self._abort_checkpoint(deployment, checkpoint)
+
+    def _abort_checkpoint(self, deployment: Deployment, checkpoint: CheckpointId) -> None:
+        for local in [local for local in deployment.checkpoints if local.checkpoint == checkpoint]:
+            deployment.checkpoints.remove(local)
+            local.discard()
+        for runtime in deployment.subtasks:
+            runtime.on_aborted(checkpoint)
+            for operator in runtime.chain.operators:
+                operator.on_checkpoint_aborted(checkpoint)
+
+    @staticmethod
+    def _sources(deployment: Deployment) -> list[SourceSubtask]:
+        return [runtime for runtime in deployment.subtasks if isinstance(runtime, SourceSubtask)]
+
+    # ---- the turn --------------------------------------------------------------------------------
+
+    def turn(self) -> bool:
+        """Returns whether anything was done; if not, nothing can be until something arrives or ``wake_at_ns``."""
+        deployment = self._deployment
+        if deployment is None or deployment.failed:
+            return False
+        if not deployment.announced and self._ports.channels_ready():
+            deployment.announced = True
+            self._ports.send_control(Deployed(deployment.generation))
+        if not deployment.running:
+            return False
+        worked = self._gather(deployment)
+        chosen = self._choose(deployment)
+        if chosen is not None:
+            self._guard_subtask(deployment, chosen, lambda: self._step(chosen))
+            now_ns = self._ports.monotonic_ns()
+            if now_ns - self._flushed_ns > FLUSH_AGE_NS // 4:
+                self._flushed_ns = now_ns
+                self._flush(deployment, older_than_ns=now_ns - FLUSH_AGE_NS)
+            return True
+        if not worked:
+            worked = self._flush(deployment, older_than_ns=None)
+        return worked
+
+    def wake_at_ns(self) -> int | None:
+        deployment = self._deployment
+        if deployment is None or not deployment.running or deployment.failed:
+            return None
+        wanted = [at_ns for runtime in deployment.subtasks if (at_ns := runtime.wake_at_ns()) is not None]
+        return min(wanted, default=None)
+
+    def _choose(self, deployment: Deployment) -> SubtaskRuntime | None:
+        """The first that can run, downstream first; on the way every subtask's waiting time is booked."""
+        now_ns = self._ports.monotonic_ns()
+        chosen: SubtaskRuntime | None = None
+        conditions: dict[SubtaskId, Condition] = {}
+        for runtime in deployment.subtasks:
+            work = runtime.work(now_ns)
+            if work is Work.NONE:
+                condition = Condition.IDLE
+            elif work is Work.ANY_TIME or runtime.outputs.has_room():
+                condition = Condition.RUNNABLE
+                if chosen is None:
+                    chosen = runtime
+            else:
+                condition = self._why_no_room(deployment, runtime, conditions)
+            conditions[runtime.subtask] = condition
+            runtime.account.settle(condition, now_ns)
+        return chosen
+
+    @staticmethod
+    def _why_no_room(
+        deployment: Deployment, runtime: SubtaskRuntime, conditions: dict[SubtaskId, Condition]
+    ) -> Condition:
+        could_run = (Condition.RUNNABLE, Condition.QUEUED)
+        for channel in runtime.outputs.lacking():
+            if not isinstance(channel, LocalOutput):
+                return Condition.BACKPRESSURED
+            consumer = SubtaskId(deployment.graph.edges[channel.channel.edge].target, channel.channel.target)
+            if conditions.get(consumer) not in could_run:
+                return Condition.BACKPRESSURED
+        return Condition.QUEUED
+
+    def _step(self, runtime: SubtaskRuntime) -> None:
+        began_ns = self._ports.monotonic_ns()
+        runtime.step(began_ns)
+        now_ns = self._ports.monotonic_ns()
+        runtime.account.ran(now_ns)
+        self._busy_ns += now_ns - began_ns
+
+    @staticmethod
+    def _flush(deployment: Deployment, older_than_ns: int | None) -> bool:
+        flushed = False
+        for runtime in deployment.subtasks:
+            pending_since_ns = runtime.outputs.pending_since_ns
+            if pending_since_ns is not None and (older_than_ns is None or pending_since_ns < older_than_ns):
+                flushed |= runtime.outputs.flush()
+        return flushed
+
+    # ---- checkpoints -------------------------------------------------------------------------------
+
+    def _gather(self, deployment: Deployment) -> bool:
+        if not deployment.checkpoints:
+            return False
+        local = deployment.checkpoints[0]
+        try:
+            complete = local.advance(self._ports.monotonic_ns)
+        except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
+            deployment.checkpoints.remove(local)
+            self._fail(error, local.subtask)
+            return True
+        if complete:
+            deployment.checkpoints.pop(0)
+            self._write(deployment, local)
+        return True
+
+    def _write(self, deployment: Deployment, local: LocalCheckpoint) -> None:
+        generation = deployment.generation
+        if not local.handles:
+            snapshot = local.snapshot((), self._ports.monotonic_ns())
+            self._ports.send_control(Acknowledge(generation, local.checkpoint, snapshot))
+            return
+        writer = self._ports.snapshot_writer(generation, local.checkpoint, local.subtask)
+
+        def done(result: object, error: BaseException | None) -> None:
+            if self._deployment is not deployment or deployment.failed:
+                return
+            if error is None:
+                snapshot = local.snapshot(result, self._ports.monotonic_ns())  # type: ignore[arg-type]  # what write gave
+                self._ports.send_control(Acknowledge(generation, local.checkpoint, snapshot))
+            else:
+                local.discard()
+                reason = f"{type(error).__name__}: {error}"
+                self._ports.send_control(Decline(generation, local.checkpoint, local.subtask, reason))
+
+        self._ports.background(lambda: local.write(writer), done)
+
+    # ---- deploying and cancelling --------------------------------------------------------------------
+
+    def _deploy(self, message: Deploy) -> None:
+        if message.generation <= self._fenced:
+            return
+        self._drop()
+        self._fenced = Generation(message.generation - 1)
+        graph = codec.from_json(PhysicalGraph, message.graph)
+        deployment = self._deployment = Deployment(message, graph)
+        self._ports.open_channels(message, graph)
+        starts = {restored.channel: restored for restored in message.channels}
+        sequences = {channel: restored.sequence for channel, restored in starts.items()}
+        mine = sorted(graph.subtasks_of_slot(message.slot), reverse=True)
+        for subtask in mine:
+            for channel in graph.inputs_of(subtask):
+                edge = graph.edges[channel.edge]
+                give_back = None if channel.source == message.slot else self._credit_sender(deployment)
+                deployment.inputs[channel] = InputChannel(channel, edge.target_input, give_back)
+        for subtask in mine:
+            outputs = self._outputs(deployment, subtask, sequences)
+            deployment.subtasks.append(self._subtask(deployment, subtask, outputs))
+
+    def _credit_sender(self, deployment: Deployment) -> Callable[[ChannelId, int], None]:
+        def give_back(channel: ChannelId, count: int) -> None:
+            frame = Frame(FrameKind.CREDIT, channel, deployment.generation, 0, 0, count)
+            self._ports.send_frame(channel.source, frame)
+
+        return give_back
+
+    def _outputs(self, deployment: Deployment, subtask: SubtaskId, sequences: dict[ChannelId, int]) -> Outputs:
+        graph = deployment.graph
+        edges = []
+        for edge in graph.edges:
+            if edge.source != subtask.chain:
+                continue
+            channels = [channel for channel in graph.channels_of_edge(edge) if channel.source == subtask.index]
+            partitioner = self._program.partitioner(graph, edge, subtask.index)
+            edges.append(OutputEdge(edge, partitioner, [self._output(deployment, channel, sequences) for channel in channels]))
+        epoch = (deployment.message.restored_checkpoint or 0) + 1
+        return Outputs(edges, generation=deployment.generation, epoch=epoch)
+
+    def _output(self, deployment: Deployment, channel: ChannelId, sequences: dict[ChannelId, int]) -> OutputChannel:
+        sequence = sequences.get(channel, 0)
+        if channel.target == deployment.message.slot:
+            return LocalOutput(channel, sequence, deployment.inputs[channel])
+        output = RemoteOutput(channel, sequence, lambda frame: self._ports.send_frame(channel.target, frame))
+        deployment.remote_outputs[channel] = output
+        return output
+
+    def _subtask(self, deployment: Deployment, subtask: SubtaskId, outputs: Outputs) -> SubtaskRuntime:
+        graph, message = deployment.graph, deployment.message
+        last_checkpoint = CheckpointId(message.next_checkpoint - 1)
+        parts = list(self._program.operators(graph, subtask))
+        uids = graph.chains[subtask.chain].operators
+        for uid, part in zip(uids, parts, strict=True):
+            part.open(self._context(deployment, subtask, uid))
+        operators: list[Operator] = []
+        source: SourceOperator | None = None
+        for uid, part in zip(uids, parts, strict=True):
+            if isinstance(part, SourceOperator):
+                source = part
+                continue
+            operators.append(part)
+            restored = self._restored(message, uid, subtask.index)
+            if restored:
+                part.restore(restored, self._ports.snapshot_reader())
+        ended_before = subtask in message.ended
+        if source is not None:
+            return SourceSubtask(
+                subtask,
+                uid=uids[0],
+                source=source,
+                last_checkpoint=last_checkpoint,
+                end_of_input_ran=ended_before,
+                request_split=lambda uid, index: self._ports.send_control(RequestSplit(deployment.generation, uid, index)),
+                operators=operators,
+                outputs=outputs,
+                ports=self._ports,
+                on_ended=self._ended,
+                on_checkpoint=deployment.checkpoints.append,
+            )
+        channels = [deployment.inputs[channel] for channel in graph.inputs_of(subtask)]
+        restored_channels = {restored_channel.channel: restored_channel for restored_channel in message.channels}
+        protocol = SubtaskProtocol(
+            generation=deployment.generation,
+            inputs={
+                channel.channel: InputStart(
+                    restored_channels[channel.channel].sequence,
+                    restored_channels[channel.channel].watermark_ms,
+                    graph.edges[channel.channel.edge].feedback,
+                )
+                for channel in channels
+            },
+            mode=self._settings.mode,
+            last_checkpoint=last_checkpoint,
+            ended=ended_before,
+        )
+        return InnerSubtask(
+            subtask,
+            protocol=protocol,
+            inputs=channels,
+            operators=operators,
+            outputs=outputs,
+            ports=self._ports,
+            on_ended=self._ended,
+            on_checkpoint=deployment.checkpoints.append,
+        )
+
+    @staticmethod
+    def _restored(message: Deploy, uid: OperatorUid, subtask: int) -> Sequence[OperatorSnapshot]:
+        return [
+            snapshot
+            for restored in message.operators
+            if restored.operator == uid and restored.subtask == subtask
+            for snapshot in restored.snapshots
+        ]
+
+    def _context(self, deployment: Deployment, subtask: SubtaskId, uid: OperatorUid) -> OperatorContext:
+        graph = deployment.graph
+        parallelism = graph.chains[subtask.chain].parallelism
+        maximum = graph.max_parallelism[uid]
+        return OperatorContext(
+            job=graph.logical.job,
+            uid=uid,
+            name=graph.operator(uid).name,
+            subtask=subtask.index,
+            parallelism=parallelism,
+            max_parallelism=maximum,
+            key_groups=key_group_range(subtask.index, parallelism, maximum),
+            generation=deployment.generation,
+            batch_rows=self._settings.batch_rows,
+            tracking=self._settings.tracking,
+            run_beside=self._ports.run_beside,
+        )
+
+    def _ended(self, subtask: SubtaskId) -> None:
+        assert self._deployment is not None
+        self._ports.send_control(SubtaskEnded(self._deployment.generation, subtask))
+
+    def _cancel(self, generation: Generation) -> None:
+        if self._deployment is not None and self._deployment.generation <= generation:
+            self._drop()
+        self._fenced = max(self._fenced, generation)
+        self._ports.send_control(Cancelled(generation))
+
+    def _drop(self) -> None:
+        deployment, self._deployment = self._deployment, None
+        if deployment is None:
+            return
+        self._ports.close_channels()
+        for local in deployment.checkpoints:
+            local.discard()
+        for runtime in deployment.subtasks:
+            for operator in runtime.chain.operators:
+                operator.close()
+            if isinstance(runtime, SourceSubtask):
+                runtime.source.close()
+
+    # ---- failures ------------------------------------------------------------------------------------
+
+    def _guard(self, work: Callable[[], None], generation: Generation) -> None:
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
+            self._fail(error, None, generation)
+
+    def _guard_subtask(self, deployment: Deployment, runtime: SubtaskRuntime, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
+            self._fail(error, runtime.subtask, deployment.generation)
+
+    def _fail(self, error: BaseException, subtask: SubtaskId | None, generation: Generation | None = None) -> None:
+        """The whole slot stops working for this generation; the coordinator decides what follows."""
+        if self._deployment is not None:
+            self._deployment.failed = True
+            generation = self._deployment.generation
+        if generation is None:
+            return
+        restartable = not isinstance(error, WeirError) or error.retry is Retry.BACKOFF
+        reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}"
+        self._ports.send_control(SubtaskFailed(generation, subtask, type(error).__name__, reason, restartable))
+
+    # ---- what is measured ------------------------------------------------------------------------------
+
+    def metrics(self) -> SlotMetrics | None:
+        deployment = self._deployment
+        if deployment is None or not deployment.running:
+            return None
+        gauges: dict[str, JsonValue] = {}
+        for runtime in deployment.subtasks:
+            for operator in runtime.chain.operators:
+                for name, value in operator.gauges().items():
+                    gauges[f"{operator.context.uid}.{name}"] = value
+        return SlotMetrics(
+            generation=deployment.generation,
+            slot=deployment.message.slot,
+            rss_bytes=self._ports.rss_bytes(),
+            loop_busy_us=self._busy_ns // 1_000,
+            subtasks=tuple(self._subtask_metrics(runtime) for runtime in deployment.subtasks),
+            gauges=gauges,
+        )
+
+    @staticmethod
+    def _subtask_metrics(runtime: SubtaskRuntime) -> SubtaskMetrics:
+        return SubtaskMetrics(
+            chain=runtime.subtask.chain,
+            index=runtime.subtask.index,
+            records_in=runtime.records_in,
+            records_out=runtime.outputs.records,
+            bytes_in=runtime.bytes_in,
+            bytes_out=runtime.outputs.bytes,
+            busy_us=runtime.account.busy_ns // 1_000,
+            idle_us=runtime.account.idle_ns // 1_000,
+            backpressured_us=runtime.account.backpressured_ns // 1_000,
+            queued_us=runtime.account.queued_ns // 1_000,
+        )
