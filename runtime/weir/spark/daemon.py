@@ -1,0 +1,69 @@
+"""The process that Spark forks Python workers from, with the heavy imports done once, before the fork.
+
+Spark starts it by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A worker
+then costs a fork instead of seconds of imports, and shares their memory.
+
+Nothing but imports may happen here. Evaluating a polars expression, an Arrow computation or a compiled kernel would
+start threads, threads do not survive a fork, and every worker would hang waiting for them.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+from pathlib import Path
+
+PRELOADED = (
+    "numpy",
+    "pyarrow",
+    "pyarrow.compute",
+    "pyarrow.parquet",
+    "polars",
+    "numba",
+    "xxhash",
+    "structlog",
+    "pyspark.worker",
+    "weir.subtask",
+    "weir.subtask.process",
+    "weir.spark.task",
+)
+"""What a slot needs, as far as it is installed (an older or smaller executor environment still works, slower)."""
+
+
+def settle_environment() -> None:
+    """Before numba is imported: compiled kernels are kept in the executor's own cache, private to its user."""
+    if "NUMBA_CACHE_DIR" not in os.environ:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        cache = Path(base) / "weir" / "numba"
+        try:
+            cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            return  # No home to write to (a container's nobody): kernels are compiled anew, nothing else changes.
+        os.environ["NUMBA_CACHE_DIR"] = str(cache)
+
+
+def preload() -> None:
+    for name in PRELOADED:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not name.startswith(error.name):
+                raise  # Not the module itself is missing but something that it needs.
+
+
+def main() -> None:
+    """Never returns: it ends with the executor, which holds its standard input open."""
+    settle_environment()
+    preload()
+    # What exists now lives as long as the process: keeping the collector off it keeps its pages shared after the fork.
+    gc.collect()
+    gc.freeze()
+    from pyspark import daemon
+
+    daemon.manager()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""The Spark session of a job: opened with settings that keep slots alive and strangers out, closed without remains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from weir.errors import ConfigError
+from weir.spark import gateway
+from weir.spark.java import find_java
+from weir.spark.settings import FIXED, is_loopback, is_secret, refuse_unsuitable, session_settings
+
+CONF_FILE = "WEIR_SPARK_CONF_FILE"
+"""Environment variable: a file of Spark settings (``name value`` or ``name=value`` lines), for those that are secret."""
+
+_scratch: dict[str, Path] = {}
+"""Application id -> its private directory, removed when the session is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverAddress:
+    """``bind``: where the coordinator listens. ``advertise``: how slots reach it; the same that Spark's executors use."""
+
+    bind: str
+    advertise: str
+
+
+def open_session(
+    master: str, slots: int, *, app_name: str = "weir", extra_conf: Mapping[str, str] | None = None
+) -> SparkSession:  # fmt: skip
+    """A new session with ``slots`` cores where Weir decides that (``local``, ``local[*]``); spares count as slots.
+
+    ``extra_conf`` goes over the file that WEIR_SPARK_CONF_FILE names. Raises ConfigError for settings that would break
+    the design, when there is no usable Java, or when another Spark session runs in this process.
+    """
+    if SparkContext._active_spark_context is not None:
+        raise ConfigError(
+            f"a Spark session already runs in this process ({SparkContext._active_spark_context.appName}) and its settings "
+            "cannot be changed any more: stop it before the job starts, or start the job by `weir run`"
+        )
+    extra = _conf_file(os.environ.get(CONF_FILE)) | dict(extra_conf or {})
+    scratch = Path(tempfile.mkdtemp(prefix="weir-spark-"))
+    try:
+        settings = session_settings(master, slots, app_name=app_name, extra=extra, scratch=scratch)
+        _settle_environment(master)
+        context = SparkContext(conf=_conf(settings), gateway=SparkContext._gateway)
+    except BaseException:
+        gateway.end()
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    _scratch[context.applicationId] = scratch
+    return SparkSession(context)
+
+
+def close_session(spark: SparkSession) -> None:
+    """Stop the application, end the driver's JVM, remove what was temporary. Safe to call twice."""
+    application = spark.sparkContext.applicationId if SparkContext._active_spark_context is not None else None
+    try:
+        spark.stop()
+    finally:
+        gateway.end()
+        if application is not None:
+            shutil.rmtree(_scratch.pop(application, Path(os.devnull)), ignore_errors=True)
+
+
+def driver_address(spark: SparkSession) -> DriverAddress:
+    conf = spark.sparkContext.getConf()
+    advertise = conf.get("spark.driver.host") or "127.0.0.1"
+    return DriverAddress(bind=conf.get("spark.driver.bindAddress") or advertise, advertise=advertise)
+
+
+def _conf(settings: Mapping[str, str]) -> SparkConf:
+    """Starts the JVM, if there is none, and hands it the settings; the secret ones only now, over the gateway."""
+    if SparkContext._gateway is None:
+        launched = gateway.launch(settings)
+        SparkContext._ensure_initialized(gateway=launched)
+    conf = SparkConf(_jvm=SparkContext._jvm)
+    # Those of spark-defaults.conf or of spark-submit, which nobody has looked at yet.
+    refuse_unsuitable({name: value for name, value in conf.getAll() if name not in settings}, where="Spark's own configuration")
+    conf.setAll(list(settings.items()))
+    return conf
+
+
+def _settle_environment(master: str) -> None:
+    """What pyspark and the launcher of the JVM read from this process' environment."""
+    find_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # The fixed settings are the same for pyspark's own side.
+    os.environ["PYSPARK_UDS_MODE"] = FIXED["spark.python.unix.domain.socket.enabled"][0]
+    os.environ["PYSPARK_PIN_THREAD"] = "true"
+    if is_loopback(master):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+def _conf_file(path: str | None) -> dict[str, str]:
+    if path is None:
+        return {}
+    try:
+        lines = Path(path).read_text().splitlines()
+        exposed = bool(Path(path).stat().st_mode & 0o077)
+    except OSError as error:
+        raise ConfigError(f"cannot read the file of Spark settings {path} that {CONF_FILE} names: {error.strerror}") from error
+    settings = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, *value = line.strip().replace("=", " ", 1).split(None, 1)
+        if not name.startswith("spark.") or not value:
+            raise ConfigError(f"{path} line {number}: not a Spark setting; write `spark.name value`")
+        settings[name] = value[0].strip()
+    if exposed and any(map(is_secret, settings)):
+        raise ConfigError(f"{path} holds a secret and others can read it: chmod 600 {path}")
+    return settings
