@@ -1,1 +1,1 @@
-
+"""The process that drives the coordinator kernel (in the Spark driver)."""

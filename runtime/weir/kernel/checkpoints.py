@@ -43,6 +43,16 @@ class CheckpointKind(StrEnum):
     SUSPEND = "suspend"
     """The last one before the job is suspended."""
 
+    @property
+    def owned_by_user(self) -> bool:
+        """Never subsumed: kept until the user lets go of it."""
+        return self is CheckpointKind.SAVEPOINT
+
+    @property
+    def drains(self) -> bool:
+        """Nothing is still to come after it."""
+        return self is CheckpointKind.FINAL
+
 
 @dataclass(frozen=True, slots=True)
 class CheckpointConfig:

@@ -35,6 +35,8 @@ class StartGeneration:
 
     generation: Generation
     restored_from: CheckpointId | None
+    first_checkpoint: CheckpointId
+    """Above every id that this process has ever triggered."""
 
 
 @dataclass(frozen=True, slots=True)

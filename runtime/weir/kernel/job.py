@@ -193,6 +193,10 @@ class JobMaster:
         """Stop without a checkpoint. What is completed stays."""
         return self._end(Finish(Outcome.CANCELED, "cancelled on request"), now_ms)
 
+    def fail(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
+        """Something outside of the kernel's sight makes it pointless to go on (Spark is gone)."""
+        return self._end(Finish(Outcome.FAILED, reason, kind), now_ms)
+
     def savepoint(self, now_ms: int) -> list[Effect]:
         """One checkpoint at a time: nothing is returned if the job is not running or one is pending; try again later."""
         if self._phase is not JobPhase.RUNNING or self._checkpoints is None or self._checkpoints.pending:
@@ -313,7 +317,9 @@ class JobMaster:
 
     def _start_generation(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.STARTING, now_ms)
-        return self._append(StartGeneration(self._generation, self._restore.checkpoint if self._restore else None))
+        return self._append(
+            StartGeneration(self._generation, self._restore.checkpoint if self._restore else None, self._next_checkpoint)
+        )
 
     def _prepare(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.PREPARING, now_ms)

@@ -1,0 +1,183 @@
+"""The coordinator's loop: what arrives goes into the job master, what it decides is carried out.
+
+One thread owns the job master. Storage and sinks are touched on threads of their own (``EffectRunner``),
+whose results come back into the loop in the order in which they finish.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from weir.coordinator.progress import Progress
+from weir.coordinator.runner import EffectRunner
+from weir.errors import ProtocolError
+from weir.kernel.effects import AppendLog, Commit, DropSlot, Effect, Finish, Prepare, Report, ReportKind, Send, WriteManifest
+from weir.kernel.job import JobMaster
+from weir.protocol.ids import SlotIncarnation
+from weir.protocol.messages import Register, SlotMetrics, decode_from_slot, encode
+from weir.transport.control import ControlServer, PeerClosed, PeerConnected, PeerMessage
+
+TICK_MS = 50
+UNREGISTERED_MAX = 64
+"""Authenticated connections that have not yet registered."""
+
+log = structlog.get_logger(__name__)
+
+Event = Callable[[JobMaster, int], Sequence[Effect]]
+"""Something that happened beside the loop, to be fed into the job master."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotControl:
+    """What the loop can do about slots beyond talking to them. ``replace(task)``: have Spark put another in place."""
+
+    replace: Callable[[int], None]
+
+
+class Coordinator:
+    """``run`` blocks until the job has ended. ``suspend``, ``cancel`` and ``savepoint`` may be called from anywhere."""
+
+    def __init__(
+        self, master: JobMaster, server: ControlServer, runner: EffectRunner, progress: Progress, slots: SlotControl
+    ) -> None:
+        self._master = master
+        self._server = server
+        self._runner = runner
+        self._progress = progress
+        self._slot_control = slots
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._incarnation_of: dict[int, SlotIncarnation] = {}
+        self._connection_of: dict[SlotIncarnation, int] = {}
+        self._tasks: dict[SlotIncarnation, int] = {}
+        self._finish: Finish | None = None
+        runner.start(self.post)
+
+    def post(self, event: Event) -> None:
+        self._events.put(event)
+        self._server.wake()
+
+    def suspend(self) -> None:
+        self.post(lambda master, now_ms: master.suspend(now_ms))
+
+    def cancel(self) -> None:
+        self.post(lambda master, now_ms: master.cancel(now_ms))
+
+    def savepoint(self) -> None:
+        self.post(lambda master, now_ms: master.savepoint(now_ms))
+
+    def fail(self, reason: str, kind: str) -> None:
+        self.post(lambda master, now_ms: master.fail(reason, kind, now_ms))
+
+    def run(self) -> Finish:
+        self._carry_out(self._master.start(_now_ms()))
+        next_tick_ms = _now_ms()
+        while self._finish is None:
+            wait_ms = max(0, next_tick_ms - _now_ms())
+            for event in self._server.poll(wait_ms / 1_000):
+                self._on_transport(event)
+            self._drain_events()
+            if _now_ms() >= next_tick_ms and self._finish is None:
+                next_tick_ms = _now_ms() + TICK_MS
+                self._carry_out(self._master.tick(_now_ms()))
+            self._progress.on_phase(self._master.phase, self._master.generation)
+        self._runner.close()
+        return self._finish
+
+    def _drain_events(self) -> None:
+        while self._finish is None:
+            try:
+                event = self._events.get_nowait()
+            except queue.Empty:
+                return
+            self._carry_out(event(self._master, _now_ms()))
+
+    def _on_transport(self, event: PeerConnected | PeerMessage | PeerClosed) -> None:
+        match event:
+            case PeerConnected(connection):
+                if len(self._server.connections) - len(self._incarnation_of) > UNREGISTERED_MAX:
+                    self._server.close_connection(connection, "too many connections that do not register")
+            case PeerMessage(connection, payload):
+                try:
+                    self._on_payload(connection, payload)
+                except ProtocolError as error:
+                    log.warning("connection dropped", reason=str(error))
+                    self._server.close_connection(connection, str(error))
+                    self._lost(connection, str(error))
+            case PeerClosed(connection, reason):
+                self._lost(connection, reason)
+
+    def _on_payload(self, connection: int, payload: bytes | memoryview) -> None:
+        message = decode_from_slot(payload)
+        incarnation = self._incarnation_of.get(connection)
+        if isinstance(message, Register):
+            if incarnation is not None:
+                raise ProtocolError("a slot registers once")
+            incarnation = message.incarnation
+            if incarnation in self._connection_of:
+                raise ProtocolError("this incarnation is registered already")
+            self._incarnation_of[connection] = incarnation
+            self._connection_of[incarnation] = connection
+            self._tasks[incarnation] = message.task
+        if incarnation is None:
+            raise ProtocolError("a slot registers first")
+        if isinstance(message, SlotMetrics):
+            self._progress.on_metrics(message)
+        self._carry_out(self._master.on_message(incarnation, message, _now_ms()))
+
+    def _lost(self, connection: int, reason: str) -> None:
+        incarnation = self._incarnation_of.pop(connection, None)
+        if incarnation is not None and self._connection_of.pop(incarnation, None) is not None:
+            self._tasks.pop(incarnation, None)
+            self._carry_out(self._master.on_slot_lost(incarnation, reason, _now_ms()))
+
+    def _carry_out(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Send(to, message):
+                    connection = self._connection_of.get(to)
+                    if connection is not None:
+                        self._server.send(connection, encode(message))
+                case DropSlot(incarnation, reason):
+                    self._drop(incarnation, reason)
+                case AppendLog() | WriteManifest() | Prepare() | Commit():
+                    self._runner.submit(effect)
+                case Report():
+                    self._report(effect)
+                case Finish():
+                    self._finish = effect
+                    self._server.flush(1.0)
+
+    def _drop(self, incarnation: SlotIncarnation, reason: str) -> None:
+        connection = self._connection_of.pop(incarnation, None)
+        if connection is None:
+            return
+        self._incarnation_of.pop(connection, None)
+        task = self._tasks.pop(incarnation, None)
+        self._server.close_connection(connection, reason)
+        log.warning("slot dropped", incarnation=incarnation, reason=reason)
+        if task is not None:
+            self._slot_control.replace(task)
+
+    def _report(self, report: Report) -> None:
+        self._progress.on_report(report)
+        match report.kind:
+            case ReportKind.FAILURE:
+                log.warning("failure, recovering", reason=report.text, generation=report.generation)
+            case ReportKind.RECOVERED:
+                log.info("recovered", what=report.text, generation=report.generation, took_ms=report.value_ms)
+            case ReportKind.CHECKPOINT_ABORTED:
+                log.warning("checkpoint aborted", checkpoint=report.checkpoint, reason=report.text)
+            case ReportKind.CHECKPOINT_COMPLETED:
+                log.debug("checkpoint completed", checkpoint=report.checkpoint, took_ms=report.value_ms)
+            case ReportKind.CHECKPOINT_TRIGGERED | ReportKind.STATUS:
+                log.debug(report.kind, what=report.text, checkpoint=report.checkpoint)
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
+

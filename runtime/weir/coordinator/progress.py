@@ -1,0 +1,151 @@
+"""What is known of a running job, for the progress line, the summary and (later) the control plane."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from weir.kernel.effects import Report, ReportKind
+from weir.kernel.job import JobPhase
+from weir.protocol.ids import CheckpointId, Generation, SlotIndex
+from weir.protocol.messages import SlotMetrics, SubtaskMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSummary:
+    """Of a completed checkpoint. Durations in ms, ``sync_us_max`` and ``sync_cpu_us_max`` in microseconds."""
+
+    checkpoint: CheckpointId
+    kind: str
+    end_to_end_ms: int
+    state_bytes: int
+    alignment_ms_max: float
+    sync_us_max: int
+    sync_cpu_us_max: int
+    async_ms_max: float
+    longest_batch_ms_max: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    generation: Generation
+    reason: str
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One consistent look. ``records`` is what the sources of the running generation have read so far."""
+
+    phase: JobPhase
+    generation: Generation
+    records: int
+    backpressured_ratio_max: float
+    completed: tuple[CheckpointSummary, ...]
+    aborted: tuple[str, ...]
+    recoveries: tuple[Recovery, ...]
+    peak_rss_bytes: int
+    subtasks: tuple[SubtaskMetrics, ...]
+
+
+HISTORY_MAX = 10_000
+
+
+@dataclass(slots=True)
+class Progress:
+    """Written by the coordinator's loop, read from any thread."""
+
+    source_chains: frozenset[int]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _phase: JobPhase = JobPhase.CREATED
+    _generation: Generation = Generation(0)
+    _metrics: dict[SlotIndex, SlotMetrics] = field(default_factory=dict)
+    _before: dict[SlotIndex, SlotMetrics] = field(default_factory=dict)
+    _completed: list[CheckpointSummary] = field(default_factory=list)
+    _aborted: list[str] = field(default_factory=list)
+    _recoveries: list[Recovery] = field(default_factory=list)
+    _failure: str = ""
+    _peak_rss: dict[SlotIndex, int] = field(default_factory=dict)
+
+    def on_phase(self, phase: JobPhase, generation: Generation) -> None:
+        with self._lock:
+            if generation != self._generation:
+                self._metrics.clear()
+                self._before.clear()
+            self._phase, self._generation = phase, generation
+
+    def on_metrics(self, metrics: SlotMetrics) -> None:
+        with self._lock:
+            if metrics.generation == self._generation:
+                known = self._metrics.get(metrics.slot)
+                if known is not None:
+                    self._before[metrics.slot] = known
+                self._metrics[metrics.slot] = metrics
+            self._peak_rss[metrics.slot] = max(self._peak_rss.get(metrics.slot, 0), metrics.rss_bytes)
+
+    def on_report(self, report: Report) -> None:
+        with self._lock:
+            match report.kind:
+                case ReportKind.FAILURE:
+                    self._failure = report.text
+                case ReportKind.RECOVERED:
+                    assert report.generation is not None and report.value_ms is not None
+                    self._recoveries.append(Recovery(report.generation, self._failure, report.value_ms))
+                case ReportKind.CHECKPOINT_ABORTED:
+                    self._aborted.append(f"checkpoint {report.checkpoint}: {report.text}")
+                case ReportKind.CHECKPOINT_COMPLETED:
+                    self._completed.append(_summary(report))
+                case ReportKind.CHECKPOINT_TRIGGERED | ReportKind.STATUS:
+                    pass
+            for history in (self._completed, self._aborted, self._recoveries):
+                del history[:-HISTORY_MAX]
+
+    def snapshot(self) -> Snapshot:
+        with self._lock:
+            subtasks = tuple(subtask for metrics in self._metrics.values() for subtask in metrics.subtasks)
+            return Snapshot(
+                phase=self._phase,
+                generation=self._generation,
+                records=sum(subtask.records_in for subtask in subtasks if subtask.chain in self.source_chains),
+                backpressured_ratio_max=self._backpressure(),
+                completed=tuple(self._completed),
+                aborted=tuple(self._aborted),
+                recoveries=tuple(self._recoveries),
+                peak_rss_bytes=max(self._peak_rss.values(), default=0),
+                subtasks=subtasks,
+            )
+
+    def _backpressure(self) -> float:
+        """Back-pressured share of the worst subtask between its last two reports."""
+        worst = 0.0
+        for slot, metrics in self._metrics.items():
+            before = self._before.get(slot)
+            earlier = {(one.chain, one.index): one for one in before.subtasks} if before else {}
+            for now in metrics.subtasks:
+                then = earlier.get((now.chain, now.index))
+                if then is None:
+                    continue
+                age_us = _age_us(now) - _age_us(then)
+                if age_us > 0:
+                    worst = max(worst, (now.backpressured_us - then.backpressured_us) / age_us)
+        return worst
+
+
+def _age_us(subtask: SubtaskMetrics) -> int:
+    return subtask.busy_us + subtask.idle_us + subtask.backpressured_us + subtask.queued_us
+
+
+def _summary(report: Report) -> CheckpointSummary:
+    assert report.pending is not None and report.checkpoint is not None and report.value_ms is not None
+    measured = [snapshot.statistics for snapshot in report.pending.snapshots.values()]
+    return CheckpointSummary(
+        checkpoint=report.checkpoint,
+        kind=report.pending.kind,
+        end_to_end_ms=report.value_ms,
+        state_bytes=sum(one.state_bytes for one in measured),
+        alignment_ms_max=max(one.alignment_ms for one in measured),
+        sync_us_max=max(one.sync_us for one in measured),
+        sync_cpu_us_max=max(one.sync_cpu_us for one in measured),
+        async_ms_max=max(one.async_ms for one in measured),
+        longest_batch_ms_max=max(one.longest_batch_ms for one in measured),
+    )

@@ -1,0 +1,300 @@
+"""Carries out what touches storage and sinks, beside the coordinator's loop.
+
+Three lanes, each in order: the job's log; manifests; sinks (so that a recovery's preparation comes after
+the commits before it). What follows from a result is decided by the job master, back in the loop.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import assert_never
+
+import structlog
+
+from weir.coordinator.plan import JobPlan
+from weir.errors import Retry, Superseded, UnknownOutcome, WeirError
+from weir.kernel.checkpoints import CommitPermit
+from weir.kernel.effects import AppendLog, Commit, Effect, Prepare, RecordCompleted, StartGeneration, WriteManifest
+from weir.kernel.job import JobMaster
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.joblog import (
+    BranchAbandoned,
+    BranchReinstated,
+    CheckpointCompleted,
+    CheckpointRetired,
+    Entry,
+    GenerationStarted,
+)
+from weir.protocol.logview import LeftBehind, LogView
+from weir.protocol.manifest import AssignerState, Manifest, summarise
+from weir.protocol.snapshots import Committable, Split
+from weir.storage.base import CheckpointStorage
+from weir.storage.joblog import Appended, JobLog
+from weir.storage.maintenance import delete_retired, plan_retention, sweep_orphans
+from weir.storage.manifests import read_manifest, write_manifest
+
+log = structlog.get_logger(__name__)
+
+Event = Callable[[JobMaster, int], Sequence[Effect]]
+
+
+class EffectRunner:
+    """``start`` with a function that brings an event into the loop; ``submit`` from the loop; ``close`` waits for what runs."""
+
+    def __init__(self, plan: JobPlan, storage: CheckpointStorage, job_log: JobLog) -> None:
+        self._plan = plan
+        self._storage = storage
+        self._log = job_log
+        self._post: Callable[[Event], None] = lambda event: None
+        self._log_lane = ThreadPoolExecutor(1, "weir-log")
+        self._manifest_lane = ThreadPoolExecutor(1, "weir-manifests")
+        self._sink_lane = ThreadPoolExecutor(1, "weir-sinks")
+        self._manifests: dict[CheckpointId, tuple[str, str]] = {}
+        """Checkpoint -> path and checksum of its manifest, from written to recorded."""
+        self._confirmed: CheckpointId = CheckpointId(0)
+        """Everything on the current branch up to here is published: what may be retired."""
+        self._closing = threading.Event()
+
+    def start(self, post: Callable[[Event], None]) -> None:
+        self._post = post
+
+    def close(self) -> None:
+        self._closing.set()
+        for lane in (self._log_lane, self._manifest_lane, self._sink_lane):
+            lane.shutdown(wait=True)
+
+    def submit(self, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
+        match effect:
+            case AppendLog():
+                self._log_lane.submit(self._guarded, lambda: self._append(effect))
+            case WriteManifest():
+                self._manifest_lane.submit(self._guarded, lambda: self._write_manifest(effect))
+            case Prepare():
+                self._sink_lane.submit(self._guarded, lambda: self._prepare(effect))
+            case Commit():
+                self._sink_lane.submit(self._guarded, lambda: self._commit(effect))
+            case _:
+                assert_never(effect)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """A bug here must end the job, not a thread."""
+        try:
+            work()
+        except Exception as error:
+            log.exception("an effect could not be carried out")
+            reason, kind = f"internal error: {type(error).__name__}: {error}", type(error).__name__
+            self._post(lambda master, now_ms: master.fail(reason, kind, now_ms))
+
+    # ---- the job's log -----------------------------------------------------------------------
+
+    def _append(self, effect: AppendLog) -> None:
+        self._closing.wait(effect.delay_ms / 1_000)
+        request = effect.request
+        try:
+            entry = self._entry(request)
+            self._append_entry(entry)
+        except Superseded:
+            newer = self._log.view.generation
+            self._post(lambda master, now_ms: master.on_log_superseded(newer, now_ms))
+        except WeirError as error:
+            reason = str(error)
+            self._post(lambda master, now_ms: master.on_log_failed(request, reason, now_ms))
+        else:
+            self._post(lambda master, now_ms: master.on_log_created(request, now_ms))
+
+    def _entry(self, request: StartGeneration | RecordCompleted) -> Entry:
+        view = self._log.view
+        match request:
+            case StartGeneration(generation, restored_from, first_checkpoint):
+                return GenerationStarted(
+                    generation=generation,
+                    restored_from=restored_from,
+                    branch=view.branch_after(restored_from, generation),
+                    first_checkpoint=first_checkpoint,
+                    nonce=uuid.uuid4().hex,
+                    timestamp_ms=_wall_ms(),
+                )
+            case RecordCompleted(generation, pending):
+                path, checksum = self._manifests[pending.checkpoint]
+                return CheckpointCompleted(
+                    generation=generation,
+                    checkpoint=pending.checkpoint,
+                    manifest_path=path,
+                    manifest_checksum=checksum,
+                    state_bytes=sum(snapshot.statistics.state_bytes for snapshot in pending.snapshots.values()),
+                    nonce=uuid.uuid4().hex,
+                    timestamp_ms=_wall_ms(),
+                    is_savepoint=pending.kind.owned_by_user,
+                )
+            case _:
+                assert_never(request)
+
+    def _append_entry(self, entry: Entry) -> None:
+        """Raises Superseded when a higher generation is in the log, StorageError when it is not known to be created."""
+        while True:
+            outcome = self._log.append(entry)
+            if isinstance(outcome, Appended):
+                return
+            if self._log.view.is_stale(entry):
+                raise Superseded(f"generation {self._log.view.generation} runs the job now")
+
+    # ---- manifests -----------------------------------------------------------------------------
+
+    def _write_manifest(self, effect: WriteManifest) -> None:
+        pending, generation = effect.pending, effect.generation
+        try:
+            self._manifests[pending.checkpoint] = write_manifest(self._storage, self._manifest(effect))
+        except WeirError as error:
+            reason = str(error)
+            self._post(lambda master, now_ms: master.on_manifest_failed(generation, pending.checkpoint, reason, now_ms))
+        else:
+            self._post(lambda master, now_ms: master.on_manifest_written(generation, pending.checkpoint, now_ms))
+
+    def _manifest(self, effect: WriteManifest) -> Manifest:
+        pending = effect.pending
+        subtasks = tuple(snapshot for _, snapshot in sorted(pending.snapshots.items()))
+        took_ms = pending.latest_ack_ms - pending.triggered_ms
+        view = self._log.view
+        started = next(record for record in reversed(view.generations) if record.generation == effect.generation)
+        return Manifest(
+            job=self._plan.job,
+            checkpoint=pending.checkpoint,
+            generation=effect.generation,
+            branch=view.branch,
+            restored_from=started.restored_from,
+            trigger_timestamp_ms=_wall_ms() - took_ms,
+            completed_timestamp_ms=_wall_ms(),
+            is_savepoint=pending.kind.owned_by_user,
+            drained=pending.kind.drains,
+            graph=codec.to_json(self._plan.graph),
+            subtasks=subtasks,
+            assigners={
+                uid: AssignerState(state.pending, state.assigned, state.finished) for uid, state in effect.assigners.items()
+            },
+            statistics=summarise(subtasks, end_to_end_ms=float(took_ms)),
+        )
+
+    # ---- sinks -----------------------------------------------------------------------------------
+
+    def _commit(self, effect: Commit) -> None:
+        permit = effect.permit
+        if effect.attempt > 1:
+            self._closing.wait(0.2 * 2 ** (effect.attempt - 2))
+        try:
+            self._publish(permit, effect.committables)
+        except WeirError as error:
+            reason, retry = str(error), error.retry is Retry.BACKOFF
+            self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
+            return
+        self._confirmed = max(self._confirmed, permit.checkpoint)
+        self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
+        self._log_lane.submit(self._guarded, self._retain)
+
+    def _publish(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
+        by_sink: dict[OperatorUid, list[Committable]] = defaultdict(list)
+        for committable in committables:
+            by_sink[committable.sink].append(committable)
+        for uid, mine in by_sink.items():
+            self._plan.committers[uid].commit(permit, mine)
+
+    def _prepare(self, effect: Prepare) -> None:
+        try:
+            if effect.permit is not None:
+                self._commit_again(effect.permit)
+            restored = effect.permit.checkpoint if effect.permit is not None else CheckpointId(0)
+            for committer in self._plan.committers.values():
+                committer.abort_after(restored, before_generation=effect.generation)
+            self._take_back(effect.generation)
+            enumerated = self._enumerate(effect.enumerate_sources)
+        except WeirError as error:
+            reason, kind = str(error), type(error).__name__
+            self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, now_ms))
+            return
+        self._confirmed = restored
+        self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
+
+    def _commit_again(self, permit: CommitPermit) -> None:
+        """Everything on the line up to the restored checkpoint that this process has not seen published."""
+        view = self._log.view
+        for checkpoint in view.ancestry(permit.checkpoint):
+            if checkpoint > self._confirmed:
+                self._publish(permit, self._committables(view, checkpoint))
+
+    def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
+        record = view.restore_point(checkpoint)
+        return read_manifest(self._storage, self._plan.job, record).committables()
+
+    def _take_back(self, generation: Generation) -> None:
+        """What a restore went back behind is taken back from the sinks, what it returned to is shown again (runtime.md, section 4)."""
+        view = self._log.view
+        for branch, left in _by_branch(view.abandonment_due).items():
+            after = min(one.after for one in left)
+            for uid, committer in self._plan.committers.items():
+                mine = [
+                    committable
+                    for one in left
+                    for committable in self._committables(view, one.checkpoint)
+                    if committable.sink == uid
+                ]
+                committer.abandon(mine, after=after, before_generation=generation, branch=branch)
+            checkpoints = tuple(one.checkpoint for one in left)
+            entry = BranchAbandoned(generation, branch, after or None, checkpoints, uuid.uuid4().hex, _wall_ms())
+            self._in_log_lane(entry)
+        for branch, back in _by_branch(self._log.view.reinstatement_due).items():
+            for committer in self._plan.committers.values():
+                committer.reinstate(branch=branch)
+            checkpoints = tuple(one.checkpoint for one in back)
+            self._in_log_lane(BranchReinstated(generation, branch, checkpoints, uuid.uuid4().hex, _wall_ms()))
+
+    def _in_log_lane(self, entry: Entry) -> None:
+        appended: Future[None] = self._log_lane.submit(self._append_entry, entry)
+        appended.result()
+
+    def _enumerate(self, uids: Iterable[OperatorUid]) -> dict[OperatorUid, tuple[Split, ...]]:
+        graph = self._plan.graph
+        return {uid: self._plan.sources[uid].splits(graph.chain_of(uid).parallelism) for uid in uids}
+
+    # ---- retention ---------------------------------------------------------------------------------
+
+    def _retain(self) -> None:
+        """Retire what is no longer wanted, then delete it. Failing here harms nobody: the next checkpoint tries again."""
+        if self._closing.is_set():
+            return
+        view = self._log.view
+        retire = [one for one in plan_retention(view, keep=self._plan.retained) if one < self._confirmed]
+        if not retire:
+            return
+        entry = CheckpointRetired(view.generation, tuple(retire), "retention", uuid.uuid4().hex, _wall_ms())
+        try:
+            self._append_entry(entry)
+        except (WeirError, UnknownOutcome) as error:
+            log.warning("checkpoints could not be retired", checkpoints=retire, reason=str(error))
+            return
+        self._manifest_lane.submit(self._guarded, lambda: self._delete(view))
+
+    def _delete(self, before: LogView) -> None:
+        try:
+            delete_retired(self._storage, self._plan.job, before, self._log.view)
+        except WeirError as error:
+            log.warning("files of retired checkpoints could not be deleted", reason=str(error))
+
+    def sweep(self) -> int:
+        """Remove what no checkpoint refers to and none in flight can. Returns the number of files."""
+        return sweep_orphans(self._storage, self._plan.job, self._log.view)
+
+
+def _by_branch(many: Iterable[LeftBehind]) -> dict[str, list[LeftBehind]]:
+    result: dict[str, list[LeftBehind]] = defaultdict(list)
+    for one in many:
+        result[one.branch].append(one)
+    return result
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
