@@ -1,0 +1,219 @@
+"""The mutual handshake: both sides prove that they know the secret, over nonces of both. No input or output here.
+
+::
+
+    dialer                                    acceptor
+      | -- hello: claim, nonce ------------------> |   nothing is answered to a stranger's bytes
+      | <-- reply: incarnation, nonce, MAC ------- |   the acceptor proves itself
+      | -- proof: MAC ---------------------------> |   the dialer proves itself
+      | <-- acceptance: MAC ---------------------- |   the owner has let it in (perhaps much later)
+
+Every message has a fixed size. The secret is never sent. A MAC is HMAC-SHA256, keyed for job and
+purpose, over the name of the message, the hello and the reply: so it is worth nothing on another
+connection (nonces), the other way round (names), for another purpose, job, generation or slot.
+Deadlines are the caller's: a machine that is not finished in time is dropped with its socket.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import struct
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from weir.errors import AuthenticationError, ConfigError
+
+MAGIC = b"WEIRHELO"
+VERSION = 1
+NONCE_BYTES = 32
+MAC_BYTES = 32
+INCARNATION_BYTES_MAX = 64
+SECRET_BYTES_MIN = 16
+_HELLO = struct.Struct("<8sBBHIIQ64s32s")
+_REPLY = struct.Struct("<64s32s")
+HELLO_BYTES = _HELLO.size
+REPLY_BYTES = _REPLY.size + MAC_BYTES
+
+
+class Purpose(IntEnum):
+    CONTROL = 1
+    DATA = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a dialer says of itself and of whom it means, first in the clear and then proven.
+
+    ``dialer`` and ``acceptor`` are slot indices of a data connection, 0 of a control connection.
+    """
+
+    purpose: Purpose
+    generation: int
+    dialer: int
+    acceptor: int
+    incarnation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What both sides share. Raises ConfigError for a secret that could be guessed."""
+
+    secret: bytes
+    job: str
+
+    def __post_init__(self) -> None:
+        if len(self.secret) < SECRET_BYTES_MIN:
+            raise ConfigError(f"the secret of job {self.job!r} has {len(self.secret)} bytes, at least {SECRET_BYTES_MIN} are needed")
+
+    def __repr__(self) -> str:
+        return f"Credentials(job={self.job!r})"
+
+    def mac(self, purpose: Purpose, message: bytes, transcript: bytes) -> bytes:
+        key = hmac.digest(self.secret, b"weir handshake 1 " + purpose.name.encode() + b"\0" + self.job.encode(), hashlib.sha256)
+        return hmac.digest(key, message + b"\0" + transcript, hashlib.sha256)
+
+
+class State(StrEnum):
+    AWAITS_HELLO = "awaits_hello"
+    AWAITS_REPLY = "awaits_reply"
+    AWAITS_PROOF = "awaits_proof"
+    PROVED = "proved"
+    """Both sides have proved themselves; the acceptor's owner has not let the dialer in yet."""
+    DONE = "done"
+    FAILED = "failed"
+
+
+LEGAL: dict[State, frozenset[State]] = {
+    State.AWAITS_HELLO: frozenset({State.AWAITS_PROOF, State.FAILED}),
+    State.AWAITS_PROOF: frozenset({State.PROVED, State.FAILED}),
+    State.AWAITS_REPLY: frozenset({State.PROVED, State.FAILED}),
+    State.PROVED: frozenset({State.DONE, State.FAILED}),
+    State.DONE: frozenset(),
+    State.FAILED: frozenset(),
+}
+
+
+def _padded(incarnation: str) -> bytes:
+    data = incarnation.encode()
+    if len(data) > INCARNATION_BYTES_MAX or b"\0" in data:
+        raise ConfigError(f"incarnation {incarnation!r} must have at most {INCARNATION_BYTES_MAX} bytes of UTF-8 and no NUL")
+    return data
+
+
+def _unpadded(data: bytes) -> str:
+    try:
+        return data.rstrip(b"\0").decode()
+    except UnicodeDecodeError:
+        raise AuthenticationError("the peer's incarnation is not UTF-8") from None
+
+
+class Handshake(ABC):
+    """What both machines have in common: a state that moves only as the table says."""
+
+    _transcript: bytes
+
+    def __init__(self, credentials: Credentials, state: State) -> None:
+        self._credentials = credentials
+        self.state = state
+
+    @property
+    @abstractmethod
+    def wanted(self) -> int:
+        """Bytes of the next message; 0: nothing may arrive in this state."""
+
+    @abstractmethod
+    def receive(self, data: bytes) -> bytes:
+        """What to send in answer to a message of ``wanted`` bytes. Raises AuthenticationError: drop the connection."""
+
+    def _to(self, state: State) -> None:
+        assert state in LEGAL[self.state], f"handshake: {self.state} to {state}"
+        self.state = state
+
+    def _fail(self, reason: str) -> AuthenticationError:
+        self._to(State.FAILED)
+        return AuthenticationError(reason)
+
+    def _verify(self, purpose: Purpose, name: bytes, mac: bytes, whose: str) -> None:
+        if not hmac.compare_digest(mac, self._credentials.mac(purpose, name, self._transcript)):
+            raise self._fail(f"the {whose} did not prove that it knows the secret of job {self._credentials.job!r}")
+
+
+class DialerHandshake(Handshake):
+    """Send ``hello``, then feed ``receive`` with exactly ``wanted`` bytes at a time until ``state`` is DONE."""
+
+    def __init__(self, credentials: Credentials, claim: Claim, *, nonce: bytes) -> None:
+        super().__init__(credentials, State.AWAITS_REPLY)
+        assert len(nonce) == NONCE_BYTES, "a nonce of another size"
+        self.claim = claim
+        self.peer_incarnation = ""
+        self.hello = _HELLO.pack(
+            MAGIC, VERSION, claim.purpose, 0, claim.dialer, claim.acceptor, claim.generation, _padded(claim.incarnation), nonce
+        )
+
+    @property
+    def wanted(self) -> int:
+        return {State.AWAITS_REPLY: REPLY_BYTES, State.PROVED: MAC_BYTES}.get(self.state, 0)
+
+    def receive(self, data: bytes) -> bytes:
+        assert len(data) == self.wanted > 0, "a message of another size than wanted"
+        purpose = self.claim.purpose
+        if self.state is State.PROVED:
+            self._verify(purpose, b"acceptance", data, "acceptor")
+            self._to(State.DONE)
+            return b""
+        reply, mac = data[: _REPLY.size], data[_REPLY.size :]
+        self._transcript = self.hello + reply
+        self._verify(purpose, b"reply", mac, "acceptor")
+        self.peer_incarnation = _unpadded(_REPLY.unpack(reply)[0])
+        self._to(State.PROVED)
+        return self._credentials.mac(purpose, b"proof", self._transcript)
+
+
+class AcceptorHandshake(Handshake):
+    """Feed ``receive`` with exactly ``wanted`` bytes at a time until PROVED; then send ``accept()`` to let the dialer in."""
+
+    def __init__(self, credentials: Credentials, purpose: Purpose, *, incarnation: str, nonce: bytes) -> None:
+        super().__init__(credentials, State.AWAITS_HELLO)
+        assert len(nonce) == NONCE_BYTES, "a nonce of another size"
+        self._purpose = purpose
+        self._reply = _REPLY.pack(_padded(incarnation), nonce)
+        self._claim: Claim | None = None
+
+    @property
+    def wanted(self) -> int:
+        return {State.AWAITS_HELLO: HELLO_BYTES, State.AWAITS_PROOF: MAC_BYTES}.get(self.state, 0)
+
+    @property
+    def claim(self) -> Claim:
+        """Proven. Only to be asked for once both sides have proved themselves."""
+        assert self._claim is not None and self.state in (State.PROVED, State.DONE), "the claim is not proven"
+        return self._claim
+
+    def receive(self, data: bytes) -> bytes:
+        assert len(data) == self.wanted > 0, "a message of another size than wanted"
+        if self.state is State.AWAITS_PROOF:
+            self._verify(self._purpose, b"proof", data, "dialer")
+            self._to(State.PROVED)
+            return b""
+        self._claim = self._claim_of(data)
+        self._transcript = data + self._reply
+        self._to(State.AWAITS_PROOF)
+        return self._reply + self._credentials.mac(self._purpose, b"reply", self._transcript)
+
+    def accept(self) -> bytes:
+        self._to(State.DONE)
+        return self._credentials.mac(self._purpose, b"acceptance", self._transcript)
+
+    def _claim_of(self, hello: bytes) -> Claim:
+        magic, version, purpose, reserved, dialer, acceptor, generation, incarnation, _nonce = _HELLO.unpack(hello)
+        if magic != MAGIC or version != VERSION or reserved != 0:
+            raise self._fail("the dialer does not speak Weir's handshake")
+        if purpose != self._purpose:
+            raise self._fail(f"the dialer wants a connection of purpose {purpose}, this port is for {self._purpose.name}")
+        try:
+            name = _unpadded(incarnation)
+        except AuthenticationError as error:
+            raise self._fail(str(error)) from None
+        return Claim(self._purpose, generation, dialer, acceptor, name)

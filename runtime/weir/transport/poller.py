@@ -1,0 +1,76 @@
+"""One selector, callbacks, and a way to wake it from another thread."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+from collections.abc import Callable
+from typing import TypeAlias
+
+Handler: TypeAlias = Callable[[int, int], None]
+"""Called with the mask of what is ready (``READ``, ``WRITE``) and ``now_ns``."""
+
+READ = selectors.EVENT_READ
+WRITE = selectors.EVENT_WRITE
+
+
+class Poller:
+    """Handlers may close any socket, also one whose event is still to be handled: they check that themselves."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+
+    def fileno(self) -> int:
+        """Readable whenever a watched descriptor is ready: pollers nest."""
+        return self._selector.fileno()
+
+    def watch(self, fd: socket.socket | int, mask: int, handler: Handler) -> None:
+        self._selector.register(fd, mask, handler)
+
+    def change(self, fd: socket.socket | int, mask: int, handler: Handler) -> None:
+        self._selector.modify(fd, mask, handler)
+
+    def forget(self, fd: socket.socket | int) -> None:
+        """Before the descriptor is closed. One that is not watched is ignored."""
+        try:
+            self._selector.unregister(fd)
+        except (KeyError, ValueError):
+            pass
+
+    def wait(self, timeout_ns: int) -> list[tuple[Handler, int]]:
+        """What is ready now, or after at most ``timeout_ns`` (rounded up to a millisecond by the system)."""
+        return [(key.data, mask) for key, mask in self._selector.select(timeout_ns / 1e9 if timeout_ns > 0 else 0)]
+
+    def close(self) -> None:
+        self._selector.close()
+
+
+class Wakeup:
+    """``wake`` may be called from any thread; many calls before the next wait are one."""
+
+    def __init__(self, poller: Poller) -> None:
+        self._poller = poller
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        poller.watch(self._reader, READ, self._drain)
+
+    def wake(self) -> None:
+        try:
+            self._writer.send(b"\0")
+        except BlockingIOError:
+            pass  # full of wake-ups already
+        except OSError:
+            pass  # closed: nobody is left to be woken
+
+    def _drain(self, _mask: int, _now_ns: int) -> None:
+        try:
+            while len(self._reader.recv(4096)) == 4096:
+                pass
+        except BlockingIOError:
+            pass
+
+    def close(self) -> None:
+        self._poller.forget(self._reader)
+        self._reader.close()
+        self._writer.close()
