@@ -1,0 +1,120 @@
+"""Where everything is: the names of objects in checkpoint storage, the same on every kind of storage::
+
+    <job>/log/00000001.json                                        the job's log, see weir.protocol.joblog
+    <job>/checkpoints/<id>/manifest-g<generation>.json             what belongs to a checkpoint
+    <job>/state/<uid>/g<generation>-c<id>-s<subtask>-<attempt>.arrow
+    <job>/staged-splits/<uid>/...                                  input that Spark has planned and scanned
+
+A manifest names state files relative to ``<job>/``. Job names and uids are encoded so that any of them
+is one path segment of letters, digits, ``_``, ``-`` and ``.``, and no two of them are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from weir.errors import ConfigError
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.storage.checksums import checksum
+
+SEGMENT_CHARACTERS_MAX = 160
+_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_ENCODED = re.compile(r"\.([0-9a-f]{2})")
+_LOG_ENTRY = re.compile(r"log/(\d{8,})\.json")
+_MANIFEST = re.compile(r"checkpoints/(\d+)/manifest-g(\d+)\.json")
+_STATE = re.compile(r"state/[^/]+/g(\d+)-c(\d+)-s\d+-[^/]+\.arrow")
+
+
+def encode_segment(name: str) -> str:
+    """Every byte of UTF-8 other than a letter, digit, ``_`` or ``-`` becomes ``.`` and two hex digits.
+
+    A name too long for a file name keeps its beginning and ends in ``..`` and a checksum of the whole.
+    """
+    if not name:
+        raise ConfigError("an empty name cannot name a job or an operator in checkpoint storage: give it one")
+    encoded = "".join(chr(byte) if byte in _PLAIN else f".{byte:02x}" for byte in name.encode())
+    if len(encoded) <= SEGMENT_CHARACTERS_MAX:
+        return encoded
+    digest = checksum((name.encode(),)).removeprefix("xxh3:")
+    return f"{encoded[: SEGMENT_CHARACTERS_MAX - 34].rstrip('.')}..{digest}"
+
+
+def decode_segment(segment: str) -> str:
+    """The name again; a shortened one is given as it stands."""
+    if ".." in segment:
+        return segment
+    raw = _ENCODED.sub(lambda match: chr(int(match[1], 16)), segment)
+    return raw.encode("latin-1").decode(errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class FileIdentity:
+    """Who wrote a file of the layout, as its name says."""
+
+    generation: Generation
+    checkpoint: CheckpointId
+
+
+@dataclass(frozen=True, slots=True)
+class JobLayout:
+    """Names of one job's objects. Methods give paths from the storage's root; ``relative`` ones begin at the job's directory."""
+
+    job: str
+
+    @property
+    def root(self) -> str:
+        """With a ``/`` at its end."""
+        return f"{encode_segment(self.job)}/"
+
+    @property
+    def log(self) -> str:
+        return f"{self.root}log/"
+
+    @property
+    def checkpoints(self) -> str:
+        return f"{self.root}checkpoints/"
+
+    @property
+    def state(self) -> str:
+        return f"{self.root}state/"
+
+    def log_entry(self, number: int) -> str:
+        assert number >= 1, "the log's first entry is number 1"
+        return f"{self.log}{number:08d}.json"
+
+    def absolute(self, relative: str) -> str:
+        return self.root + relative
+
+    def relative(self, path: str) -> str:
+        assert path.startswith(self.root), f"{path} is no path of job {self.job}"
+        return path[len(self.root) :]
+
+    def staged_splits(self, source: OperatorUid) -> str:
+        """Prefix of what a source staged when the job first started; needed as long as the job can be restored."""
+        return f"{self.root}staged-splits/{encode_segment(source)}/"
+
+
+def manifest_path(checkpoint: CheckpointId, generation: Generation) -> str:
+    """Relative. A generation uses a checkpoint id once, so no two attempts share it."""
+    return f"checkpoints/{checkpoint}/manifest-g{generation}.json"
+
+
+def state_path(uid: OperatorUid, *, generation: Generation, checkpoint: CheckpointId, subtask: int, attempt: str) -> str:
+    """Relative. ``attempt``: whatever makes the name unique (letters, digits, ``.``, ``-``)."""
+    return f"state/{encode_segment(uid)}/g{generation}-c{checkpoint}-s{subtask}-{attempt}.arrow"
+
+
+def log_number(relative: str) -> int | None:
+    """Of a log entry's path; None: it is something else."""
+    match = _LOG_ENTRY.fullmatch(relative)
+    return int(match[1]) if match else None
+
+
+def identify(relative: str) -> FileIdentity | None:
+    """Of a state file or a manifest; None: it is something else, which nobody here may judge."""
+    if match := _STATE.fullmatch(relative):
+        return FileIdentity(Generation(int(match[1])), CheckpointId(int(match[2])))
+    if match := _MANIFEST.fullmatch(relative):
+        return FileIdentity(Generation(int(match[2])), CheckpointId(int(match[1])))
+    return None

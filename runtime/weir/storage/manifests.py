@@ -1,0 +1,57 @@
+"""Manifests in checkpoint storage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weir.errors import CheckpointError, NotFound, ProtocolError
+from weir.protocol.logview import CheckpointRecord
+from weir.protocol.manifest import Manifest, decode_manifest, encode_manifest
+from weir.storage.base import CheckpointStorage
+from weir.storage.checksums import checksum
+from weir.storage.layout import JobLayout, manifest_path
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenManifest:
+    """What the log's entry says of it. ``path`` is relative to the job's directory."""
+
+    path: str
+    checksum: str
+    bytes: int
+
+
+def write_manifest(storage: CheckpointStorage, layout: JobLayout, manifest: Manifest) -> WrittenManifest:
+    """Durable when it returns; the checkpoint is completed only once the log says so. Raises StorageError."""
+    data = encode_manifest(manifest)
+    path = manifest_path(manifest.checkpoint, manifest.generation)
+    storage.put(layout.absolute(path), (data,))
+    return WrittenManifest(path, checksum((data,)), len(data))
+
+
+def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: CheckpointRecord) -> Manifest:
+    """Raises CheckpointError if it is missing, half-written, damaged or another one than the log speaks of."""
+    path = layout.absolute(record.manifest_path)
+    try:
+        data = storage.get(path)
+    except NotFound:
+        raise _unusable(storage, record, path, "is missing") from None
+    found = checksum((data,))
+    if found != record.manifest_checksum:
+        raise _unusable(
+            storage, record, path, f"is damaged or half-written ({data.nbytes} bytes, {found}; the log says {record.manifest_checksum})"
+        )
+    try:
+        manifest = decode_manifest(data)
+    except ProtocolError as error:
+        raise _unusable(storage, record, path, f"cannot be read: {error}") from None
+    if (manifest.checkpoint, manifest.generation) != (record.checkpoint, record.generation):
+        raise _unusable(storage, record, path, f"is that of checkpoint {manifest.checkpoint}, generation {manifest.generation}")
+    return manifest
+
+
+def _unusable(storage: CheckpointStorage, record: CheckpointRecord, path: str, why: str) -> CheckpointError:
+    return CheckpointError(
+        f"checkpoint {record.checkpoint} cannot be restored: its manifest {storage.url}/{path} {why}. "
+        "Bring the file back from a backup, or restore another checkpoint with --from"
+    )
