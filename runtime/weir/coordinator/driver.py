@@ -20,11 +20,11 @@ from weir.kernel.effects import AppendLog, Commit, DropSlot, Effect, Finish, Pre
 from weir.kernel.job import JobMaster
 from weir.protocol.ids import SlotIncarnation
 from weir.protocol.messages import Register, SlotMetrics, decode_from_slot, encode
-from weir.transport.control import ControlServer, PeerClosed, PeerConnected, PeerMessage
+from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
 
 TICK_MS = 50
-UNREGISTERED_MAX = 64
-"""Authenticated connections that have not yet registered."""
+FAREWELL_MS = 2_000
+"""How long slots are given to hang up after the word to stop."""
 
 log = structlog.get_logger(__name__)
 
@@ -51,8 +51,8 @@ class Coordinator:
         self._progress = progress
         self._slot_control = slots
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._incarnation_of: dict[int, SlotIncarnation] = {}
-        self._connection_of: dict[SlotIncarnation, int] = {}
+        self._incarnation_of: dict[ControlPeer, SlotIncarnation] = {}
+        self._connection_of: dict[SlotIncarnation, ControlPeer] = {}
         self._tasks: dict[SlotIncarnation, int] = {}
         self._finish: Finish | None = None
         runner.start(self.post)
@@ -78,15 +78,26 @@ class Coordinator:
         next_tick_ms = _now_ms()
         while self._finish is None:
             wait_ms = max(0, next_tick_ms - _now_ms())
-            for event in self._server.poll(wait_ms / 1_000):
+            for event in self._server.poll(time.monotonic_ns(), wait_ms * 1_000_000):
                 self._on_transport(event)
             self._drain_events()
             if _now_ms() >= next_tick_ms and self._finish is None:
                 next_tick_ms = _now_ms() + TICK_MS
                 self._carry_out(self._master.tick(_now_ms()))
             self._progress.on_phase(self._master.phase, self._master.generation)
+        self._say_farewell()
         self._runner.close()
         return self._finish
+
+    def _say_farewell(self) -> None:
+        """What was sent last arrives before the connections are closed: slots hang up once they have read it."""
+        until_ms = _now_ms() + FAREWELL_MS
+        while self._connection_of and _now_ms() < until_ms:
+            for event in self._server.poll(time.monotonic_ns(), 50_000_000):
+                if isinstance(event, Closed):
+                    incarnation = self._incarnation_of.pop(event.peer, None)
+                    if incarnation is not None:
+                        self._connection_of.pop(incarnation, None)
 
     def _drain_events(self) -> None:
         while self._finish is None:
@@ -96,41 +107,38 @@ class Coordinator:
                 return
             self._carry_out(event(self._master, _now_ms()))
 
-    def _on_transport(self, event: PeerConnected | PeerMessage | PeerClosed) -> None:
+    def _on_transport(self, event: ControlEvent) -> None:
         match event:
-            case PeerConnected(connection):
-                if len(self._server.connections) - len(self._incarnation_of) > UNREGISTERED_MAX:
-                    self._server.close_connection(connection, "too many connections that do not register")
-            case PeerMessage(connection, payload):
+            case Connected(peer, incarnation):
+                self._incarnation_of[peer] = SlotIncarnation(incarnation)
+            case Message(peer, data):
                 try:
-                    self._on_payload(connection, payload)
+                    self._on_payload(peer, data)
                 except ProtocolError as error:
                     log.warning("connection dropped", reason=str(error))
-                    self._server.close_connection(connection, str(error))
-                    self._lost(connection, str(error))
-            case PeerClosed(connection, reason):
-                self._lost(connection, reason)
+                    self._server.drop(peer)
+                    self._lost(peer, str(error))
+            case Closed(peer, reason):
+                self._lost(peer, reason)
 
-    def _on_payload(self, connection: int, payload: bytes | memoryview) -> None:
-        message = decode_from_slot(payload)
-        incarnation = self._incarnation_of.get(connection)
-        if isinstance(message, Register):
-            if incarnation is not None:
-                raise ProtocolError("a slot registers once")
-            incarnation = message.incarnation
-            if incarnation in self._connection_of:
-                raise ProtocolError("this incarnation is registered already")
-            self._incarnation_of[connection] = incarnation
-            self._connection_of[incarnation] = connection
-            self._tasks[incarnation] = message.task
+    def _on_payload(self, peer: ControlPeer, data: bytes) -> None:
+        message = decode_from_slot(data)
+        incarnation = self._incarnation_of.get(peer)
         if incarnation is None:
+            return  # dropped a moment ago
+        if isinstance(message, Register):
+            if message.incarnation != incarnation or incarnation in self._connection_of:
+                raise ProtocolError("a slot registers once, under the name that it has proved")
+            self._connection_of[incarnation] = peer
+            self._tasks[incarnation] = message.task
+        elif incarnation not in self._connection_of:
             raise ProtocolError("a slot registers first")
         if isinstance(message, SlotMetrics):
             self._progress.on_metrics(message)
         self._carry_out(self._master.on_message(incarnation, message, _now_ms()))
 
-    def _lost(self, connection: int, reason: str) -> None:
-        incarnation = self._incarnation_of.pop(connection, None)
+    def _lost(self, peer: ControlPeer, reason: str) -> None:
+        incarnation = self._incarnation_of.pop(peer, None)
         if incarnation is not None and self._connection_of.pop(incarnation, None) is not None:
             self._tasks.pop(incarnation, None)
             self._carry_out(self._master.on_slot_lost(incarnation, reason, _now_ms()))
@@ -139,9 +147,9 @@ class Coordinator:
         for effect in effects:
             match effect:
                 case Send(to, message):
-                    connection = self._connection_of.get(to)
-                    if connection is not None:
-                        self._server.send(connection, encode(message))
+                    peer = self._connection_of.get(to)
+                    if peer is not None:
+                        self._server.send(peer, encode(message))
                 case DropSlot(incarnation, reason):
                     self._drop(incarnation, reason)
                 case AppendLog() | WriteManifest() | Prepare() | Commit():
@@ -150,18 +158,15 @@ class Coordinator:
                     self._report(effect)
                 case Finish():
                     self._finish = effect
-                    self._server.flush(1.0)
 
     def _drop(self, incarnation: SlotIncarnation, reason: str) -> None:
-        connection = self._connection_of.pop(incarnation, None)
-        if connection is None:
+        peer = self._connection_of.pop(incarnation, None)
+        if peer is None:
             return
-        self._incarnation_of.pop(connection, None)
-        task = self._tasks.pop(incarnation, None)
-        self._server.close_connection(connection, reason)
+        self._incarnation_of.pop(peer, None)
+        self._server.drop(peer)
         log.warning("slot dropped", incarnation=incarnation, reason=reason)
-        if task is not None:
-            self._slot_control.replace(task)
+        self._slot_control.replace(self._tasks.pop(incarnation))
 
     def _report(self, report: Report) -> None:
         self._progress.on_report(report)

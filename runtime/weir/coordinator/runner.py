@@ -16,8 +16,9 @@ from typing import assert_never
 
 import structlog
 
+from weir.connectors.base import Committer
 from weir.coordinator.plan import JobPlan
-from weir.errors import Retry, Superseded, UnknownOutcome, WeirError
+from weir.errors import Retry, Superseded, WeirError
 from weir.kernel.checkpoints import CommitPermit
 from weir.kernel.effects import AppendLog, Commit, Effect, Prepare, RecordCompleted, StartGeneration, WriteManifest
 from weir.kernel.job import JobMaster
@@ -36,8 +37,10 @@ from weir.protocol.manifest import AssignerState, Manifest, summarise
 from weir.protocol.snapshots import Committable, Split
 from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import Appended, JobLog
-from weir.storage.maintenance import delete_retired, plan_retention, sweep_orphans
-from weir.storage.manifests import read_manifest, write_manifest
+from weir.storage.layout import JobLayout
+from weir.storage.maintenance import References, retire_then_delete, sweep_orphans
+from weir.storage.manifests import WrittenManifest, read_manifest, write_manifest
+from weir.storage.retention import plan_retention
 
 log = structlog.get_logger(__name__)
 
@@ -50,15 +53,19 @@ class EffectRunner:
     def __init__(self, plan: JobPlan, storage: CheckpointStorage, job_log: JobLog) -> None:
         self._plan = plan
         self._storage = storage
+        self._layout = JobLayout(plan.job)
         self._log = job_log
+        """Touched by the log's lane only; its view, which never changes, by all."""
+        self._references = References(storage, self._layout)
         self._post: Callable[[Event], None] = lambda event: None
         self._log_lane = ThreadPoolExecutor(1, "weir-log")
         self._manifest_lane = ThreadPoolExecutor(1, "weir-manifests")
         self._sink_lane = ThreadPoolExecutor(1, "weir-sinks")
-        self._manifests: dict[CheckpointId, tuple[str, str]] = {}
-        """Checkpoint -> path and checksum of its manifest, from written to recorded."""
+        self._manifests: dict[CheckpointId, WrittenManifest] = {}
+        """From written to recorded."""
         self._confirmed: CheckpointId = CheckpointId(0)
         """Everything on the current branch up to here is published: what may be retired."""
+        self._swept = False
         self._closing = threading.Event()
 
     def start(self, post: Callable[[Event], None]) -> None:
@@ -121,12 +128,12 @@ class EffectRunner:
                     timestamp_ms=_wall_ms(),
                 )
             case RecordCompleted(generation, pending):
-                path, checksum = self._manifests[pending.checkpoint]
+                written = self._manifests[pending.checkpoint]
                 return CheckpointCompleted(
                     generation=generation,
                     checkpoint=pending.checkpoint,
-                    manifest_path=path,
-                    manifest_checksum=checksum,
+                    manifest_path=written.path,
+                    manifest_checksum=written.checksum,
                     state_bytes=sum(snapshot.statistics.state_bytes for snapshot in pending.snapshots.values()),
                     nonce=uuid.uuid4().hex,
                     timestamp_ms=_wall_ms(),
@@ -137,19 +144,17 @@ class EffectRunner:
 
     def _append_entry(self, entry: Entry) -> None:
         """Raises Superseded when a higher generation is in the log, StorageError when it is not known to be created."""
-        while True:
-            outcome = self._log.append(entry)
-            if isinstance(outcome, Appended):
-                return
-            if self._log.view.is_stale(entry):
-                raise Superseded(f"generation {self._log.view.generation} runs the job now")
+        outcome = self._log.append(entry, at=self._log.next_number)
+        while not isinstance(outcome, Appended):
+            # Somebody else took the number. If that was a newer generation, the next try raises Superseded.
+            outcome = self._log.append(entry, at=outcome.next_number)
 
     # ---- manifests -----------------------------------------------------------------------------
 
     def _write_manifest(self, effect: WriteManifest) -> None:
         pending, generation = effect.pending, effect.generation
         try:
-            self._manifests[pending.checkpoint] = write_manifest(self._storage, self._manifest(effect))
+            self._manifests[pending.checkpoint] = write_manifest(self._storage, self._layout, self._manifest(effect))
         except WeirError as error:
             reason = str(error)
             self._post(lambda master, now_ms: master.on_manifest_failed(generation, pending.checkpoint, reason, now_ms))
@@ -218,6 +223,9 @@ class EffectRunner:
             return
         self._confirmed = restored
         self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
+        if not self._swept:
+            self._swept = True
+            self._log_lane.submit(self._guarded, self._sweep)
 
     def _commit_again(self, permit: CommitPermit) -> None:
         """Everything on the line up to the restored checkpoint that this process has not seen published."""
@@ -228,29 +236,27 @@ class EffectRunner:
 
     def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
         record = view.restore_point(checkpoint)
-        return read_manifest(self._storage, self._plan.job, record).committables()
+        return read_manifest(self._storage, self._layout, record).committables()
 
     def _take_back(self, generation: Generation) -> None:
         """What a restore went back behind is taken back from the sinks, what it returned to is shown again (runtime.md, section 4)."""
         view = self._log.view
         for branch, left in _by_branch(view.abandonment_due).items():
             after = min(one.after for one in left)
-            for uid, committer in self._plan.committers.items():
-                mine = [
-                    committable
-                    for one in left
-                    for committable in self._committables(view, one.checkpoint)
-                    if committable.sink == uid
-                ]
-                committer.abandon(mine, after=after, before_generation=generation, branch=branch)
+            committables = [committable for one in left for committable in self._committables(view, one.checkpoint)]
+            for uid, committer in self._revocable():
+                committer.abandon([committable for committable in committables if committable.sink == uid], branch=branch)
             checkpoints = tuple(one.checkpoint for one in left)
             entry = BranchAbandoned(generation, branch, after or None, checkpoints, uuid.uuid4().hex, _wall_ms())
             self._in_log_lane(entry)
         for branch, back in _by_branch(self._log.view.reinstatement_due).items():
-            for committer in self._plan.committers.values():
+            for _, committer in self._revocable():
                 committer.reinstate(branch=branch)
             checkpoints = tuple(one.checkpoint for one in back)
             self._in_log_lane(BranchReinstated(generation, branch, checkpoints, uuid.uuid4().hex, _wall_ms()))
+
+    def _revocable(self) -> list[tuple[OperatorUid, Committer]]:
+        return [(uid, committer) for uid, committer in self._plan.committers.items() if committer.revocable]
 
     def _in_log_lane(self, entry: Entry) -> None:
         appended: Future[None] = self._log_lane.submit(self._append_entry, entry)
@@ -267,26 +273,26 @@ class EffectRunner:
         if self._closing.is_set():
             return
         view = self._log.view
-        retire = [one for one in plan_retention(view, keep=self._plan.retained) if one < self._confirmed]
+        retire = plan_retention(view, keep=self._plan.retained, uncommitted_from=CheckpointId(self._confirmed + 1))
         if not retire:
             return
-        entry = CheckpointRetired(view.generation, tuple(retire), "retention", uuid.uuid4().hex, _wall_ms())
+        entry = CheckpointRetired(view.generation, retire, "retention", uuid.uuid4().hex, _wall_ms())
         try:
-            self._append_entry(entry)
-        except (WeirError, UnknownOutcome) as error:
-            log.warning("checkpoints could not be retired", checkpoints=retire, reason=str(error))
-            return
-        self._manifest_lane.submit(self._guarded, lambda: self._delete(view))
-
-    def _delete(self, before: LogView) -> None:
-        try:
-            delete_retired(self._storage, self._plan.job, before, self._log.view)
+            retire_then_delete(
+                self._storage, self._layout, self._log, entry, at=self._log.next_number, references=self._references
+            )
         except WeirError as error:
-            log.warning("files of retired checkpoints could not be deleted", reason=str(error))
+            log.warning("checkpoints could not be retired", checkpoints=retire, reason=str(error))
 
-    def sweep(self) -> int:
-        """Remove what no checkpoint refers to and none in flight can. Returns the number of files."""
-        return sweep_orphans(self._storage, self._plan.job, self._log.view)
+    def _sweep(self) -> None:
+        """Once a start: what earlier processes left behind and no checkpoint refers to."""
+        try:
+            swept = sweep_orphans(self._storage, self._layout, self._log.view, references=self._references)
+        except WeirError as error:
+            log.warning("orphaned files could not be removed", reason=str(error))
+        else:
+            if swept:
+                log.info("orphaned files removed", files=len(swept))
 
 
 def _by_branch(many: Iterable[LeftBehind]) -> dict[str, list[LeftBehind]]:

@@ -1,0 +1,80 @@
+"""Where a run begins: from nothing, with the newest checkpoint, or with a chosen one. Reads, decides nothing irrevocable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from weir.errors import ConfigError
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.restore import RestorePoint
+from weir.kernel.splits import AssignerSnapshot
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId
+from weir.protocol.logview import LogView
+from weir.protocol.manifest import Manifest
+from weir.storage.base import CheckpointStorage
+from weir.storage.joblog import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.manifests import read_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """From nothing. Refused where the job has a history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """With the newest checkpoint of the current branch; from nothing if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FromCheckpoint:
+    """With a chosen one; what was committed after it is abandoned."""
+
+    checkpoint: CheckpointId
+
+
+StartMode: TypeAlias = Fresh | Resume | FromCheckpoint
+
+
+@dataclass(frozen=True, slots=True)
+class StartPoint:
+    log: JobLog
+    view: LogView
+    manifest: Manifest | None
+
+
+def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPoint:
+    """Raises ConfigError if the mode does not fit the job's history, CheckpointError for a checkpoint that cannot be used."""
+    layout = JobLayout(job)
+    log = JobLog(storage, layout)
+    view, _ = log.read()
+    match mode:
+        case Fresh():
+            if view.generation:
+                newest = f"newest checkpoint {view.newest.checkpoint}" if view.newest else "no completed checkpoint"
+                raise ConfigError(
+                    f"job '{job}' has a history in {storage.url} ({newest}): go on with --resume, go back with --from ID, "
+                    "or choose another checkpoint directory"
+                )
+            record = None
+        case Resume():
+            record = view.newest
+        case FromCheckpoint(checkpoint):
+            record = view.restore_point(checkpoint)
+        case _:
+            assert_never(mode)
+    return StartPoint(log, view, read_manifest(storage, layout, record) if record is not None else None)
+
+
+def restore_point(manifest: Manifest) -> RestorePoint:
+    return RestorePoint(
+        checkpoint=manifest.checkpoint,
+        graph=codec.from_json(PhysicalGraph, manifest.graph),
+        subtasks=manifest.subtasks,
+        assigners={
+            uid: AssignerSnapshot(state.pending, state.assigned, state.finished) for uid, state in manifest.assigners.items()
+        },
+    )
