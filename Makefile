@@ -1,0 +1,70 @@
+# Everything here sets itself up in .venv first; a second time that takes a fraction of a second.
+# `make` alone prints what there is.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUN    := $(BIN)/python
+
+# What two cores can do at once; more on a bigger machine: make test TEST_WORKERS=8
+TEST_WORKERS ?= 2
+ARGS ?=
+
+CHECKED := $(wildcard runtime/weir tools bench examples tests)
+TYPED   := $(wildcard runtime/weir tools bench examples)
+QUICK_TESTS := $(wildcard tests/unit tests/sim)
+SLOW_TESTS  := $(wildcard tests/integration)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check sim chaos bench lock docs format audit clean
+
+help: ## This list
+	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@echo
+	@echo "  PYTHON=python3.12 picks the Python; ARGS='...' is passed on to the program that a target runs."
+
+setup: ## Make .venv: locked packages, Weir itself, a Java wheel if there is no Java 17-25
+	@$(PYTHON) tools/bootstrap.py
+
+demo: setup ## Run the main job on real data, kill a worker in the middle, prove the result
+	@$(RUN) examples/demo.py $(ARGS)
+
+test: setup ## All tests: unit and simulation in parallel, then those with a real Spark, one by one
+	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
+	$(if $(SLOW_TESTS),$(RUN) -m pytest --durations=10 $(SLOW_TESTS) $(ARGS))
+
+check: setup ## Lint, format, types, import directions, generated files, nothing of this machine in the repository
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/mypy $(TYPED)
+	$(BIN)/lint-imports
+	$(RUN) tools/generate_docs.py --check
+	$(RUN) tools/check_portable.py
+
+sim: setup ## The deterministic simulator: SEED=7 replays one run, SEEDS=100000 runs many
+	@$(RUN) -m weir.testing.sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),100000)) $(ARGS)
+
+chaos: setup ## Real runs with random kills and pauses, output checked against an oracle: RUNS=200
+	@$(RUN) tests/chaos/run.py --runs $(or $(RUNS),200) $(ARGS)
+
+bench: setup ## Throughput, cost of checkpoints, latency; prints a table, appends to build/bench/results.jsonl
+	@$(RUN) bench/run.py $(ARGS)
+
+format: setup ## Let ruff put formatting and imports right
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+docs: setup ## Write docs/protocol/ anew from the tables in the code
+	$(RUN) tools/generate_docs.py
+
+lock: setup ## Resolve requirements/*.lock anew from pyproject.toml: UPGRADE=1 takes newer versions
+	$(RUN) tools/lock.py $(if $(UPGRADE),--upgrade)
+
+audit: setup ## Known vulnerabilities in the locked packages (asks an advisory service)
+	$(BIN)/pip-audit --require-hashes --disable-pip --requirement requirements/dev.lock
+
+clean: ## Remove what the targets above wrote, .venv apart
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse metastore_db derby.log
+	find runtime tools tests -name __pycache__ -type d -prune -exec rm -rf {} +

