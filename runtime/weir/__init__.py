@@ -1,0 +1,45 @@
+"""Weir: checkpointed streaming jobs inside Spark.
+
+    from weir import Job, Params, agg, sinks, sources
+
+Names are loaded when first used: importing ``weir`` brings in neither pyspark nor anything else that is heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weir.api import agg as agg
+    from weir.api.job import Job as Job
+    from weir.api.params import Params as Params
+    from weir.api.stream import Stream as Stream
+    from weir.connectors import sinks as sinks
+    from weir.connectors import sources as sources
+
+__version__ = "0.1.0"
+
+_NAMES: dict[str, tuple[str, str | None]] = {
+    "Job": ("weir.api.job", "Job"),
+    "Params": ("weir.api.params", "Params"),
+    "Stream": ("weir.api.stream", "Stream"),
+    "agg": ("weir.api.agg", None),
+    "sinks": ("weir.connectors.sinks", None),
+    "sources": ("weir.connectors.sources", None),
+}
+__all__ = ["Job", "Params", "Stream", "__version__", "agg", "sinks", "sources"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'weir' has no attribute {name!r}")
+    module, attribute = _NAMES[name]
+    loaded = importlib.import_module(module)
+    value = loaded if attribute is None else getattr(loaded, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,10 +22,8 @@ def render(graph: PhysicalGraph) -> str:
         max(len(_uid(operator)) for operator in operators),
         max(len(operator.kind) for operator in operators),
     )
-    lines = [
-        f"{graph.logical.job}: {_count(len(operators), 'operator')} in {_count(len(graph.chains), 'chain')} "
-        f"on {_count(graph.slots, 'slot')}"
-    ]
+    size = f"{_count(len(operators), 'operator')} in {_count(len(graph.chains), 'chain')} on {_count(graph.slots, 'slot')}"
+    lines = [f"{graph.logical.job}: {size}"]
     for chain in graph.chains:
         lines += ["", f"chain {chain.index}, parallelism {chain.parallelism}"]
         lines += [f"  {_edge(graph, edge)}" for edge in graph.edges if edge.target == chain.index]
@@ -64,7 +62,9 @@ def _count(number: int, noun: str) -> str:
 
 def _details(operator: LogicalOperator) -> str:
     """The name where it says more than the uid, then what the operator does."""
-    name = operator.name if operator.name not in (operator.uid, operator.kind) else ""
+    name = operator.name
+    if name in (operator.uid, operator.kind) or name.startswith(("read ", "write ", "aggregate by ")):
+        name = ""
     config: JsonValue = operator.config
     does = ""
     if isinstance(config, dict):

@@ -1,0 +1,38 @@
+"""Aggregates of ``KeyedStream.aggregate``: ``flights=agg.count(), delay=agg.mean("dep_delay")``.
+
+Nulls are left out by all of them; ``count()`` without a column counts rows. Sums of integers are int64,
+means float64, minima and maxima have the type of their column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weir.state.base import Accumulator
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    accumulator: Accumulator
+    column: str | None = None
+
+
+def count(column: str | None = None) -> Aggregate:
+    """Number of rows, or of rows in which ``column`` is not null."""
+    return Aggregate(Accumulator.COUNT, column)
+
+
+def sum(column: str) -> Aggregate:  # the verb everybody knows; read as agg.sum
+    return Aggregate(Accumulator.SUM, column)
+
+
+def min(column: str) -> Aggregate:
+    return Aggregate(Accumulator.MIN, column)
+
+
+def max(column: str) -> Aggregate:
+    return Aggregate(Accumulator.MAX, column)
+
+
+def mean(column: str) -> Aggregate:
+    return Aggregate(Accumulator.MEAN, column)

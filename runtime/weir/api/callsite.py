@@ -1,0 +1,34 @@
+"""Where the author wrote something: messages that say ``at flights.py:12`` are found at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from weir.errors import WeirError
+
+_PACKAGE = str(Path(__file__).resolve().parents[1]) + "/"
+
+
+def call_site() -> str | None:
+    """``file.py:line`` of the innermost caller outside of weir. None: there is none (an interactive shell counts as one)."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not filename.startswith(_PACKAGE) and "contextlib" not in filename:
+            return f"{Path(filename).name}:{frame.f_lineno}"
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return None
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Errors raised inside get ``where`` in front, and stay of their class."""
+    try:
+        yield
+    except WeirError as error:
+        raise type(error)(f"{where}: {error}") from error

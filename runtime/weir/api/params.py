@@ -1,0 +1,136 @@
+"""A job's parameters: each is declared by asking for it, with name, type, default and help."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, TypeAlias, cast
+
+from weir.errors import ConfigError
+from weir.graph.schema import near_miss
+
+
+class ParameterType(StrEnum):
+    PATH = "path"
+    STR = "str"
+    INT = "int"
+    FLOAT = "float"
+    BOOL = "bool"
+    CHOICE = "choice"
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED: Final = _Required()
+# Inside ``Params`` the plain names are methods.
+_Str: TypeAlias = str
+_Int: TypeAlias = int
+_Float: TypeAlias = float
+_Bool: TypeAlias = bool
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_PLACEHOLDERS: dict[ParameterType, object] = {
+    ParameterType.PATH: "", ParameterType.STR: "", ParameterType.INT: 0, ParameterType.FLOAT: 0.0, ParameterType.BOOL: False,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What ``--help`` and a deployment form show."""
+
+    name: str
+    type: ParameterType
+    required: bool
+    default: str | int | float | bool | None = None
+    help: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class Params:
+    """Values by name, as text (``--set rows=100``) or already of their type.
+
+    ``placeholders``: a missing one does not fail but gets a stand-in, to collect declarations.
+    """
+
+    def __init__(self, values: Mapping[str, object] | None = None, *, placeholders: bool = False) -> None:
+        self._values = dict(values or {})
+        self._placeholders = placeholders
+        self._declared: dict[str, Parameter] = {}
+
+    @property
+    def declared(self) -> tuple[Parameter, ...]:
+        """Those asked for so far, in that order."""
+        return tuple(self._declared.values())
+
+    def path(self, name: _Str, default: _Str | os.PathLike[_Str] | _Required | None = REQUIRED, *, help: _Str = "") -> _Str:
+        """A file or directory, or a URL; ``~`` is the home directory."""
+        plain = os.fspath(default) if isinstance(default, os.PathLike) else default
+        return cast(str, self._get(name, ParameterType.PATH, plain, help))
+
+    def str(self, name: _Str, default: _Str | _Required | None = REQUIRED, *, help: _Str = "") -> _Str:
+        return cast(str, self._get(name, ParameterType.STR, default, help))
+
+    def int(self, name: _Str, default: _Int | _Required | None = REQUIRED, *, help: _Str = "") -> _Int:
+        return cast(int, self._get(name, ParameterType.INT, default, help))
+
+    def float(self, name: _Str, default: _Float | _Required | None = REQUIRED, *, help: _Str = "") -> _Float:
+        return cast(float, self._get(name, ParameterType.FLOAT, default, help))
+
+    def bool(self, name: _Str, default: _Bool | _Required | None = REQUIRED, *, help: _Str = "") -> _Bool:
+        return cast(bool, self._get(name, ParameterType.BOOL, default, help))
+
+    def choice(
+        self, name: _Str, choices: Sequence[_Str], default: _Str | _Required | None = REQUIRED, *, help: _Str = ""
+    ) -> _Str:
+        return cast(str, self._get(name, ParameterType.CHOICE, default, help, tuple(choices)))
+
+    def check_known(self) -> None:
+        """After the job function ran. Raises ConfigError for a value that nothing asked for."""
+        for name in self._values:
+            if name not in self._declared:
+                raise ConfigError(f"the job has no parameter {name!r}{near_miss(name, self._declared)}")
+
+    def _get(self, name: _Str, kind: ParameterType, default: Any, help: _Str, choices: tuple[_Str, ...] = ()) -> object:
+        required = isinstance(default, _Required)
+        parameter = Parameter(name, kind, required, None if required else default, help, choices)
+        if self._declared.setdefault(name, parameter) != parameter:
+            raise ConfigError(f"parameter {name!r} is declared twice, and differently: ask for it once and pass the value on")
+        if name in self._values:
+            return _parse(parameter, self._values[name])
+        if not required:
+            return default
+        if self._placeholders:
+            return choices[0] if choices else _PLACEHOLDERS[kind]
+        about = f" ({help})" if help else ""
+        raise ConfigError(f"the job needs parameter {name!r}{about}: set it with --set {name}={kind.upper()}")
+
+
+def _parse(parameter: Parameter, value: Any) -> object:
+    try:
+        return _parsed(parameter, value)
+    except (ValueError, TypeError):
+        wanted = f"one of {', '.join(parameter.choices)}" if parameter.choices else f"of type {parameter.type}"
+        raise ConfigError(f"parameter {parameter.name!r} must be {wanted}, not {value!r}") from None
+
+
+def _parsed(parameter: Parameter, value: Any) -> object:
+    match parameter.type:
+        case ParameterType.PATH:
+            return os.path.expanduser(os.fspath(value))
+        case ParameterType.STR if isinstance(value, str):
+            return value
+        case ParameterType.CHOICE if value in parameter.choices:
+            return value
+        case ParameterType.INT if isinstance(value, str) or type(value) is int:
+            return int(value)
+        case ParameterType.FLOAT if isinstance(value, str) or type(value) in (int, float):
+            return float(value)
+        case ParameterType.BOOL if isinstance(value, bool):
+            return value
+        case ParameterType.BOOL if isinstance(value, str) and value.lower() in (*_TRUE, *_FALSE):
+            return value.lower() in _TRUE
+    raise ValueError(value)
