@@ -48,10 +48,16 @@ class Source(ABC):
 
 
 class SinkWriter(ABC):
-    """Stages records. One per subtask; calls come from the loop except ``PendingCommit.finish``."""
+    """Stages records. One per subtask; calls come from the loop except ``PendingCommit.finish``.
+
+    Call order: open -> restore (0 or 1 times) -> { write (only when ready) | pre_commit, then state }* -> close."""
 
     @abstractmethod
     def open(self, context: OperatorContext) -> None: ...
+
+    def ready(self) -> bool:
+        """False: too much is queued beside the loop; ask again later. Does not block."""
+        return True
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None: ...
@@ -60,13 +66,22 @@ class SinkWriter(ABC):
     def pre_commit(self, checkpoint: CheckpointId) -> PendingCommit | None:
         """Close the open epoch at this barrier; records written from now on belong to the next. None: it was empty."""
 
+    def state(self) -> JsonValue:
+        """Small state of its own, kept in the snapshot as of the last ``pre_commit``. None: it has none."""
+        return None
+
+    def restore(self, states: Sequence[JsonValue]) -> None:
+        """Take over the states of the writers whose work this one goes on with."""
+        raise AssertionError(f"{type(self).__name__} was given state but keeps none")
+
     def close(self) -> None:
         """Release resources; what is staged and not pre-committed is void."""
 
 
 class PendingCommit(Protocol):
     def finish(self) -> Sequence[JsonValue]:
-        """Flush, fsync; on a background thread. Returns the payloads of the committables."""
+        """Flush, fsync; on a background thread. Returns the payloads of the committables. Called again (after an aborted
+        checkpoint) it returns the same."""
         ...
 
 

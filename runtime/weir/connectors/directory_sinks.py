@@ -1,0 +1,120 @@
+"""Sinks that write files into a directory: Parquet, JSON lines, and Arrow for ``collect``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from weir.connectors.base import Sink
+from weir.connectors.descriptions import decode_schema, describe, encode_schema
+from weir.connectors.directory_committer import DirectoryCommitter
+from weir.connectors.directory_writer import DirectoryWriter, FileLimits
+from weir.connectors.file_formats import ArrowFormat, FileFormat, JsonLinesFormat, ParquetFormat, check_schema
+from weir.connectors.staging import OutputLayout, PartName
+from weir.errors import ConfigError, SinkError
+from weir.protocol.snapshots import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSink(Sink):
+    directory: str
+    compression: str = "snappy"
+    rows_per_file: int | None = None
+    bytes_per_file: int | None = None
+
+    kind = "parquet"
+
+    def describe(self) -> JsonValue:
+        return describe(self)
+
+    def check(self, schema: pa.Schema) -> None:
+        _check(self.directory, ParquetFormat(self.compression), schema)
+
+    def writer(self) -> DirectoryWriter:
+        limits = FileLimits(self.rows_per_file, self.bytes_per_file)
+        return DirectoryWriter(OutputLayout(self.directory), ParquetFormat(self.compression), limits)
+
+    def committer(self) -> DirectoryCommitter:
+        return DirectoryCommitter(OutputLayout(self.directory))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLinesSink(Sink):
+    directory: str
+    rows_per_file: int | None = None
+    bytes_per_file: int | None = None
+
+    kind = "json_lines"
+
+    def describe(self) -> JsonValue:
+        return describe(self)
+
+    def check(self, schema: pa.Schema) -> None:
+        _check(self.directory, JsonLinesFormat(), schema)
+
+    def writer(self) -> DirectoryWriter:
+        return DirectoryWriter(
+            OutputLayout(self.directory), JsonLinesFormat(), FileLimits(self.rows_per_file, self.bytes_per_file)
+        )
+
+    def committer(self) -> DirectoryCommitter:
+        return DirectoryCommitter(OutputLayout(self.directory))
+
+
+@dataclass(slots=True)
+class CollectSink(Sink):
+    """Stages Arrow files in ``directory``, which slots and coordinator share. ``Committer.result`` is a ``pa.Table``, in order
+    of checkpoint and writer."""
+
+    directory: str
+    schema_ipc: str | None = None
+    """Known once ``check`` was called: an empty result has columns, too."""
+
+    kind = "collect"
+
+    def describe(self) -> JsonValue:
+        return describe(self)
+
+    def check(self, schema: pa.Schema) -> None:
+        _check(self.directory, ArrowFormat(), schema)
+        self.schema_ipc = encode_schema(schema)
+
+    def writer(self) -> DirectoryWriter:
+        return DirectoryWriter(OutputLayout(self.directory), ArrowFormat(), FileLimits())
+
+    def committer(self) -> CollectCommitter:
+        return CollectCommitter(OutputLayout(self.directory), None if self.schema_ipc is None else decode_schema(self.schema_ipc))
+
+
+class CollectCommitter(DirectoryCommitter):
+    def __init__(self, layout: OutputLayout, schema: pa.Schema | None) -> None:
+        super().__init__(layout)
+        self._schema = schema
+
+    def result(self) -> pa.Table:
+        parts = sorted((part, name) for name in self._disk.list(self._layout.out) if (part := PartName.parse(name)) is not None)
+        tables = [self._read(os.path.join(self._layout.out, name)) for _, name in parts]
+        if not tables:
+            return (self._schema or pa.schema([])).empty_table()
+        return pa.concat_tables(tables)
+
+    def _read(self, path: str) -> pa.Table:
+        try:
+            with pa.OSFile(path) as file:
+                return pa.ipc.open_file(file).read_all()
+        except (OSError, pa.ArrowException) as error:
+            raise SinkError(f"{path}: a collected result cannot be read ({error})") from error
+
+
+def _check(directory: str, file_format: FileFormat, schema: pa.Schema) -> None:
+    """Without side effects: building a graph makes no directories."""
+    check_schema(file_format, schema, directory)
+    nearest = directory
+    while not os.path.lexists(nearest):
+        nearest = os.path.dirname(nearest)
+    if not os.path.isdir(nearest):
+        raise ConfigError(f"{directory}: cannot be an output directory, {nearest} is not a directory")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise ConfigError(f"{directory}: cannot be an output directory, {nearest} is not writable")

@@ -1,0 +1,178 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weir.connectors.base import Source
+from weir.connectors.descriptions import decode_schema, describe, encode_schema
+from weir.connectors.file_listing import InputFile, list_files
+from weir.connectors.read_ahead import ReadAheadReader
+from weir.errors import InputError, SchemaError
+from weir.protocol.codec import from_json
+from weir.protocol.snapshots import JsonValue, Split
+
+SPLIT_BYTES = 64 << 20
+"""Compressed, of the row groups of one split."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """Payload of a split: row groups ``[first, last)`` of ``file``, ``rows`` in all."""
+
+    file: str
+    first: int
+    last: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSource(Source):
+    """Columns as in the first file's footer (or those named in ``columns``); all files must agree on them.
+
+    A split is a range of row groups of one file; its position is the number of rows emitted of it."""
+
+    paths: tuple[str, ...]
+    columns: tuple[str, ...] | None = None
+    split_bytes: int = SPLIT_BYTES
+    schema_ipc: str | None = None
+    """Filled in by ``describe``: slots need not look at other files than their own."""
+
+    kind = "parquet"
+
+    def describe(self) -> JsonValue:
+        return describe(dataclasses.replace(self, schema_ipc=encode_schema(self.schema())))
+
+    def schema(self) -> pa.Schema:
+        if self.schema_ipc is not None:
+            return decode_schema(self.schema_ipc)
+        schema = _common_schema(list_files(self.paths))
+        if self.columns is None:
+            return schema
+        for name in self.columns:
+            if name not in schema.names:
+                raise SchemaError(f"{', '.join(self.paths)}: no column {name!r}; there are {', '.join(schema.names)}")
+        return pa.schema([schema.field(name) for name in self.columns])
+
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        files = list_files(self.paths)
+        _common_schema(files)
+        return row_group_splits(files, self.split_bytes, parallelism)
+
+    def reader(self) -> ReadAheadReader:
+        return ReadAheadReader(partial(read_row_groups, schema=self.schema()))
+
+
+def row_group_splits(files: tuple[InputFile, ...], split_bytes: int, parallelism: int) -> tuple[Split, ...]:
+    """Neighbouring row groups together up to ``split_bytes``, or a fair share if that is less. Empty files give none."""
+    share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
+    limit = min(split_bytes, share)
+    splits: list[Split] = []
+    for file in files:
+        footer = footer_of(file.path)
+        groups = [
+            (footer.row_group(index).num_rows, _stored_bytes(footer.row_group(index))) for index in range(footer.num_row_groups)
+        ]
+        first = 0
+        while first < len(groups):
+            last, rows, stored = first + 1, groups[first][0], groups[first][1]
+            while last < len(groups) and stored + groups[last][1] <= limit:
+                rows, stored, last = rows + groups[last][0], stored + groups[last][1], last + 1
+            if rows:
+                payload: JsonValue = {"file": file.path, "first": first, "last": last, "rows": rows}
+                splits.append(Split(id=f"{file.path}#{first}", payload=payload))
+            first = last
+    return tuple(splits)
+
+
+def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+    """Columns are cast to ``schema`` where the file's type differs (Spark writes some types in its own way)."""
+    assert split.position is None or isinstance(split.position, int)
+    groups = from_json(RowGroups, split.payload)
+    position = split.position or 0
+    try:
+        with pq.ParquetFile(groups.file, memory_map=False) as file:
+            first, done = groups.first, 0
+            while first < groups.last and done + file.metadata.row_group(first).num_rows <= position:
+                done += file.metadata.row_group(first).num_rows
+                first += 1
+            skip = position - done
+            for batch in file.iter_batches(
+                batch_size=batch_rows, row_groups=range(first, groups.last), columns=list(schema.names), use_threads=False
+            ):
+                if skip >= batch.num_rows > 0:
+                    skip -= batch.num_rows
+                    continue
+                batch, skip = batch.slice(skip), 0
+                position += batch.num_rows
+                if batch.num_rows:
+                    yield _fit(batch, schema), position
+    except (OSError, pa.ArrowException, KeyError, IndexError) as error:
+        raise InputError(
+            f"{groups.file}: cannot be read as Parquet, row groups {groups.first} to {groups.last - 1} ({error})"
+        ) from error
+    if position != groups.rows:
+        raise InputError(
+            f"{groups.file}: {position} rows where its footer promised {groups.rows}; input must not change while it is read"
+        )
+
+
+def _fit(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    arrays = []
+    for field in schema:
+        column = batch.column(field.name)
+        arrays.append(column if column.type == field.type else column.cast(field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def footer_of(path: str) -> pq.FileMetaData:
+    """Raises InputError naming the file."""
+    try:
+        status = os.stat(path)
+        return _footer(path, status.st_size, status.st_mtime_ns)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({error})") from error
+
+
+@lru_cache(maxsize=4096)
+def _footer(path: str, size: int, modified_ns: int) -> pq.FileMetaData:
+    with pq.ParquetFile(path) as file:
+        return file.metadata
+
+
+def _file_schema(path: str) -> pa.Schema:
+    return _plain(footer_of(path).schema.to_arrow_schema())
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Names and types alone: what writers note beside them differs between files that agree."""
+    return pa.schema([pa.field(field.name, field.type) for field in schema])
+
+
+def _common_schema(files: tuple[InputFile, ...]) -> pa.Schema:
+    schema = _file_schema(files[0].path)
+    for file in files[1:]:
+        _check_agrees(schema, file.path, files[0].path)
+    return schema
+
+
+def _check_agrees(schema: pa.Schema, path: str, first: str) -> None:
+    other = _file_schema(path)
+    for name in [*schema.names, *other.names]:
+        mine = schema.field(name).type if name in schema.names else "absent"
+        its = other.field(name).type if name in other.names else "absent"
+        if mine != its:
+            raise InputError(
+                f"{path}: column {name!r} is {its}, but {mine} in {first}; all files of a source must have one schema"
+            )
+
+
+def _stored_bytes(group: pq.RowGroupMetaData) -> int:
+    return sum(group.column(index).total_compressed_size for index in range(group.num_columns))

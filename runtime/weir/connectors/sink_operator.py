@@ -1,0 +1,107 @@
+"""Drives a sink's writer as the operator at the end of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import pyarrow as pa
+
+from weir.connectors.base import PendingCommit, SinkWriter
+from weir.errors import SinkError, WeirError
+from weir.operators.base import Operator, OperatorContext, PendingSnapshot, SnapshotReader, SnapshotWriter, Step
+from weir.protocol.ids import CheckpointId
+from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot
+
+T = TypeVar("T")
+
+
+class SinkOperator(Operator):
+    """An epoch belongs to the first checkpoint after it. If that one is aborted its records must still come out, so its
+    committables are handed over again, under their own identity, with every later snapshot until one is known to be completed.
+    Hence a manifest may list committables of checkpoints before it; they are to be committed with it."""
+
+    def __init__(self, writer: SinkWriter) -> None:
+        self._writer = writer
+        self._unconfirmed: list[tuple[CheckpointId, PendingCommit]] = []
+        self._failure: SinkError | None = None
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        self._guarded(lambda: self._writer.open(context), "open")
+
+    def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
+        while not self._writer.ready():
+            self._check()
+            yield None
+        self._check()
+        self._guarded(lambda: self._writer.write(batch), "write")
+
+    def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot | None:
+        self._check()
+        epoch = self._guarded(lambda: self._writer.pre_commit(checkpoint), "pre-commit")
+        if epoch is not None:
+            self._unconfirmed.append((checkpoint, epoch))
+        state = self._writer.state()
+        if not self._unconfirmed and state is None:
+            return None
+        return _PendingSink(self, tuple(self._unconfirmed), state)
+
+    def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
+        states = [snapshot.inline for snapshot in snapshots if snapshot.inline is not None]
+        if states:
+            self._writer.restore(states)
+
+    def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
+        self._unconfirmed = [(epoch, pending) for epoch, pending in self._unconfirmed if epoch > checkpoint]
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def finish(self, epochs: Sequence[tuple[CheckpointId, PendingCommit]]) -> tuple[Committable, ...]:
+        """On a background thread. A failure fails the checkpoint now and the subtask at its next call: the records of the
+        epoch cannot be staged again."""
+        context = self.context
+        committables: list[Committable] = []
+        for checkpoint, epoch in epochs:
+            try:
+                payloads = epoch.finish()
+            except Exception as error:
+                self._failure = self._named("pre-commit", error)
+                raise self._failure from error
+            committables += [
+                Committable(context.job, context.uid, context.generation, checkpoint, context.subtask, payload)
+                for payload in payloads
+            ]
+        return tuple(committables)
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _guarded(self, call: Callable[[], T], doing: str) -> T:
+        try:
+            return call()
+        except Exception as error:
+            raise self._named(doing, error) from error
+
+    def _named(self, doing: str, error: Exception) -> SinkError:
+        reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}"
+        return SinkError(f"sink {self.context.uid!r} could not {doing}: {reason}")
+
+
+class _PendingSink(PendingSnapshot):
+    def __init__(self, sink: SinkOperator, epochs: Sequence[tuple[CheckpointId, PendingCommit]], state: JsonValue) -> None:
+        self._sink = sink
+        self._epochs = epochs
+        self._state = state
+
+    def advance(self) -> bool:
+        return True
+
+    def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
+        context = self._sink.context
+        return OperatorSnapshot(context.uid, context.subtask, inline=self._state, committables=self._sink.finish(self._epochs))
+
+    def discard(self) -> None:
+        """The records stay staged: they go with the next snapshot."""

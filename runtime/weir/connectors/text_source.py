@@ -1,0 +1,110 @@
+"""Text files, one record a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weir.connectors.base import Source
+from weir.connectors.descriptions import describe
+from weir.connectors.file_listing import list_files
+from weir.connectors.line_blocks import LineBlock, LineRange, line_blocks, line_number, line_splits
+from weir.connectors.read_ahead import ReadAheadReader
+from weir.errors import InputError
+from weir.protocol.snapshots import JsonValue, Split
+
+SPLIT_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource(Source):
+    """Column ``line`` (string, without its line end), and where asked ``file`` (string) and ``line_number`` (int64, from 1).
+
+    A split is a byte range; its position is the byte offset after the last emitted line, or with line numbers
+    ``[byte offset, number of the next line]``."""
+
+    paths: tuple[str, ...]
+    file_name: bool = False
+    line_numbers: bool = False
+    split_bytes: int = SPLIT_BYTES
+
+    kind = "text"
+
+    def describe(self) -> JsonValue:
+        return describe(self)
+
+    def schema(self) -> pa.Schema:
+        fields = [pa.field("line", pa.string())]
+        if self.file_name:
+            fields.append(pa.field("file", pa.string()))
+        if self.line_numbers:
+            fields.append(pa.field("line_number", pa.int64()))
+        return pa.schema(fields)
+
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        files = list_files(self.paths)
+        share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
+        return line_splits(files, split_bytes=min(self.split_bytes, share), number_lines=self.line_numbers)
+
+    def reader(self) -> ReadAheadReader:
+        return ReadAheadReader(self._read)
+
+    def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+        lines = LineRange.of(split)
+        schema = self.schema()
+        offset, number = _resume(split.position, lines)
+        for block in line_blocks(lines, offset):
+            for first in range(0, len(block.ends), batch_rows):
+                piece = block.piece(first, min(first + batch_rows, len(block.ends)))
+                rows = len(piece.ends)
+                columns: list[pa.Array] = [_strings(piece, lines.file)]
+                if self.file_name:
+                    columns.append(pa.repeat(lines.file, rows))
+                if self.line_numbers:
+                    columns.append(pa.array(np.arange(number, number + rows)))
+                number += rows
+                position: JsonValue = [piece.next_offset, number] if self.line_numbers else piece.next_offset
+                yield pa.RecordBatch.from_arrays(columns, schema=schema), position
+
+
+def _resume(position: JsonValue, lines: LineRange) -> tuple[int | None, int]:
+    if isinstance(position, list):
+        offset, number = position
+        assert isinstance(offset, int) and isinstance(number, int)
+        return offset, number
+    assert position is None or isinstance(position, int)
+    return position, lines.line
+
+
+def _strings(piece: LineBlock, file: str) -> pa.StringArray:
+    """The lines without their line ends, checked to be UTF-8."""
+    offsets = np.empty(len(piece.ends) + 1, np.int32)
+    offsets[0] = piece.starts[0]
+    offsets[1:] = piece.ends
+    whole = pa.BinaryArray.from_buffers(pa.binary(), len(piece.ends), [None, pa.py_buffer(offsets), pa.py_buffer(piece.data)])
+    lines = pc.binary_slice(whole, 0, -1)
+    if piece.data.find(b"\r\n", int(offsets[0]), int(offsets[-1])) >= 0:
+        lines = pc.if_else(pc.ends_with(lines, b"\r"), pc.binary_slice(lines, 0, -1), lines)
+    strings = pa.StringArray.from_buffers(len(lines), lines.buffers()[1], lines.buffers()[2])
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        raise _not_utf8(piece, file) from None
+    return strings
+
+
+def _not_utf8(piece: LineBlock, file: str) -> InputError:
+    try:
+        piece.data[int(piece.starts[0]) : int(piece.ends[-1])].decode()
+    except UnicodeDecodeError as error:
+        inside = int(piece.starts[0]) + error.start
+        line = int(piece.starts[np.searchsorted(piece.ends, inside, side="right")])
+        number = line_number(file, piece.offset + line)
+        return InputError(
+            f"{file}: not UTF-8 at byte {piece.offset + inside} (line {number}): {error.reason}; convert the file to UTF-8"
+        )
+    raise AssertionError("Arrow refused text that Python can decode")

@@ -1,0 +1,70 @@
+"""What tests of connectors share: a context, and a driver of readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+
+from weir.connectors.base import Source
+from weir.connectors.read_ahead import ReadAheadReader
+from weir.connectors.registry import source_from
+from weir.operators.base import OperatorContext, SourceOperator
+from weir.protocol.ids import Generation, OperatorUid
+from weir.protocol.snapshots import Split
+
+
+def make_context(
+    *, subtask: int = 0, parallelism: int = 1, generation: int = 1, batch_rows: int = 65_536, job: str = "job", uid: str = "op"
+) -> OperatorContext:
+    return OperatorContext(
+        job=job,
+        uid=OperatorUid(uid),
+        name=uid,
+        subtask=subtask,
+        parallelism=parallelism,
+        max_parallelism=128,
+        key_groups=(0, 127),
+        generation=Generation(generation),
+        batch_rows=batch_rows,
+    )
+
+
+ReadAll = Callable[..., pa.Table]
+
+
+class Reading:
+    """Drives a source's reader as a loop would, over the description that a slot would get."""
+
+    def __init__(self, source: Source, splits: Iterable[Split], *, batch_rows: int = 65_536, generation: int = 1) -> None:
+        self.reader: SourceOperator = source_from(source.describe()).reader()
+        self.reader.open(make_context(batch_rows=batch_rows, generation=generation))
+        self._todo = list(splits)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        while self._todo or self.reader.unfinished():
+            while self._todo and self.reader.wants_split():
+                self.reader.add_split(self._todo.pop(0))
+            batch = self.reader.poll()
+            if batch is not None:
+                yield batch
+            elif isinstance(self.reader, ReadAheadReader):
+                assert self.reader.wait(10), "the reading thread is stuck"
+
+    def remaining(self) -> tuple[Split, ...]:
+        return (*self.reader.unfinished(), *self._todo)
+
+
+def read_with_restarts(source: Source, restart_after: list[int], *, batch_rows: int) -> pa.Table:
+    """Read, but after so many batches each time throw the reader away and go on with another from the positions."""
+    splits, batches = source.splits(2), []
+    for stop in [*restart_after, -1]:
+        reading = Reading(source, splits, batch_rows=batch_rows)
+        iterator = reading.batches()
+        count = 0
+        while count != stop and (batch := next(iterator, None)) is not None:
+            batches.append(batch)
+            count += 1
+        splits = reading.remaining()
+        reading.reader.close()
+    return pa.Table.from_batches(batches, schema=source.schema())

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.connectors.connector_harness import ReadAll, Reading, read_with_restarts
+
+from weir.connectors import sources
+from weir.errors import InputError, SchemaError
+
+
+def write(path: Path, first: int, rows: int, group: int = 10) -> Path:
+    ids = range(first, first + rows)
+    pq.write_table(
+        pa.table({"id": pa.array(ids, pa.int64()), "name": pa.array([f"n{i}" for i in ids], pa.string())}),
+        path,
+        row_group_size=group,
+    )
+    return path
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 6), max_size=4), st.integers(1, 25), st.integers(1, 12))
+def test_reading_resumes_after_the_last_row_that_poll_returned(restart_after: list[int], batch_rows: int, group: int) -> None:
+    with TemporaryDirectory() as directory:
+        write(Path(directory, "a.parquet"), 0, 45, group)
+        write(Path(directory, "b.parquet"), 45, 0)
+        write(Path(directory, "c.parquet"), 45, 30, group)
+        table = read_with_restarts(sources.parquet(directory), restart_after, batch_rows=batch_rows)
+    assert table["id"].to_pylist() == list(range(75))
+    assert table["name"].to_pylist() == [f"n{i}" for i in range(75)]
+
+
+def test_row_groups_are_dealt_into_splits_that_cover_them_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", 0, 600_000, 50_000)
+    source = sources.parquet(path)
+    splits = source.splits(4)
+    assert len(splits) >= 4 and splits == source.splits(4)
+    ids = [i for split in splits for batch in Reading(source, [split]).batches() for i in batch["id"].to_pylist()]
+    assert ids == list(range(600_000))
+
+
+def test_only_the_named_columns_are_read(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.parquet", 0, 3)
+    source = sources.parquet(path, columns=["name"])
+    assert read_all(source).to_pydict() == {"name": ["n0", "n1", "n2"]}
+    with pytest.raises(SchemaError, match="no column 'nmae'; there are id, name"):
+        sources.parquet(path, columns=["nmae"]).schema()
+
+
+@pytest.mark.parametrize(
+    ("odd", "says"),
+    [
+        ({"id": [1.5], "name": ["x"]}, "column 'id' is double, but int64 in"),
+        ({"id": [1]}, "column 'name' is absent, but string in"),
+        ({"id": [1], "name": ["x"], "more": [1]}, "column 'more' is int64, but absent in"),
+    ],
+)
+def test_the_file_with_another_schema_is_named(tmp_path: Path, odd: dict[str, list[object]], says: str) -> None:
+    write(tmp_path / "a.parquet", 0, 3)
+    pq.write_table(pa.table(odd), tmp_path / "odd.parquet")
+    with pytest.raises(InputError, match=rf"odd\.parquet: {says} .*a\.parquet"):
+        sources.parquet(tmp_path).schema()
+
+
+def test_files_may_order_their_columns_differently(tmp_path: Path, read_all: ReadAll) -> None:
+    write(tmp_path / "a.parquet", 0, 1)
+    pq.write_table(pa.table({"name": ["z"], "id": [7]}), tmp_path / "b.parquet")
+    rows = read_all(sources.parquet(tmp_path)).to_pylist()
+    assert rows == [{"id": 0, "name": "n0"}, {"id": 7, "name": "z"}]
+
+
+def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet", 0, 3)
+    (tmp_path / "b.parquet").write_text("this is not parquet at all")
+    for enumerate_it in (lambda: sources.parquet(tmp_path).schema(), lambda: sources.parquet(tmp_path).splits(1)):
+        with pytest.raises(InputError, match=r"b\.parquet: cannot be read as Parquet"):
+            enumerate_it()
+
+
+def test_a_file_damaged_inside_is_named(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.parquet", 0, 5000, 1000)
+    data = bytearray(path.read_bytes())
+    data[4:400] = bytes(396)
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"a\.parquet: cannot be read as Parquet, row groups 0 to 4"):
+        read_all(sources.parquet(path))
+
+
+def test_partition_directories_are_refused_rather_than_read_without_their_column(tmp_path: Path) -> None:
+    (tmp_path / "year=2024").mkdir()
+    write(tmp_path / "year=2024" / "a.parquet", 0, 3)
+    with pytest.raises(InputError, match=r"year=2024: partition directories"):
+        sources.parquet(tmp_path).schema()
+
+
+def test_a_staged_dataframe_is_cast_to_the_schema_it_was_given(tmp_path: Path, read_all: ReadAll) -> None:
+    schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", tz="UTC"))])
+    staged = pa.table({"at": pa.array([1_000], pa.timestamp("ns")), "id": pa.array([1], pa.int32())})
+    pq.write_table(staged, tmp_path / "part-0.parquet")
+    source = sources.staged_dataframe(tmp_path, schema)
+    with pytest.raises(InputError, match="not staged completely"):
+        source.splits(1)
+    (tmp_path / "_SUCCESS").touch()
+    table = read_all(source)
+    assert table.schema == schema
+    assert table["at"].cast(pa.int64()).to_pylist() == [1]
+
+
+def test_an_empty_dataframe_has_no_splits(tmp_path: Path) -> None:
+    (tmp_path / "_SUCCESS").touch()
+    assert sources.staged_dataframe(tmp_path, pa.schema([("id", pa.int64())])).splits(2) == ()

@@ -1,0 +1,459 @@
+"""Directory sinks against an oracle, with the power cut between any two file system operations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.unit.connectors.connector_harness import make_context
+
+from weir.connectors.directory_committer import DirectoryCommitter
+from weir.connectors.directory_writer import DirectoryWriter, FileLimits
+from weir.connectors.disk import Disk
+from weir.connectors.file_formats import ParquetFormat
+from weir.connectors.sink_operator import SinkOperator
+from weir.connectors.staging import OutputLayout
+from weir.errors import ProtocolError, SinkError
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.snapshots import Committable
+
+
+class PowerCut(BaseException):
+    """Not an Exception: nothing may handle it."""
+
+
+class FragileDisk(Disk):
+    """Dies before its n-th changing operation; everything after it fails, too."""
+
+    CHANGING = ("make_directory", "link", "rename", "unlink", "remove_directory", "fsync", "create")
+
+    def __init__(self, cut_before: int | None = None) -> None:
+        self.log: list[str] = []
+        self.cut_before = cut_before
+
+    def __getattribute__(self, name: str) -> Any:
+        method = super().__getattribute__(name)
+        if name not in FragileDisk.CHANGING:
+            return method
+
+        def step(*arguments: Any) -> Any:
+            if self.cut_before is not None and len(self.log) >= self.cut_before:
+                raise PowerCut
+            self.log.append(name)
+            return method(*arguments)
+
+        return step
+
+
+@dataclass(frozen=True)
+class Permit:
+    checkpoint: CheckpointId
+    generation: Generation = Generation(1)
+
+
+@dataclass
+class Output:
+    """One output directory, and what writers and the coordinator do to it."""
+
+    out: str
+    disk: Disk = field(default_factory=Disk)
+
+    @property
+    def committer(self) -> DirectoryCommitter:
+        return DirectoryCommitter(OutputLayout(self.out), self.disk)
+
+    def sink(self, *, writer: int = 0, generation: int = 1, limits: FileLimits | None = None) -> SinkOperator:
+        operator = SinkOperator(DirectoryWriter(OutputLayout(self.out), ParquetFormat(), limits or FileLimits(), self.disk))
+        operator.open(make_context(subtask=writer, parallelism=4, generation=generation))
+        return operator
+
+    def stage(self, values: Sequence[int], checkpoint: int, *, writer: int = 0, generation: int = 1) -> tuple[Committable, ...]:
+        sink = self.sink(writer=writer, generation=generation)
+        write(sink, values)
+        return snapshot(sink, checkpoint)
+
+    def commit(self, committables: Sequence[Committable], checkpoint: int | None = None) -> None:
+        highest = max((one.checkpoint for one in committables), default=CheckpointId(0))
+        self.committer.commit(Permit(highest if checkpoint is None else CheckpointId(checkpoint)), committables)
+
+    def abort_after(self, checkpoint: int, before_generation: int) -> None:
+        self.committer.abort_after(CheckpointId(checkpoint), before_generation=Generation(before_generation))
+
+    def visible(self) -> list[int]:
+        return visible(self.out)
+
+    def staged(self) -> list[str]:
+        return Disk().list(os.path.join(self.out, "_weir", "staging"))
+
+
+def write(sink: SinkOperator, values: Sequence[int]) -> None:
+    assert all(batch is not None for batch in sink.process(pa.record_batch({"v": pa.array(values, pa.int64())}), 0))
+
+
+def snapshot(sink: SinkOperator, checkpoint: int) -> tuple[Committable, ...]:
+    pending = sink.snapshot(CheckpointId(checkpoint))
+    if pending is None:
+        return ()
+    assert pending.advance()
+    return pending.write(None).committables  # type: ignore[arg-type]
+
+
+def visible(out: str) -> list[int]:
+    """What readers see: every file that a dataset finds, all of them whole."""
+    if not os.path.isdir(out):
+        return []
+    names = [name for name in os.listdir(out) if not name.startswith(("_", "."))]
+    assert all(name.endswith(".parquet") for name in names), names
+    if not names:
+        return []
+    values: list[int] = ds.dataset(out, format="parquet").to_table()["v"].to_pylist()
+    return sorted(values)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Output:
+    return Output(str(tmp_path / "out"))
+
+
+T = TypeVar("T")
+
+
+def cut_everywhere(
+    prepare: Callable[[Output], T], action: Callable[[Output, T], object], check: Callable[[Output, T], object]
+) -> None:
+    """Cut ``action`` before each of its operations in turn, and last not at all; then ``check`` on a whole disk."""
+    cut, done = 0, False
+    while not done:
+        with TemporaryDirectory() as directory:
+            output = Output(os.path.join(directory, "out"))
+            prepared = prepare(output)
+            output.disk = FragileDisk(cut)
+            try:
+                action(output, prepared)
+                done = True
+            except PowerCut:
+                cut += 1
+            output.disk = Disk()
+            check(output, prepared)
+    assert cut > 0, "the action changed nothing"
+
+
+def test_nothing_is_visible_before_the_commit_and_everything_after_it(output: Output) -> None:
+    committables = output.stage([1, 2], 1) + output.stage([3], 1, writer=1)
+    assert output.visible() == [] and len(output.staged()) == 2
+    output.commit(committables)
+    assert output.visible() == [1, 2, 3] and output.staged() == []
+    names = sorted(name for name in os.listdir(output.out) if not name.startswith("_"))
+    assert names == ["part-c00000001-g1-w0000.parquet", "part-c00000001-g1-w0001.parquet"]
+
+
+def test_committing_again_changes_nothing(output: Output) -> None:
+    committables = output.stage([1, 2], 1)
+    for _ in range(3):
+        output.commit(committables)
+        assert output.visible() == [1, 2]
+
+
+def test_directories_are_synced_once_a_commit_and_staged_names_go_last(output: Output) -> None:
+    committables = [one for writer in range(4) for one in output.stage([writer], 1, writer=writer)]
+    disk = FragileDisk()
+    output.disk = disk
+    output.commit(committables)
+    assert disk.log == ["link"] * 4 + ["fsync"] + ["unlink"] * 4
+
+
+def test_a_commit_cut_anywhere_is_completed_by_the_next() -> None:
+    def check(output: Output, committables: tuple[Committable, ...]) -> None:
+        assert set(output.visible()) <= {1, 2, 3}
+        output.commit(committables)
+        assert output.visible() == [1, 2, 3] and output.staged() == []
+
+    cut_everywhere(lambda output: output.stage([1, 2], 1) + output.stage([3], 1, writer=1), Output.commit, check)
+
+
+def test_a_pre_commit_cut_anywhere_leaves_nothing_visible_and_is_swept() -> None:
+    def check(output: Output, nothing: object) -> None:
+        assert output.visible() == []
+        output.abort_after(0, before_generation=2)
+        assert output.staged() == []
+        output.commit(output.stage([5], 2, generation=2))
+        assert output.visible() == [5]
+
+    limits = FileLimits(rows=1)
+    cut_everywhere(lambda output: None, lambda output, _: snapshot_of(output.sink(limits=limits), [[1], [2]], 1), check)
+
+
+def test_an_abandonment_cut_anywhere_is_completed_by_the_next_and_undone_by_reinstating() -> None:
+    def prepare(output: Output) -> tuple[Committable, ...]:
+        output.commit(output.stage([1], 1))
+        published = output.stage([2], 2)
+        output.commit(published)
+        # A coordinator died between link and unlink, and had not come to the last one.
+        torn, untouched = output.stage([3], 3), output.stage([4], 3, writer=1)
+        part = torn[0].payload
+        assert isinstance(part, dict)
+        os.link(f"{output.out}/_weir/staging/{part['staged']}", f"{output.out}/{part['final']}")
+        return published + torn + untouched
+
+    def abandon(output: Output, committables: tuple[Committable, ...]) -> None:
+        output.committer.abandon(committables, branch="b1")
+
+    def check(output: Output, committables: tuple[Committable, ...]) -> None:
+        abandon(output, committables)
+        assert output.visible() == [1] and output.staged() == []
+        output.commit(committables)  # a zombie, or a restore that knows no better
+        assert output.visible() == [1]
+        output.committer.reinstate(branch="b1")
+        assert output.visible() == [1, 2, 3, 4]
+
+    cut_everywhere(prepare, abandon, check)
+
+
+def test_reinstating_cut_anywhere_is_completed_by_the_next() -> None:
+    def prepare(output: Output) -> None:
+        committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
+        output.commit(committables)
+        output.committer.abandon(committables, branch="b1")
+
+    def reinstate(output: Output, nothing: object) -> None:
+        output.committer.reinstate(branch="b1")
+
+    def check(output: Output, nothing: object) -> None:
+        reinstate(output, nothing)
+        assert output.visible() == [1, 2]
+        assert Disk().list(f"{output.out}/_weir/abandoned") == []
+
+    cut_everywhere(prepare, reinstate, check)
+
+
+def test_what_is_neither_staged_nor_published_fails_loudly(output: Output) -> None:
+    committables = output.stage([1, 2], 1)
+    os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
+    with pytest.raises(SinkError, match=r"part-c00000001-g1-w0000\.parquet: neither published nor staged .* 2 records"):
+        output.commit(committables)
+
+
+def test_a_file_of_somebody_else_is_never_overwritten(output: Output) -> None:
+    committables = output.stage([1], 1)
+    theirs = Path(output.out, "part-c00000001-g1-w0000.parquet")
+    theirs.write_text("theirs")
+    with pytest.raises(SinkError, match="is there already and is not what this job staged"):
+        output.commit(committables)
+    assert theirs.read_text() == "theirs"
+    os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
+    with pytest.raises(SinkError, match="somebody else wrote it"):
+        output.commit(committables)
+
+
+def test_sweeping_spares_what_is_completed_and_what_newer_generations_stage(output: Output) -> None:
+    kept = output.stage([1], 3) + output.stage([2], 4, generation=2)
+    output.stage([9], 4)
+    open_sink = output.sink(limits=FileLimits(rows=1))
+    write(open_sink, [9])
+    assert len(output.staged()) == 4
+    output.abort_after(3, before_generation=2)
+    assert len(output.staged()) == 2
+    output.commit(kept)
+    assert output.visible() == [1, 2]
+
+
+def test_a_zombie_cannot_pre_commit_what_was_swept(output: Output) -> None:
+    zombie = output.sink(limits=FileLimits(rows=1))
+    write(zombie, [1])
+    output.abort_after(0, before_generation=2)
+    with pytest.raises(SinkError, match="pre-commit"):
+        snapshot(zombie, 1)
+    with pytest.raises(SinkError):
+        write(zombie, [2])
+
+
+def test_two_sinks_cannot_share_a_directory(output: Output) -> None:
+    output.sink()
+    other = SinkOperator(DirectoryWriter(OutputLayout(output.out), ParquetFormat(), FileLimits()))
+    with pytest.raises(SinkError, match="belongs to sink 'op' of job 'job'; give sink 'other'"):
+        other.open(make_context(uid="other"))
+
+
+def test_records_of_an_aborted_checkpoint_are_committed_with_the_next_completed_one(output: Output) -> None:
+    sink = output.sink()
+    write(sink, [1])
+    aborted = sink.snapshot(CheckpointId(1))
+    assert aborted is not None
+    aborted.discard()
+    write(sink, [2])
+    committables = snapshot(sink, 2)
+    assert [one.checkpoint for one in committables] == [1, 2]
+    output.commit(committables)
+    assert output.visible() == [1, 2]
+    sink.on_checkpoint_completed(CheckpointId(2))
+    assert sink.snapshot(CheckpointId(3)) is None, "an empty epoch is no transaction"
+
+
+def test_a_permit_does_not_cover_later_checkpoints(output: Output) -> None:
+    committables = output.stage([1], 5)
+    with pytest.raises(AssertionError, match="no permit"):
+        output.commit(committables, checkpoint=4)
+
+
+@pytest.mark.parametrize("name", ["../part-x.parquet", "/etc/passwd", "part-../../x", "_weir"])
+def test_a_payload_cannot_name_files_outside(output: Output, name: str) -> None:
+    (committable,) = output.stage([1], 1)
+    for which in ("staged", "final"):
+        payload = dict(committable.payload) | {which: name}  # type: ignore[arg-type]
+        with pytest.raises(ProtocolError, match="no name of a staged file"):
+            output.commit([replace(committable, payload=payload)])
+    with pytest.raises(SinkError, match="cannot name a branch"):
+        output.committer.abandon([committable], branch="../x")
+
+
+def snapshot_of(sink: SinkOperator, epochs: Sequence[Sequence[int]], checkpoint: int) -> tuple[Committable, ...]:
+    for values in epochs:
+        write(sink, values)
+    return snapshot(sink, checkpoint)
+
+
+class JobUnderPowerCuts(RuleBasedStateMachine):
+    """Two writers and a coordinator over many generations. Each rule ends recovered, so that what is visible must be exactly
+    what the completed checkpoints of the branch hold."""
+
+    WRITERS = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = TemporaryDirectory()
+        self.output = Output(os.path.join(self.directory.name, "out"))
+        self.generation = self.checkpoint = self.last_value = self.branches = 0
+        self.manifests: dict[int, tuple[Committable, ...]] = {}
+        self.values: dict[int, list[int]] = {}
+        self.ever_completed: set[int] = set()
+        self.abandoned: list[Committable] = []
+        self.zombies: list[SinkOperator] = []
+        self.sinks: list[SinkOperator] = []
+        self.unconfirmed: list[int] = []
+        self.recover(0, [])
+
+    def teardown(self) -> None:
+        self.directory.cleanup()
+
+    def cut(self, before: int | None, action: Callable[[], object]) -> bool:
+        """True: the power was cut."""
+        self.output.disk = FragileDisk(before)
+        try:
+            action()
+        except PowerCut:
+            seen = self.output.visible()
+            assert len(set(seen)) == len(seen) and set(seen) <= self.ever_completed
+            return True
+        finally:
+            self.output.disk = Disk()
+        return False
+
+    def recover(self, to: int, cuts: list[int]) -> None:
+        """Restore checkpoint ``to``: commit it, sweep, take back what is committed after it; all of it cut as often as told."""
+        self.zombies = self.sinks or self.zombies
+        self.generation += 1
+        self.branches += 1
+        later = [
+            one for checkpoint, manifest in self.manifests.items() if checkpoint > to for one in manifest if one.checkpoint > to
+        ]
+
+        def restore() -> None:
+            self.output.commit(self.manifests.get(to, ()), to)
+            self.output.abort_after(to, self.generation)
+            self.output.committer.abandon(later, branch=f"b{self.branches}")
+
+        for before in [*cuts, None]:
+            self.cut(before, restore)
+        self.abandoned += later
+        self.manifests = {checkpoint: manifest for checkpoint, manifest in self.manifests.items() if checkpoint <= to}
+        self.values = {checkpoint: values for checkpoint, values in self.values.items() if checkpoint <= to}
+        self.unconfirmed = []
+        self.sinks = [self.output.sink(writer=writer, generation=self.generation) for writer in range(self.WRITERS)]
+
+    def newest(self) -> int:
+        return max(self.manifests, default=0)
+
+    def fresh_values(self, count: int) -> list[int]:
+        self.last_value += count
+        return list(range(self.last_value - count + 1, self.last_value + 1))
+
+    @rule(
+        counts=st.tuples(st.integers(0, 3), st.integers(0, 3)),
+        completes=st.booleans(),
+        notified=st.booleans(),
+        cut_staging=st.none() | st.integers(0, 5),
+        cut_commit=st.none() | st.integers(0, 6),
+    )
+    def epoch(
+        self, counts: tuple[int, int], completes: bool, notified: bool, cut_staging: int | None, cut_commit: int | None
+    ) -> None:
+        self.checkpoint += 1
+        committables: list[Committable] = []
+
+        def stage() -> None:
+            for sink, count in zip(self.sinks, counts, strict=True):
+                values = self.fresh_values(count)
+                self.unconfirmed += values
+                if values:
+                    write(sink, values)
+                committables.extend(snapshot(sink, self.checkpoint))
+
+        self.let_writers_use(FragileDisk(cut_staging))
+        if self.cut(None, stage):
+            self.sinks = []  # dead, so no zombies either
+            return self.recover(self.newest(), [])
+        self.let_writers_use(Disk())
+        if not completes:
+            return None
+        self.manifests[self.checkpoint] = tuple(committables)
+        self.values[self.checkpoint], self.unconfirmed = self.unconfirmed, []
+        self.ever_completed.update(self.values[self.checkpoint])
+        if self.cut(cut_commit, lambda: self.output.commit(committables, self.checkpoint)):
+            return self.recover(self.newest(), [])
+        if notified:
+            for sink in self.sinks:
+                sink.on_checkpoint_completed(CheckpointId(self.checkpoint))
+        return None
+
+    def let_writers_use(self, disk: Disk) -> None:
+        for sink in self.sinks:
+            writer = sink._writer
+            assert isinstance(writer, DirectoryWriter)
+            writer._disk = disk
+
+    @rule(cuts=st.lists(st.integers(0, 8), max_size=3))
+    def crash(self, cuts: list[int]) -> None:
+        self.recover(self.newest(), cuts)
+
+    @rule(data=st.data(), cuts=st.lists(st.integers(0, 12), max_size=3))
+    def roll_back(self, data: st.DataObject, cuts: list[int]) -> None:
+        self.recover(data.draw(st.sampled_from([0, *self.manifests])), cuts)
+
+    @precondition(lambda self: self.zombies)
+    @rule(count=st.integers(1, 2), data=st.data())
+    def zombies_wake_up(self, count: int, data: st.DataObject) -> None:
+        for zombie in self.zombies:
+            try:
+                snapshot_of(zombie, [[-1] * count], self.checkpoint + 1)
+            except SinkError:
+                continue
+        for one in self.abandoned:
+            self.output.commit([one])
+
+    @invariant()
+    def visible_is_what_completed_checkpoints_hold(self) -> None:
+        assert self.output.visible() == sorted(value for values in self.values.values() for value in values)
+
+
+TestJobUnderPowerCuts = JobUnderPowerCuts.TestCase
+TestJobUnderPowerCuts.settings = settings(max_examples=120, stateful_step_count=12, deadline=None)
