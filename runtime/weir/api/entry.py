@@ -52,9 +52,12 @@ def declared_params(target: str) -> Declarations:
         incomplete = str(error)
     finally:
         only_declaring.reset(token)
-    return Declarations(
-        params.declared, inspect.getdoc(inspect.getmodule(function)) or inspect.getdoc(function) or "", incomplete
-    )
+    return Declarations(params.declared, _help(function), incomplete)
+
+
+def _help(function: Callable[..., Any]) -> str:
+    """The function's docstring, or that of its file."""
+    return inspect.getdoc(function) or inspect.cleandoc(getattr(function, "__globals__", {}).get("__doc__") or "")
 
 
 def _call(target: str, function: Callable[..., Any], params: Params) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -106,7 +107,9 @@ class Params:
         if self._placeholders:
             return choices[0] if choices else _PLACEHOLDERS[kind]
         about = f" ({help})" if help else ""
-        raise ConfigError(f"the job needs parameter {name!r}{about}: set it with --set {name}={kind.upper()}")
+        misspelt = difflib.get_close_matches(name, [given for given in self._values if given not in self._declared], n=1)
+        hint = f"; you set {misspelt[0]!r}" if misspelt else ""
+        raise ConfigError(f"the job needs parameter {name!r}{about}: set it with --set {name}={kind.upper()}{hint}")
 
 
 def _parse(parameter: Parameter, value: Any) -> object:

@@ -1,0 +1,124 @@
+"""Whether a graph fits a checkpoint: everything that would restore wrong state is refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from graph_builders import counts, graph, operator, row_map, sink, source, without, word_count
+
+from weir.errors import RestoreError
+from weir.graph.compatibility import Compatibility, check_restorable
+from weir.graph.compile import compile_graph
+from weir.graph.logical import LogicalGraph, OperatorKind
+
+FIXED = {"lines": 128, "split": 128, "count": 128, "out": 128}
+
+
+def fit(new: LogicalGraph, old: LogicalGraph | None = None, *, slots: int = 2, allow: bool = False) -> Compatibility:
+    physical = compile_graph(new, slots=slots, fixed_max_parallelism=FIXED)
+    return check_restorable(physical, checkpointed=old or word_count(), max_parallelism=FIXED, allow_non_restored_state=allow)
+
+
+def test_the_same_graph_fits_at_any_parallelism_with_nothing_to_say() -> None:
+    assert fit(word_count(), slots=2) == Compatibility((), (), ())
+    assert fit(word_count(), slots=5) == Compatibility((), (), ())
+
+
+def test_stateless_operators_may_come_and_go() -> None:
+    changed = graph(source("lines"), row_map("a", "lines"), row_map("b", "a"), counts("count", "b", "word"), sink("out", "count"))
+    assert fit(changed) == Compatibility((), (), ())
+
+
+def test_state_without_an_operator_is_refused_unless_allowed() -> None:
+    renamed = graph(source("lines"), row_map("split", "lines"), counts("counts", "split", "word"), sink("out", "counts"))
+    with pytest.raises(RestoreError, match="state of aggregate 'count' .* no longer has; new in it is 'counts'"):
+        fit(renamed)
+    fitted = fit(renamed, allow=True)
+    assert (fitted.dropped, fitted.fresh) == (("count",), ("counts",))
+    assert "left behind" in fitted.notes[0]
+    assert "starts empty" in fitted.notes[1]
+
+
+def test_a_lost_source_or_sink_counts_as_lost_state() -> None:
+    logical = graph(source("lines"), sink("out", "lines"), sink("copy", "lines"))
+    with pytest.raises(RestoreError, match="state of sink 'copy'"):
+        fit(without(logical, "copy"), logical)
+
+
+def test_other_key_columns_are_refused() -> None:
+    changed = graph(source("lines"), row_map("split", "lines"), counts("count", "split", "word", "length"), sink("out", "count"))
+    with pytest.raises(RestoreError, match="aggregate 'count' .* is keyed by word, length, its state by word"):
+        fit(changed)
+
+
+def test_other_aggregates_are_refused() -> None:
+    changed = graph(
+        source("lines"),
+        row_map("split", "lines"),
+        counts("count", "split", "word", accumulator="sum", column="length"),
+        sink("out", "count"),
+    )
+    with pytest.raises(RestoreError, match=r"computes n=sum\(length\), its state holds n=count\(\)"):
+        fit(changed)
+
+
+@pytest.mark.parametrize(
+    "schema", [pa.schema([("word", pa.int64()), ("length", pa.int64())]), pa.schema([("word", pa.date32())])]
+)
+def test_another_type_of_a_key_column_is_refused(schema: pa.Schema) -> None:
+    changed = graph(
+        source("lines"), row_map("split", "lines", schema=schema), counts("count", "split", "word"), sink("out", "count")
+    )
+    with pytest.raises(RestoreError, match=r"column 'word' is now (int64|date32\[day\]), its state has string"):
+        fit(changed)
+
+
+def test_another_type_of_a_column_that_no_state_was_made_of_does_not_matter() -> None:
+    schema = pa.schema([("word", pa.string()), ("length", pa.float64())])
+    changed = graph(
+        source("lines"), row_map("split", "lines", schema=schema), counts("count", "split", "word"), sink("out", "count")
+    )
+    assert fit(changed).notes == ()
+
+
+def test_another_type_of_an_aggregated_column_is_refused() -> None:
+    def sums(schema: pa.Schema) -> LogicalGraph:
+        total = counts("count", "split", "word", accumulator="sum", column="length")
+        return graph(source("lines"), row_map("split", "lines", schema=schema), total, sink("out", "count"))
+
+    old = sums(pa.schema([("word", pa.string()), ("length", pa.int64())]))
+    with pytest.raises(RestoreError, match="column 'length' is now double, its state has int64"):
+        fit(sums(pa.schema([("word", pa.string()), ("length", pa.float64())])), old)
+
+
+def test_another_connector_or_kind_of_operator_under_the_same_uid_is_refused() -> None:
+    other = graph(replace(source("lines"), config={"kind": "json_lines"}), sink("out", "lines"))
+    with pytest.raises(RestoreError, match="source 'lines' .* is now of kind 'json_lines', in the checkpoint it was 'text'"):
+        fit(other, graph(source("lines"), sink("out", "lines")))
+    with pytest.raises(RestoreError, match="source 'out' .* was a sink in the checkpoint"):
+        fit(
+            graph(source("lines"), source("out"), operator("u", OperatorKind.UNION, "lines", "out"), sink("end", "u")),
+            graph(source("lines"), sink("out", "lines")),
+        )
+
+
+def test_a_restore_by_a_derived_uid_says_so() -> None:
+    logical = graph(source("lines", derived=True), sink("out", "lines"))
+    (note,) = fit(logical, logical).notes
+    assert "source 'lines' (at job.py:1) was found by a derived uid: give it uid='lines'" in note
+
+
+def test_a_parallelism_beyond_the_fixed_key_groups_is_refused() -> None:
+    physical = compile_graph(word_count(), slots=130)
+    with pytest.raises(RestoreError, match="wants parallelism 130, but its state is cut into 128 key groups"):
+        check_restorable(physical, checkpointed=word_count(), max_parallelism=FIXED)
+
+
+def test_a_plan_that_ignores_the_fixed_key_groups_is_refused() -> None:
+    physical = compile_graph(word_count(), slots=2, fixed_max_parallelism={"count": 256})
+    with pytest.raises(
+        RestoreError, match="aggregate 'count' .* planned with max parallelism 256, but the checkpoint fixed it at 128"
+    ):
+        check_restorable(physical, checkpointed=word_count(), max_parallelism=FIXED)

@@ -1,0 +1,46 @@
+"""The drawing of a graph says what runs where."""
+
+from __future__ import annotations
+
+from graph_builders import counts, graph, row_map, sink, source
+
+from weir.graph.compile import compile_graph
+from weir.graph.physical import PhysicalGraph
+from weir.graph.render import graph_json, render
+from weir.protocol import codec
+
+
+def drawn() -> PhysicalGraph:
+    return compile_graph(
+        graph(
+            source("lines", parallelism=1),
+            row_map("map-1", "lines", derived=True),
+            counts("count", "map-1", "word"),
+            sink("out", "count"),
+        ),
+        slots=2,
+    )
+
+
+def test_the_drawing_shows_chains_partitioning_parallelism_and_derived_uids() -> None:
+    assert render(drawn()).splitlines() == [
+        "words: 4 operators in 3 chains on 2 slots",
+        "",
+        "chain 0, parallelism 1",
+        "  lines   source     text  (job.py:1)",
+        "",
+        "chain 1, parallelism 2",
+        "  <- chain 0 (lines), rebalance",
+        "  map-1*  map        (job.py:1)",
+        "",
+        "chain 2, parallelism 2",
+        "  <- chain 1 (map-1), hash by word",
+        "  count   aggregate  n=count()  [128 key groups]  (job.py:1)",
+        "  out     sink       parquet  (job.py:1)",
+        "",
+        "* derived uid: give stateful operators their own (uid=...), so that their state is found again",
+    ]
+
+
+def test_the_json_form_is_read_back_as_the_same_graph() -> None:
+    assert codec.loads(PhysicalGraph, graph_json(drawn()).encode()) == drawn()
