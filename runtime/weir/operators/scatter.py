@@ -1,0 +1,179 @@
+"""Scattering the rows of fixed-width columns into a buffer for each target, and the order for those that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weir.state.hashing import Hashes
+from weir.state.memory import Words, kernel, load8, load16, load32, load64, signed, store8, store16, store32, store64
+
+BLOCK = 512
+COPIED_PART = 4
+"""A buffer filled to less than one part in this many is flushed as a copy of the right size, and used on."""
+_HALF = np.uint64(32)
+Targets = npt.NDArray[np.int32]
+
+
+def is_fixed_width(type_: pa.DataType) -> bool:
+    """One, two, four, eight or sixteen whole bytes a value."""
+    try:
+        return not pa.types.is_dictionary(type_) and type_.num_buffers == 2 and type_.bit_width in (8, 16, 32, 64, 128)
+    except ValueError:
+        return False
+
+
+@kernel
+def choose_targets(hashes: Hashes, target_of_group: Words, targets: Targets) -> None:
+    groups = np.uint64(len(target_of_group))
+    if groups & (groups - np.uint64(1)) == 0:
+        for row in range(len(hashes)):
+            targets[row] = target_of_group[signed((hashes[row] >> _HALF) & (groups - np.uint64(1)))]
+    else:
+        for row in range(len(hashes)):
+            targets[row] = target_of_group[signed((hashes[row] >> _HALF) % groups)]
+
+
+def targets_of(hashes: Hashes, target_of_group: Words) -> Targets:
+    targets = np.empty(len(hashes), dtype=np.int32)
+    choose_targets(hashes, target_of_group, targets)
+    return targets
+
+
+@kernel
+def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
+    """Stable counting sort. ``ends`` (zeros) receives where each target's stretch ends."""
+    count = len(ends)
+    begins = np.zeros(count + 1, dtype=np.int64)
+    for row in range(len(targets)):
+        begins[signed(targets[row]) + 1] += 1
+    for target in range(count):
+        begins[target + 1] += begins[target]
+        ends[target] = begins[target + 1]
+    for row in range(len(targets)):
+        target = signed(targets[row])
+        order[begins[target]] = row
+        begins[target] += 1
+
+
+def take_order(targets: Targets, count: int) -> tuple[Words, Words]:
+    """Row numbers sorted by target, and where each target's stretch of them ends."""
+    ends: Words = np.zeros(count, dtype=np.int64)
+    order: Words = np.empty(len(targets), dtype=np.int64)
+    sort_by_target(targets, ends, order)
+    return order, ends
+
+
+@kernel
+def scatter(begin: int, end: int, targets: Targets, used: Words, capacity: int, sources: Words, widths: Words,
+            buffers: Words, places: Words) -> int:  # fmt: skip
+    """Append rows ``begin`` to ``end`` to their targets' buffers (``buffers[column, target]``, addresses).
+
+    Works by blocks: first each row's place in its target's buffer, then one tight loop a column. Returns where it stopped:
+    at the first row whose target's buffer is full.
+    """
+    position = begin
+    while position < end:
+        count = 0
+        limit = min(BLOCK, end - position)
+        while count < limit:
+            target = signed(targets[position + count])
+            place = used[target]
+            if place == capacity:
+                break
+            places[count] = place
+            used[target] = place + 1
+            count += 1
+        for column in range(len(sources)):
+            width = widths[column]
+            source = sources[column] + width * position
+            if width == 8:
+                for i in range(count):
+                    store64(buffers[column, targets[position + i]] + 8 * places[i], load64(source + 8 * i))
+            elif width == 4:
+                for i in range(count):
+                    store32(buffers[column, targets[position + i]] + 4 * places[i], load32(source + 4 * i))
+            elif width == 2:
+                for i in range(count):
+                    store16(buffers[column, targets[position + i]] + 2 * places[i], np.int16(load16(source + 2 * i)))
+            elif width == 1:
+                for i in range(count):
+                    store8(buffers[column, targets[position + i]] + places[i], np.int8(load8(source + i)))
+            else:
+                for i in range(count):
+                    to = buffers[column, targets[position + i]] + 16 * places[i]
+                    store64(to, load64(source + 16 * i))
+                    store64(to + 8, load64(source + 16 * i + 8))
+        position += count
+        if count < limit:
+            break
+    return position
+
+
+class ScatterBuffers:
+    """One buffer a column and target, of ``capacity`` rows; a full one leaves as a record batch without a copy."""
+
+    def __init__(self, schema: pa.Schema, targets: int, capacity: int) -> None:
+        self._schema = schema
+        self._capacity = capacity
+        self._widths: Words = np.array([field.type.bit_width // 8 for field in schema], dtype=np.int64)
+        self._used: Words = np.zeros(targets, dtype=np.int64)
+        self._addresses: Words = np.zeros((len(schema), targets), dtype=np.int64)
+        self._places: Words = np.empty(BLOCK, dtype=np.int64)
+        self._owners: list[list[pa.Buffer]] = [[] for _ in range(targets)]
+
+    @property
+    def rows(self) -> int:
+        return int(self._used.sum())
+
+    def add(self, batch: pa.RecordBatch, targets: Targets) -> list[tuple[int, pa.RecordBatch]]:
+        """``batch`` has no nulls."""
+        for target, owners in enumerate(self._owners):
+            if not owners:
+                self._allocate(target)
+        sources = np.zeros(len(self._widths), dtype=np.int64)
+        for number, column in enumerate(batch.columns):
+            sources[number] = column.buffers()[1].address + column.offset * self._widths[number]
+        ready: list[tuple[int, pa.RecordBatch]] = []
+        position = 0
+        while True:
+            position = scatter(
+                position, batch.num_rows, targets, self._used, self._capacity, sources, self._widths, self._addresses,
+                self._places,
+            )  # fmt: skip
+            for full in np.flatnonzero(self._used == self._capacity):
+                ready.append((int(full), self._take(int(full))))
+                self._allocate(int(full))
+            if position == batch.num_rows:
+                return ready
+
+    def flush(self) -> list[tuple[int, pa.RecordBatch]]:
+        return [(int(target), self._take(int(target))) for target in np.flatnonzero(self._used)]
+
+    def _allocate(self, target: int) -> None:
+        self._owners[target] = [pa.allocate_buffer(self._capacity * int(width)) for width in self._widths]
+        self._addresses[:, target] = [buffer.address for buffer in self._owners[target]]
+
+    def _take(self, target: int) -> pa.RecordBatch:
+        rows = int(self._used[target])
+        buffers: list[Any] = self._owners[target]
+        if rows * COPIED_PART < self._capacity:
+            # Few rows must not keep a large buffer alive for as long as they wait in a queue.
+            buffers = [_copied(buffer, rows * int(width)) for buffer, width in zip(buffers, self._widths, strict=True)]
+        else:
+            self._owners[target] = []
+        self._used[target] = 0
+        arrays = [
+            pa.Array.from_buffers(field.type, rows, [None, buffer], 0)
+            for field, buffer in zip(self._schema, buffers, strict=True)
+        ]  # fmt: skip
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _copied(buffer: pa.Buffer, size: int) -> pa.Buffer:
+    copy = pa.allocate_buffer(size)
+    np.frombuffer(copy, np.uint8)[:] = np.frombuffer(buffer, np.uint8, size)
+    return copy

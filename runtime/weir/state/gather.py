@@ -1,0 +1,64 @@
+"""Kernels over the gathered rows of a snapshot, run beside the loop (the GIL is free meanwhile)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from weir.state.memory import Words, kernel, load64, signed, store64
+from weir.state.rows import CHUNK_MASK, CHUNK_SHIFT, EPOCH_SHIFT
+
+
+@kernel
+def put_back(segment: Words, begin: int, end: int, epoch: int, rows: int, row_words: int, buffers: Words) -> None:
+    """Undo entries whose old row was the truth at the end of ``epoch`` replace what was gathered (it may be too new)."""
+    entry_words = row_words + 1
+    for number in range(begin, end):
+        entry = number * entry_words
+        head = np.uint64(segment[entry])
+        touched = signed(head >> EPOCH_SHIFT)
+        row = signed(head & np.uint64(0xFFFFFFFF))
+        valid_since = signed(np.uint64(segment[entry + 1]) >> EPOCH_SHIFT)
+        if row < rows and valid_since <= epoch < touched:
+            target = buffers[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_words * 8
+            for word in range(row_words):
+                store64(target + 8 * word, segment[entry + 1 + word])
+
+
+@kernel
+def pick_words(buffers: Words, row_bytes: int, rows: npt.NDArray[np.uint32], offset: int, output: Words) -> None:
+    """The word at ``offset`` bytes of each of ``rows``."""
+    for i in range(len(rows)):
+        row = signed(rows[i])
+        output[i] = load64(buffers[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes + offset)
+
+
+@kernel
+def sort_by_group(groups: npt.NDArray[np.uint16], counts: Words, order: npt.NDArray[np.uint32]) -> None:
+    """Stable counting sort: ``order`` receives row numbers by ascending group. ``counts`` (zeros, groups + 1) is scratch."""
+    for row in range(len(groups)):
+        counts[signed(groups[row]) + 1] += 1
+    for group in range(1, len(counts)):
+        counts[group] += counts[group - 1]
+    for row in range(len(groups)):
+        group = signed(groups[row])
+        order[counts[group]] = row
+        counts[group] += 1
+
+
+@kernel
+def write_words(addresses: Words, offset: int, values: Words) -> None:
+    """Restore: put one word into each row."""
+    for i in range(len(addresses)):
+        store64(addresses[i] + offset, values[i])
+
+
+@kernel
+def write_seen(addresses: Words, bit: int, valid: npt.NDArray[np.uint8]) -> None:
+    """Restore: set or clear bit ``bit`` of each row's ``meta``."""
+    for i in range(len(addresses)):
+        meta = load64(addresses[i])
+        if valid[i]:
+            store64(addresses[i], meta | (1 << bit))
+        else:
+            store64(addresses[i], meta & ~(1 << bit))

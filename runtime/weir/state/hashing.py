@@ -1,0 +1,122 @@
+"""The stable hash of a key: the same on every machine, in every version, for every physical encoding of the value.
+
+Where a key's state lives depends on it, so it never changes (tests hold fixed vectors). A key is a
+sequence of columns, and a column's value one or more 64-bit words::
+
+    hash = SEED;  for each word of each column: hash = fmix64(hash ^ word)
+
+where ``fmix64`` is the finaliser of MurmurHash3 (a bijection). Words of a value:
+
+- integers of any width, booleans, dates, times, timestamps: the value, sign-extended (so int32 7 is
+  int64 7). A timestamp's word is in the unit of its type: the unit belongs to the type, not to the value.
+- decimal128: low word, then high word of the unscaled value.
+- strings and binary: one word, the hash of the bytes (``hash_bytes``), whatever the offsets' width,
+  view or dictionary encoding.
+- null: ``NULL_WORD``, whatever lies in the buffer beneath it.
+
+Floats are refused: -0.0 and 0.0, the NaNs and rounding make bad keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weir.state.memory import address_of, kernel, load8, load16, load32, load64
+from weir.state.words import Encoding, column_words, encoding_of
+
+SEED = np.uint64(0x9E3779B97F4A7C15)
+NULL_WORD = np.uint64(0xA0761D6478BD642F)
+_MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
+_MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
+_SHIFT = np.uint64(33)
+_HALF = np.uint64(32)
+_BYTE = np.uint64(8)
+
+Hashes = npt.NDArray[np.uint64]
+
+
+@kernel
+def fmix64(word: np.uint64) -> np.uint64:
+    word ^= word >> _SHIFT
+    word *= _MIX_1
+    word ^= word >> _SHIFT
+    word *= _MIX_2
+    word ^= word >> _SHIFT
+    return word
+
+
+@kernel
+def hash_bytes(address: int, length: int) -> np.uint64:
+    """Eight bytes a round, little-endian; the last round holds the remaining 0 to 7 bytes; then the length."""
+    hashed = SEED
+    end = address + (length & -8)
+    while address < end:
+        hashed = fmix64(hashed ^ np.uint64(load64(address)))
+        address += 8
+    rest = length & 7
+    if rest:
+        tail = np.uint64(0)
+        shift = np.uint64(0)
+        if rest & 4:
+            tail = np.uint64(load32(address)) & np.uint64(0xFFFFFFFF)
+            address += 4
+            shift = _HALF
+        if rest & 2:
+            tail |= np.uint64(load16(address)) << shift
+            address += 2
+            shift += np.uint64(16)
+        if rest & 1:
+            tail |= np.uint64(load8(address)) << shift
+        hashed = fmix64(hashed ^ tail)
+    return fmix64(hashed ^ np.uint64(length))
+
+
+@kernel
+def hash_word_column(words: int, nulls: int, rows: int, hashes: Hashes) -> None:
+    """One more round for every row. ``nulls`` (one byte a row, 1: null) may be 0: none."""
+    if nulls == 0:
+        for row in range(rows):
+            hashes[row] = fmix64(hashes[row] ^ np.uint64(load64(words + 8 * row)))
+    else:
+        for row in range(rows):
+            word = np.uint64(load64(words + 8 * row))
+            if load8(nulls + row):
+                word = NULL_WORD
+            hashes[row] = fmix64(hashes[row] ^ word)
+
+
+@kernel
+def hash_bytes_column(starts: int, data: int, nulls: int, rows: int, hashes: Hashes) -> None:
+    """``starts``: rows + 1 offsets (int64) into ``data``."""
+    for row in range(rows):
+        begin = load64(starts + 8 * row)
+        word = hash_bytes(data + begin, load64(starts + 8 * row + 8) - begin)
+        if nulls != 0 and load8(nulls + row):
+            word = NULL_WORD
+        hashes[row] = fmix64(hashes[row] ^ word)
+
+
+def hash_columns(columns: Sequence[pa.Array], names: Sequence[str] | None = None) -> Hashes:
+    """One hash a row, over ``columns`` of equal length. Raises SchemaError naming the column that cannot be a key."""
+    rows = len(columns[0])
+    hashes = np.full(rows, SEED, dtype=np.uint64)
+    for position, column in enumerate(columns):
+        name = names[position] if names is not None else str(position)
+        encoding = encoding_of(name, column.type)
+        words = column_words(column, encoding)
+        nulls = 0 if words.nulls is None else address_of(words.nulls)
+        if encoding is Encoding.BYTES:
+            hash_bytes_column(words.addresses[0], words.addresses[1], nulls, rows, hashes)
+        else:
+            for address in words.addresses:
+                hash_word_column(address, nulls, rows, hashes)
+    return hashes
+
+
+def key_groups_of(hashes: Hashes, max_parallelism: int) -> npt.NDArray[np.uint16]:
+    """High bits choose the group, so that the low bits stay free for the index of the subtask that owns it."""
+    return ((hashes >> _HALF) % np.uint64(max_parallelism)).astype(np.uint16)

@@ -1,0 +1,111 @@
+"""State files of a keyed table, back into words of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weir.errors import CheckpointError, RestoreError
+from weir.operators.base import SnapshotReader
+from weir.protocol.snapshots import StateFile
+from weir.state.accumulate import MEAN
+from weir.state.layout import KEY_GROUP_COLUMN, AccumulatorSlot
+from weir.state.memory import Words
+from weir.state.results import SIGN_BIT
+from weir.state.snapshot import FORMAT, FORMAT_KEY, MAX_PARALLELISM_KEY, TableDescription
+from weir.state.words import float_words, integer_words, null_bytes
+
+RESTORE_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredRows:
+    """``words``: (word of the row, values); ``seen``: (seen bit, a byte a row)."""
+
+    file: StateFile
+    rows: int
+    key_columns: list[pa.Array]
+    words: list[tuple[int, Words]]
+    seen: list[tuple[int, npt.NDArray[np.uint8]]]
+
+    def check_distinct(self, keys: int) -> None:
+        if keys != self.rows:
+            raise CheckpointError(f"state file {self.file.path} holds a key twice: it is damaged; restore an older checkpoint")
+
+
+def read_rows(file: StateFile, reader: SnapshotReader, table: TableDescription,
+              key_groups: tuple[int, int]) -> Iterator[RestoredRows]:  # fmt: skip
+    """The rows of ``file`` whose key group is within ``key_groups``, at most 65,536 at a time."""
+    if file.key_groups is not None and (file.key_groups[1] < key_groups[0] or file.key_groups[0] > key_groups[1]):
+        return
+    data = reader.read(file)
+    try:
+        with pa.ipc.open_file(pa.BufferReader(data)) as opened:
+            _check(file, opened.schema, table)
+            batches = [opened.get_batch(number) for number in range(opened.num_record_batches)]
+    except pa.ArrowInvalid as error:
+        raise CheckpointError(f"state file {file.path} cannot be read ({error}): restore an older checkpoint") from error
+    for batch in batches:
+        groups = batch.column(KEY_GROUP_COLUMN).to_numpy()
+        # Rows are sorted by key group, so those wanted are one stretch.
+        begin, end = np.searchsorted(groups, [key_groups[0], key_groups[1] + 1])
+        for first in range(int(begin), int(end), RESTORE_ROWS):
+            yield _rows(file, batch.slice(first, min(RESTORE_ROWS, int(end) - first)), table)
+
+
+def _rows(file: StateFile, batch: pa.RecordBatch, table: TableDescription) -> RestoredRows:
+    layout = table.layout
+    words: list[tuple[int, Words]] = []
+    seen: list[tuple[int, npt.NDArray[np.uint8]]] = []
+    for slot in layout.slots:
+        if slot.kind == MEAN:
+            words.append((slot.word, float_words(batch.column(f"{slot.spec.output}.sum")).view(np.int64)))
+            words.append((slot.word + 1, integer_words(batch.column(f"{slot.spec.output}.count"))))
+            continue
+        column = batch.column(slot.spec.output)
+        nulls = null_bytes(column)
+        words.append((slot.word, _slot_words(slot, column, nulls)))
+        if slot.seen_bit is not None:
+            valid: Any = np.ones(batch.num_rows, dtype=np.uint8) if nulls is None else (1 - nulls).astype(np.uint8)
+            seen.append((slot.seen_bit, valid))
+    return RestoredRows(file, batch.num_rows, [batch.column(name) for name in layout.key], words, seen)
+
+
+def _slot_words(slot: AccumulatorSlot, column: pa.Array, nulls: npt.NDArray[np.uint8] | None) -> Words:
+    if pa.types.is_floating(slot.type):
+        words = float_words(column).view(np.int64)
+    else:
+        words = integer_words(column)
+        if slot.type == pa.uint64():
+            words = words ^ SIGN_BIT
+    return words if nulls is None else np.where(nulls != 0, np.int64(slot.neutral), words)
+
+
+def _check(file: StateFile, schema: pa.Schema, table: TableDescription) -> None:
+    metadata = schema.metadata or {}
+    if metadata.get(FORMAT_KEY, b"").decode() != FORMAT:
+        raise RestoreError(
+            f"operator {table.uid!r}: {file.path} is not a state file of format {FORMAT};\nwas it written by another version of Weir?"
+        )
+    expected = table.layout.state_schema()
+    if not schema.remove_metadata().equals(expected):
+        raise RestoreError(
+            f"operator {table.uid!r}: its state in {file.path} does not fit the job any more.\n"
+            f"  checkpoint: {_described(schema)}\n  job:        {_described(expected)}\n"
+            f"Restore with the former key and aggregates, or give the operator a new uid to begin without state."
+        )
+    written = int(metadata.get(MAX_PARALLELISM_KEY, b"0"))
+    if written != table.max_parallelism:
+        raise RestoreError(
+            f"operator {table.uid!r}: its state was cut into {written} key groups (max_parallelism), the job wants "
+            f"{table.max_parallelism}; set max_parallelism to {written}"
+        )
+
+
+def _described(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name}: {field.type}" for field in schema if field.name != KEY_GROUP_COLUMN)
