@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://|^--?(index-url|extra-index-url|i|find-links|f|trusted-host)\b")
-HOME = re.compile(r"(?<![\w.$}])/(root|home/\w+|Users/\w+)/")
+HOME = re.compile(r"(?<![\w.$})])/(root|home/\w+|Users/\w+)/")
 LOCKS = {".lock"}
 LOCK_NAMES = {"package-lock.json"}
 CONFIGURATION = {".toml", ".cfg", ".ini", ".yaml", ".yml", ".json", ".lock"}

@@ -79,10 +79,12 @@ def _pip_files(variables: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _cache_is_writable(variables: Mapping[str, str]) -> bool:
+    """Does uv's usual cache work for this user? System users often have a home that does not exist."""
     if variables.get("UV_CACHE_DIR"):
         return True
-    home = variables.get("HOME", "")
-    folder = Path(variables.get("XDG_CACHE_HOME") or Path(home, ".cache") if home else "/nonexistent")
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return home != "" and folder != Path("/") and os.access(folder, os.W_OK)
+    home = variables.get("XDG_CACHE_HOME") or variables.get("HOME")
+    if not home or not Path(home).is_dir():
+        return False
+    cache = Path(home, "uv") if variables.get("XDG_CACHE_HOME") else Path(home, ".cache", "uv")
+    nearest = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    return os.access(nearest, os.W_OK)

