@@ -207,7 +207,7 @@ class FrameCodec:
             generation=header.generation,
             epoch=header.epoch,
             sequence=header.sequence,
-            argument=0 if is_data else header.argument,
+            argument=header.argument,
             batch=self._codec(header.channel.edge).batch(payload) if is_data else None,
             bytes_held=header.argument if is_data else 0,
         )

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import pyarrow as pa
 
@@ -87,7 +87,7 @@ class EndOfStream(Exception):
 class Inbox(Generic[H]):
     """Reads messages. Memory: the stage, and the sections of the one message that is arriving."""
 
-    __slots__ = ("_begin", "_cut", "_end", "_filled", "_header", "_sections", "_stage", "_views")
+    __slots__ = ("_begin", "_cut", "_end", "_filled", "_header", "_in_message", "_sections", "_stage", "_views")
 
     def __init__(self, cut: Cut[H]) -> None:
         self._cut = cut
@@ -95,6 +95,8 @@ class Inbox(Generic[H]):
         self._begin = 0
         self._end = 0
         self._header: H | None = None
+        self._in_message = False
+        """A header has been parsed (which may be None) and its sections are not yet full."""
         self._sections: list[pa.Buffer] = []
         self._views: list[memoryview] = []
         """Of the sections that are not yet full, the first of them partly."""
@@ -112,7 +114,7 @@ class Inbox(Generic[H]):
             except (BlockingIOError, InterruptedError):
                 return
             if count == 0:
-                raise EndOfStream(clean=self._header is None and self._begin == self._end)
+                raise EndOfStream(clean=not self._in_message and self._begin == self._end)
             received += count
             self._cut_messages(deliver)
             if count < asked:
@@ -148,12 +150,13 @@ class Inbox(Generic[H]):
 
     def _cut_messages(self, deliver: Callable[[H, list[pa.Buffer]], None]) -> None:
         while True:
-            if self._header is None:
+            if not self._in_message:
                 end = self._begin + self._cut.header_bytes
                 if end > self._end:
                     return
                 self._header, sizes = self._cut.parse(self._stage[self._begin : end])
                 self._begin = end
+                self._in_message = True
                 self._sections = [pa.allocate_buffer(size) for size in sizes]
                 self._views = [memoryview(section).cast("B") for section in self._sections if section.size]
             while self._views:
@@ -165,5 +168,5 @@ class Inbox(Generic[H]):
                 self._begin += count
                 self._fill(count)
             header, sections = self._header, self._sections
-            self._header, self._sections = None, []
-            deliver(header, sections)
+            self._header, self._sections, self._in_message = None, [], False
+            deliver(cast(H, header), sections)

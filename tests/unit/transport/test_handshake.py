@@ -1,0 +1,174 @@
+"""The handshake as two machines and a wire that the test holds in its hands."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weir.errors import AuthenticationError, ConfigError
+from weir.transport.handshake import (
+    HELLO_BYTES,
+    LEGAL,
+    AcceptorHandshake,
+    Claim,
+    Credentials,
+    DialerHandshake,
+    Purpose,
+    State,
+)
+
+OURS = Credentials(b"the secret of this job", "orders")
+CLAIM = Claim(Purpose.DATA, generation=7, dialer=3, acceptor=1, incarnation="slot-3-abc")
+
+
+def dialer_of(credentials: Credentials = OURS, claim: Claim = CLAIM, nonce: bytes = b"d" * 32) -> DialerHandshake:
+    return DialerHandshake(credentials, claim, nonce=nonce)
+
+
+def acceptor_of(credentials: Credentials = OURS, purpose: Purpose = Purpose.DATA, nonce: bytes = b"a" * 32) -> AcceptorHandshake:
+    return AcceptorHandshake(credentials, purpose, incarnation="slot-1-xyz", nonce=nonce)
+
+
+def test_both_sides_learn_who_the_other_is_and_the_owner_lets_the_dialer_in() -> None:
+    dialer, acceptor = dialer_of(), acceptor_of()
+    assert acceptor.receive(dialer.receive(acceptor.receive(dialer.hello))) == b""
+    assert acceptor.state is State.PROVED and dialer.state is State.PROVED
+    assert acceptor.claim == CLAIM
+    dialer.receive(acceptor.accept())
+    assert dialer.state is State.DONE and acceptor.state is State.DONE
+    assert dialer.peer_incarnation == "slot-1-xyz"
+    assert dialer.wanted == acceptor.wanted == 0
+
+
+def test_a_claim_cannot_be_read_before_it_is_proven() -> None:
+    dialer, acceptor = dialer_of(), acceptor_of()
+    acceptor.receive(dialer.hello)
+    with pytest.raises(AssertionError, match="not proven"):
+        _ = acceptor.claim
+
+
+@pytest.mark.parametrize("theirs", [Credentials(b"another secret, of a stranger", "orders"), Credentials(OURS.secret, "payments")])
+def test_a_dialer_refuses_an_acceptor_with_another_secret_or_job(theirs: Credentials) -> None:
+    dialer, acceptor = dialer_of(), acceptor_of(theirs)
+    with pytest.raises(AuthenticationError, match="acceptor did not prove"):
+        dialer.receive(acceptor.receive(dialer.hello))
+    assert dialer.state is State.FAILED
+
+
+def test_an_acceptor_refuses_a_dialer_that_only_guesses_its_proof() -> None:
+    acceptor = acceptor_of()
+    acceptor.receive(dialer_of(Credentials(b"another secret, of a stranger", "orders")).hello)
+    with pytest.raises(AuthenticationError, match="dialer did not prove"):
+        acceptor.receive(b"\0" * 32)
+    assert acceptor.state is State.FAILED
+
+
+def test_a_recorded_transcript_is_worth_nothing_on_another_connection() -> None:
+    dialer, acceptor = dialer_of(), acceptor_of()
+    reply = acceptor.receive(dialer.hello)
+    proof = dialer.receive(reply)
+    acceptor.receive(proof)
+    acceptance = acceptor.accept()
+
+    later = acceptor_of(nonce=b"A" * 32)
+    later.receive(dialer.hello)
+    with pytest.raises(AuthenticationError):
+        later.receive(proof)
+    with pytest.raises(AuthenticationError):
+        dialer_of(nonce=b"D" * 32).receive(reply)
+    third = dialer_of(nonce=b"D" * 32)
+    third.receive(acceptor_of(nonce=b"A" * 32).receive(third.hello))
+    with pytest.raises(AuthenticationError):
+        third.receive(acceptance)
+
+
+def test_what_a_side_has_sent_does_not_convince_it_when_it_comes_back() -> None:
+    dialer, acceptor = dialer_of(), acceptor_of()
+    reply = acceptor.receive(dialer.hello)
+    with pytest.raises(AuthenticationError):
+        acceptor.receive(reply[-32:])  # the acceptor's own MAC as the dialer's proof
+    fresh = acceptor_of()
+    other = dialer_of()
+    proof = other.receive(fresh.receive(other.hello))
+    with pytest.raises(AuthenticationError):
+        other.receive(proof)  # the dialer's own proof as the acceptance
+
+
+def test_a_dialer_without_the_secret_cannot_have_a_second_acceptor_prove_for_it() -> None:
+    """The reply of one acceptor, obtained by a stranger, must not pass as the proof of a dialer to another."""
+    first = acceptor_of(nonce=b"1" * 32)
+    hello = dialer_of().hello
+    first.receive(hello)
+    second = acceptor_of(nonce=b"1" * 32)  # even with the same nonce
+    reply = second.receive(hello)
+    with pytest.raises(AuthenticationError):
+        first.receive(reply[-32:])
+
+
+def test_another_purpose_is_refused_in_the_clear_and_under_the_mac() -> None:
+    with pytest.raises(AuthenticationError, match="purpose"):
+        acceptor_of(purpose=Purpose.CONTROL).receive(dialer_of().hello)
+    # Somebody on the way changes the purpose so that the control port answers: the MACs do not fit.
+    dialer, acceptor = dialer_of(), acceptor_of(purpose=Purpose.CONTROL)
+    hello = bytearray(dialer.hello)
+    hello[9] = Purpose.CONTROL
+    with pytest.raises(AuthenticationError):
+        dialer.receive(acceptor.receive(bytes(hello)))
+
+
+def test_a_byte_changed_anywhere_in_the_hello_fails_both_sides() -> None:
+    for position in range(HELLO_BYTES):
+        dialer, acceptor = dialer_of(), acceptor_of()
+        hello = bytearray(dialer.hello)
+        hello[position] ^= 1
+        try:
+            reply = acceptor.receive(bytes(hello))
+        except AuthenticationError:
+            continue
+        with pytest.raises(AuthenticationError):
+            dialer.receive(reply)
+
+
+@pytest.mark.parametrize("field", ["generation", "dialer", "acceptor"])
+def test_a_proof_made_for_one_claim_does_not_prove_another(field: str) -> None:
+    honest, acceptor = dialer_of(), acceptor_of()
+    other = dialer_of(claim=dataclasses.replace(CLAIM, **{field: getattr(CLAIM, field) + 1}))
+    honest_reply = acceptor_of().receive(honest.hello)
+    proof = honest.receive(honest_reply)
+    acceptor.receive(other.hello)
+    with pytest.raises(AuthenticationError):
+        acceptor.receive(proof)
+
+
+@given(st.binary(min_size=HELLO_BYTES, max_size=HELLO_BYTES), st.binary(min_size=32, max_size=32))
+def test_random_bytes_never_prove_anything(hello: bytes, proof: bytes) -> None:
+    acceptor = acceptor_of()
+    with pytest.raises(AuthenticationError):
+        acceptor.receive(hello)
+        acceptor.receive(proof)
+    assert acceptor.state is State.FAILED
+
+
+def test_the_secret_shows_neither_on_the_wire_nor_in_the_representation() -> None:
+    dialer, acceptor = dialer_of(), acceptor_of()
+    reply = acceptor.receive(dialer.hello)
+    proof = dialer.receive(reply)
+    acceptor.receive(proof)
+    assert OURS.secret not in dialer.hello + reply + proof + acceptor.accept()
+    assert "secret" not in repr(OURS)
+
+
+def test_unusable_secrets_and_incarnations_are_refused() -> None:
+    with pytest.raises(ConfigError, match="at least 16"):
+        Credentials(b"short", "orders")
+    with pytest.raises(ConfigError, match="incarnation"):
+        dialer_of(claim=dataclasses.replace(CLAIM, incarnation="x" * 65))
+
+
+def test_every_state_but_the_last_can_fail_and_the_last_ones_are_final() -> None:
+    assert set(LEGAL) == set(State)
+    for state, targets in LEGAL.items():
+        assert (State.FAILED in targets) == (state not in (State.DONE, State.FAILED))

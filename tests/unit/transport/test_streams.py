@@ -1,0 +1,139 @@
+"""Bytes in, messages out, however the kernel cuts them."""
+
+from __future__ import annotations
+
+import socket
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weir.errors import ProtocolError
+from weir.transport.streams import STAGE_BYTES, Cut, EndOfStream, Inbox, Outbox
+
+
+def parse(data: memoryview) -> tuple[bytes, tuple[int, int]]:
+    """Two sections: first the one of two bytes' length, then the one of four."""
+    header = bytes(data)
+    if header[0] != 7:
+        raise ProtocolError("not ours")
+    return header, (int.from_bytes(header[1:3], "little"), int.from_bytes(header[3:7], "little"))
+
+
+CUT: Cut[bytes] = Cut(7, parse)
+
+
+def message(first: bytes, second: bytes) -> bytes:
+    return b"\7" + len(first).to_bytes(2, "little") + len(second).to_bytes(4, "little") + first + second
+
+
+class Collector:
+    def __init__(self) -> None:
+        self.messages: list[tuple[bytes, bytes]] = []
+
+    def __call__(self, header: bytes, sections: list[pa.Buffer]) -> None:
+        assert all(section.address % 64 == 0 for section in sections if section.size)
+        self.messages.append((sections[0].to_pybytes(), sections[1].to_pybytes()))
+
+
+@pytest.fixture
+def pair() -> tuple[socket.socket, socket.socket]:
+    return connected_pair()
+
+
+def connected_pair() -> tuple[socket.socket, socket.socket]:
+    left, right = socket.socketpair()
+    left.setblocking(False)
+    right.setblocking(False)
+    return left, right
+
+
+sizes = st.tuples(st.integers(0, 300), st.one_of(st.integers(0, 200), st.integers(STAGE_BYTES - 20, STAGE_BYTES + 20), st.just(90_000)))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(sizes, max_size=8), st.lists(st.integers(64, 50_000), min_size=1, max_size=20), st.integers(1, 100_000))
+def test_messages_arrive_whole_and_in_order_however_they_are_cut(
+    shape: list[tuple[int, int]], cuts: list[int], bytes_max: int
+) -> None:
+    sent = [(bytes([number]) * first, bytes([number + 100]) * second) for number, (first, second) in enumerate(shape)]
+    stream = b"".join(message(*parts) for parts in sent)
+    left, right = connected_pair()
+    inbox, collector = Inbox(CUT), Collector()
+    with left, right:
+        position = turn = 0
+        while position < len(stream):
+            end = position + cuts[turn % len(cuts)]
+            try:
+                position += left.send(stream[position:end])
+            except BlockingIOError:
+                pass  # so many small pieces fill a socket early
+            inbox.read(right, bytes_max, collector)
+            turn += 1
+        left.close()
+        with pytest.raises(EndOfStream) as ended:
+            while True:
+                inbox.read(right, bytes_max, collector)
+    assert collector.messages == sent
+    assert "in the middle" not in str(ended.value)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.binary(max_size=3_000), max_size=700), st.integers(1, 5_000))
+def test_an_outbox_sends_every_byte_once_and_in_order_through_a_narrow_socket(pieces: list[bytes], bytes_max: int) -> None:
+    left, right = connected_pair()
+    left.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+    outbox = Outbox()
+    outbox.push([pa.py_buffer(piece) if number % 2 else piece for number, piece in enumerate(pieces)])
+    total = sum(map(len, pieces))
+    received = bytearray()
+    with left, right:
+        assert outbox.bytes_queued == total
+        for _ in range(total + 2):
+            emptied = outbox.flush(left, bytes_max)
+            try:
+                received += right.recv(1 << 20)
+            except BlockingIOError:
+                pass
+            assert outbox.bytes_queued == total - len(received)
+            if emptied:
+                break
+    assert bytes(received) == b"".join(pieces)
+
+
+def test_reading_stops_at_its_bound_so_that_the_loop_keeps_turning(pair: tuple[socket.socket, socket.socket]) -> None:
+    left, right = pair
+    collector = Collector()
+    inbox = Inbox(CUT)
+    with left, right:
+        for _ in range(20):
+            left.send(message(b"", b"x" * 3_000))
+        inbox.read(right, 1, collector)
+        assert 0 < len(collector.messages) <= STAGE_BYTES // 3_000 + 1
+        inbox.read(right, 1 << 20, collector)
+        assert len(collector.messages) == 20
+
+
+def test_an_end_in_the_middle_of_a_message_says_so(pair: tuple[socket.socket, socket.socket]) -> None:
+    left, right = pair
+    with left, right:
+        left.send(message(b"ab", b"cd")[:-1])
+        left.close()
+        with pytest.raises(EndOfStream, match="in the middle of a message"):
+            for _ in range(3):
+                Inbox.read(inbox := Inbox(CUT), right, 100, Collector())
+                inbox.read(right, 100, Collector())
+
+
+def test_memory_is_set_aside_for_one_message_only_and_given_back(pair: tuple[socket.socket, socket.socket]) -> None:
+    left, right = pair
+    before = pa.total_allocated_bytes()
+    inbox, collector = Inbox(CUT), Collector()
+    with left, right:
+        left.send(message(b"", b"")[:3] + (1 << 30).to_bytes(4, "little") + b"only the beginning")
+        inbox.read(right, 1 << 20, collector)
+        assert pa.total_allocated_bytes() - before <= 1 << 30
+        del inbox
+        assert pa.total_allocated_bytes() == before
+    assert collector.messages == []
