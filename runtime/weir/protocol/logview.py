@@ -146,7 +146,11 @@ class LogView:
             return record
         retired = self.status(checkpoint) is CheckpointStatus.RETIRED
         there = ", ".join(str(kept.checkpoint) for kept in self.kept[-10:]) or "none"
-        why = "is retired: its files are being deleted" if retired else "does not exist: it never completed, or was retired long ago"
+        why = (
+            "is retired: its files are being deleted"
+            if retired
+            else "does not exist: it never completed, or was retired long ago"
+        )
         raise CheckpointError(f"checkpoint {checkpoint} {why}; newest that can be restored: {there}")
 
     def ancestry(self, checkpoint: CheckpointId | None) -> tuple[CheckpointId, ...]:
@@ -168,7 +172,11 @@ class LogView:
 
     def branch_after(self, restored_from: CheckpointId | None, generation: Generation) -> str:
         """The branch that ``generation`` is on: the old one if nothing is left behind, that of an abandoned tip, or a new one."""
-        if self.generation and not self.left_behind_by(restored_from) and restored_from == (self.current[-1] if self.current else None):
+        if (
+            self.generation
+            and not self.left_behind_by(restored_from)
+            and restored_from == (self.current[-1] if self.current else None)
+        ):
             return self.branch
         record = self.find(restored_from) if restored_from is not None else None
         if record is not None and record.checkpoint not in self.current:

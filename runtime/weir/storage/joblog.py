@@ -120,7 +120,9 @@ class JobLog:
             )
         objection = self._view.objection(entry)
         if objection is not None:
-            raise CheckpointError(f"{type(entry).__name__} cannot be entry {at} of the log of job {self._layout.job}: {objection}")
+            raise CheckpointError(
+                f"{type(entry).__name__} cannot be entry {at} of the log of job {self._layout.job}: {objection}"
+            )
         data = _seal(entry)
         doubt: StorageError | None = None
         for _ in range(CREATE_ATTEMPTS_MAX):
@@ -162,7 +164,9 @@ class JobLog:
         try:
             self._view = self._view.apply(entry)
         except CheckpointError as error:
-            raise CheckpointError(f"the log of job {self._layout.job} contradicts itself at {self._path(self._next)}: {error}") from None
+            raise CheckpointError(
+                f"the log of job {self._layout.job} contradicts itself at {self._path(self._next)}: {error}"
+            ) from None
         self._next += 1
 
     def _list(self) -> tuple[int, ...]:
@@ -186,7 +190,9 @@ class JobLog:
         return f"{self._storage.url}/{self._layout.log_entry(number)}"
 
     def _unknown(self, at: int, cause: BaseException | None) -> UnknownOutcome:
-        return UnknownOutcome(f"entry {at} of the log of job {self._layout.job} may or may not be written: {cause or 'the store gave no answer'}")
+        return UnknownOutcome(
+            f"entry {at} of the log of job {self._layout.job} may or may not be written: {cause or 'the store gave no answer'}"
+        )
 
 
 def _seal(entry: Entry) -> bytes:

@@ -27,7 +27,11 @@ STAGING_AGE_MS_MAX = 24 * 3600 * 1000
 """A staging file older than this was left by a process that died."""
 _IOV_MAX = 1024
 _ATTEMPTS_MAX = 10
-_FULL = {errno.ENOSPC: "no space is left", errno.EDQUOT: "the disk quota is used up", errno.EFBIG: "the file size limit is reached"}
+_FULL = {
+    errno.ENOSPC: "no space is left",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file size limit is reached",
+}
 _UNKNOWN = {errno.EIO, errno.ESTALE, errno.ETIMEDOUT}
 _NO_LINKS = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EXDEV, errno.EPERM}
 

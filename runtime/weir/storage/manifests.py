@@ -39,7 +39,10 @@ def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: Checkpo
     found = checksum((data,))
     if found != record.manifest_checksum:
         raise _unusable(
-            storage, record, path, f"is damaged or half-written ({data.nbytes} bytes, {found}; the log says {record.manifest_checksum})"
+            storage,
+            record,
+            path,
+            f"is damaged or half-written ({data.nbytes} bytes, {found}; the log says {record.manifest_checksum})",
         )
     try:
         manifest = decode_manifest(data)

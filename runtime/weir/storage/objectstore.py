@@ -26,6 +26,7 @@ from weir.storage.paths import checked, checked_prefix
 SINGLE_PUT_BYTES_MAX = 8 * 1024 * 1024
 """What is larger goes up in parts, which become visible together."""
 _REFUSED = (PermissionDeniedError, UnauthenticatedError, NotSupportedError)
+_FORBIDDEN = re.compile(r"non-2xx status code: 40[13]")
 _CLIENT_ERROR = re.compile(r"non-2xx status code: 4(?!08|09|29)\d\d")
 
 
@@ -105,17 +106,22 @@ class ObjectStorage:
         where = f"{self._url}/{path}"
         try:
             yield
-        except FileNotFoundError as error:
-            if writes or "NoSuchBucket" in str(error):
-                raise StorageError(f"cannot {what} {where}: its bucket does not exist; create it, or correct the URL") from error
-            raise NotFound(f"there is no {where}") from error
-        except _REFUSED as error:
-            raise StorageError(f"cannot {what} {where}: {_first_line(error)}; check the credentials and what they allow") from error
         except (BaseError, ValueError, OSError) as error:
-            reason = _first_line(error)
-            if writes and not _CLIENT_ERROR.search(str(error)) and not isinstance(error, ValueError):
-                raise UnknownOutcome(f"{where} may or may not have been written: {reason}") from error
-            raise StorageError(f"cannot {what} {where}: {reason}; check the URL and that the store can be reached") from error
+            raise _translated(error, what, where, writes=writes) from error
+
+
+def _translated(error: Exception, what: str, where: str, *, writes: bool) -> StorageError:
+    absent = isinstance(error, FileNotFoundError)
+    if "NoSuchBucket" in str(error) or (absent and writes):
+        return StorageError(f"cannot {what} {where}: its bucket does not exist; create it, or correct the URL")
+    if absent:
+        return NotFound(f"there is no {where}")
+    reason = _first_line(error)
+    if isinstance(error, _REFUSED) or _FORBIDDEN.search(str(error)):
+        return StorageError(f"cannot {what} {where}: {reason}; check the credentials and what they allow")
+    if writes and not isinstance(error, ValueError) and not _CLIENT_ERROR.search(str(error)):
+        return UnknownOutcome(f"{where} may or may not have been written: {reason}")
+    return StorageError(f"cannot {what} {where}: {reason}; check the URL and that the store can be reached")
 
 
 def _first_line(error: BaseException) -> str:

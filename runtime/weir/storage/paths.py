@@ -11,7 +11,9 @@ def checked(path: str) -> str:
     Paths come out of manifests too, and a damaged or hostile one must not reach beyond the root.
     """
     if any(segment in ("", ".", "..") for segment in path.split("/")) or "\0" in path or "\\" in path:
-        raise StorageError(f"{path!r} is no path inside checkpoint storage: it must be relative, without '.', '..' and empty parts")
+        raise StorageError(
+            f"{path!r} is no path inside checkpoint storage: it must be relative, without '.', '..' and empty parts"
+        )
     return path
 
 

@@ -42,7 +42,12 @@ def orphan_horizon(view: LogView) -> CheckpointId:
 
 
 def orphans(
-    view: LogView, layout: JobLayout, objects: Iterable[StoredObject], *, referenced: Collection[str], protected: Collection[str] = ()
+    view: LogView,
+    layout: JobLayout,
+    objects: Iterable[StoredObject],
+    *,
+    referenced: Collection[str],
+    protected: Collection[str] = (),
 ) -> tuple[StoredObject, ...]:
     """Those of ``objects`` that no checkpoint can need any more.
 

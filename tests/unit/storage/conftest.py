@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import logging
+import os
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+from tests.unit.storage.storage_builders import S3_OPTIONS
+
+from weir.storage.base import CheckpointStorage
+from weir.storage.local import LocalStorage
+from weir.storage.memory import MemoryStorage
+from weir.storage.objectstore import ObjectStorage
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """A local S3 server with a bucket named ``bucket``."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/bucket", method="PUT")).close()
+    yield endpoint
+    server.stop()
+
+
+@pytest.fixture(params=["memory", "local", "s3"])
+def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], CheckpointStorage]:
+    """Opens one and the same storage, as each process of a job would."""
+    kind: str = request.param
+    if kind == "local":
+        return lambda: LocalStorage(tmp_path / "checkpoints")
+    if kind == "s3":
+        endpoint = request.getfixturevalue("s3_endpoint")
+        return lambda: ObjectStorage(f"s3://bucket/{tmp_path.name}", {**S3_OPTIONS, "endpoint": endpoint})
+    shared = MemoryStorage()
+    return lambda: shared
+
+
+@pytest.fixture
+def storage(open_again: Callable[[], CheckpointStorage]) -> CheckpointStorage:
+    return open_again()
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[None]:
+    """Root may write everywhere: become somebody who may not, for the length of a test."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

@@ -1,0 +1,315 @@
+"""The log in storage: one winner per number, lost answers found out, damage named."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.unit.storage.storage_builders import JOB, completed, pinned, retired, started
+
+from weir.errors import CheckpointError, StorageError, StorageFull, Superseded, UnknownOutcome
+from weir.protocol.joblog import Entry, GenerationStarted
+from weir.storage.base import CheckpointStorage
+from weir.storage.joblog import CREATE_ATTEMPTS_MAX, Appended, JobLog, Lost
+from weir.storage.layout import JobLayout
+from weir.storage.local import LocalStorage
+from weir.storage.memory import MemoryStorage
+
+LAYOUT = JobLayout(JOB)
+
+
+def _log_of_three(storage: CheckpointStorage) -> JobLog:
+    log = JobLog(storage, LAYOUT)
+    entries: tuple[Entry, ...] = (started(1), completed(1, 1), completed(1, 2))
+    for number, entry in enumerate(entries, start=1):
+        assert isinstance(log.append(entry, at=number), Appended)
+    return log
+
+
+def test_what_one_process_appends_another_reads(storage: CheckpointStorage) -> None:
+    written = _log_of_three(storage)
+    view, next_number = JobLog(storage, LAYOUT).read()
+    assert next_number == 4
+    assert view == written.view
+    assert [found.path for found in storage.list(LAYOUT.log)] == [LAYOUT.log_entry(number) for number in (1, 2, 3)]
+
+
+def test_a_reader_takes_in_only_what_is_new() -> None:
+    class Counting(MemoryStorage):
+        gets = 0
+
+        def get(self, path: str) -> memoryview:
+            self.gets += 1
+            return super().get(path)
+
+    storage = Counting()
+    writer = _log_of_three(storage)
+    reader = JobLog(storage, LAYOUT)
+    reader.read()
+    writer.append(completed(1, 3), at=4)
+    storage.gets = 0
+    view, next_number = reader.read()
+    assert (view.newest and view.newest.checkpoint, next_number) == (3, 5)
+    assert storage.gets == 2
+
+
+def test_who_loses_a_number_is_told_all_that_came_instead(storage: CheckpointStorage) -> None:
+    old, new = _log_of_three(storage), JobLog(storage, LAYOUT)
+    new.read()
+    fence = started(2, restored_from=2, first_checkpoint=4)
+    pin = pinned(2, 1)
+    new.append(fence, at=4)
+    new.append(pin, at=5)
+    outcome = old.append(completed(1, 3), at=4)
+    assert isinstance(outcome, Lost)
+    assert [(found.number, found.entry) for found in outcome.entries] == [(4, fence), (5, pin)]
+    assert (outcome.view.generation, outcome.next_number) == (2, 6)
+
+
+def test_a_paused_driver_that_wakes_up_cannot_complete_its_checkpoint(storage: CheckpointStorage) -> None:
+    paused, successor = _log_of_three(storage), JobLog(storage, LAYOUT)
+    successor.read()
+    successor.append(started(2, restored_from=1, branch="b2", first_checkpoint=4), at=4)
+    in_hand = completed(1, 3)
+    assert isinstance(paused.append(in_hand, at=4), Lost)
+    for number in (4, 5):
+        with pytest.raises(Superseded, match="generation 2 runs job") if number == 5 else _nothing():
+            assert isinstance(paused.append(in_hand, at=number), Lost)
+    assert JobLog(storage, LAYOUT).read()[0].status(in_hand.checkpoint) is None
+
+
+class _nothing:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_an_entry_appended_twice_is_there_once(storage: CheckpointStorage) -> None:
+    log = _log_of_three(storage)
+    entry = completed(1, 3)
+    for attempt in range(2):
+        outcome = log.append(entry, at=4)
+        assert isinstance(outcome, Appended), f"attempt {attempt}"
+        assert outcome.number == 4
+    assert log.read()[1] == 5
+
+
+def test_a_loser_that_nothing_fences_can_go_on_at_the_next_number(storage: CheckpointStorage) -> None:
+    run, person = _log_of_three(storage), JobLog(storage, LAYOUT)
+    person.read()
+    person.append(pinned(1, 1), at=4)
+    entry = completed(1, 3)
+    lost = run.append(entry, at=4)
+    assert isinstance(lost, Lost)
+    assert lost.view.generation == 1
+    assert isinstance(run.append(entry, at=lost.next_number), Appended)
+
+
+def test_racing_threads_have_one_winner_per_number_and_losers_learn_of_it(open_again: Callable[[], CheckpointStorage]) -> None:
+    _log_of_three(open_again())
+    racers = 4
+
+    def race(racer: int) -> list[tuple[int, str]]:
+        log, number = JobLog(open_again(), LAYOUT), 4
+        won: list[tuple[int, str]] = []
+        log.read()
+        while len(won) < 3:
+            entry = pinned(1, 1 + racer % 2)
+            outcome = log.append(entry, at=number)
+            if isinstance(outcome, Appended):
+                won.append((outcome.number, entry.nonce))
+            else:
+                assert outcome.entries[0].number == number
+                assert outcome.entries[0].entry.nonce != entry.nonce
+            number = outcome.next_number
+        return won
+
+    with ThreadPoolExecutor(racers) as pool:
+        won = sorted(pair for pairs in pool.map(race, range(racers)) for pair in pairs)
+    assert [number for number, _ in won] == list(range(4, 4 + 3 * racers))
+    log = JobLog(open_again(), LAYOUT)
+    assert log.read()[1] == 4 + 3 * racers
+    assert [(found.number, found.entry.nonce) for found in log.entries(first=4)] == won
+
+
+_RACE = """
+import sys
+from weir.protocol.joblog import Entry, GenerationStarted
+from weir.storage.joblog import Appended, JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.local import LocalStorage
+root, job, me = sys.argv[1:]
+log = JobLog(LocalStorage(root), JobLayout(job))
+view, number = log.read()
+print("ready", flush=True)
+sys.stdin.readline()
+won = []
+while view.generation < 12:
+    entry = GenerationStarted(view.next_generation, None, "b1", view.next_checkpoint, f"{me}-{view.next_generation}", 0)
+    outcome = log.append(entry, at=number)
+    if isinstance(outcome, Appended):
+        won.append(entry.generation)
+    view, number = outcome.view, outcome.next_number
+print(*won)
+"""
+
+
+def test_racing_processes_share_out_the_generations(tmp_path: Path) -> None:
+    script = [sys.executable, "-c", _RACE, str(tmp_path), JOB]
+    racers = [
+        subprocess.Popen([*script, str(racer)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for racer in range(3)
+    ]
+    for racer in racers:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+    won = {str(index): list(map(int, racer.communicate("go\n")[0].split())) for index, racer in enumerate(racers)}
+    assert sorted(generation for generations in won.values() for generation in generations) == list(range(1, 13))
+    for found in JobLog(LocalStorage(tmp_path), LAYOUT).entries():
+        assert isinstance(found.entry, GenerationStarted)
+        winner, generation = found.entry.nonce.split("-")
+        assert int(generation) in won[winner]
+
+
+class _LyingStorage(MemoryStorage):
+    """The n-th create loses its answer, after it was carried out (``landed``) or before; gets may fail as well."""
+
+    def __init__(self, landed: list[bool], *, failing_gets: bool = False, error: type[StorageError] = UnknownOutcome) -> None:
+        super().__init__()
+        self.landed = landed
+        self.failing_gets = failing_gets
+        self.error = error
+
+    def create(self, path: str, data: bytes) -> bool:
+        if self.landed:
+            if self.landed.pop(0):
+                super().create(path, data)
+            raise self.error("the connection was cut")
+        return super().create(path, data)
+
+    def get(self, path: str) -> memoryview:
+        if self.failing_gets:
+            raise StorageError("the connection was cut")
+        return super().get(path)
+
+
+@pytest.mark.parametrize("landed", [[True], [False], [False, True], [False, False], [True, True]])
+def test_a_lost_answer_is_found_out_by_reading_back(landed: list[bool]) -> None:
+    storage = _LyingStorage(list(landed))
+    log = JobLog(storage, LAYOUT)
+    outcome = log.append(started(1), at=1)
+    assert isinstance(outcome, Appended)
+    assert (outcome.view.generation, outcome.next_number) == (1, 2)
+    assert len(storage.list("")) == 1
+
+
+def test_an_answer_that_stays_lost_is_unknown_and_the_same_call_asks_again() -> None:
+    storage = _LyingStorage([False] * CREATE_ATTEMPTS_MAX)
+    log, entry = JobLog(storage, LAYOUT), started(1)
+    with pytest.raises(UnknownOutcome, match="entry 1 of the log of job route delays/2026 may or may not be written"):
+        log.append(entry, at=1)
+    assert isinstance(log.append(entry, at=1), Appended)
+
+
+def test_a_write_that_arrives_late_is_the_writers_own() -> None:
+    storage = _LyingStorage([False] * CREATE_ATTEMPTS_MAX)
+    log, entry = JobLog(storage, LAYOUT), started(1)
+    with pytest.raises(UnknownOutcome):
+        log.append(entry, at=1)
+    JobLog(storage, LAYOUT).append(entry, at=1)
+    log.read()
+    assert isinstance(log.append(entry, at=1), Appended)
+
+
+def test_an_entry_that_cannot_be_read_back_is_unknown_even_if_only_reading_fails() -> None:
+    storage = _LyingStorage([True])
+    log, entry = JobLog(storage, LAYOUT), started(1)
+    storage.failing_gets = True
+    with pytest.raises(UnknownOutcome):
+        log.append(entry, at=1)
+    storage.landed, storage.error = [False], StorageFull
+    with pytest.raises(UnknownOutcome):
+        log.append(entry, at=1)
+    storage.failing_gets = False
+    assert isinstance(log.append(entry, at=1), Appended)
+
+
+def test_a_full_disk_is_no_unknown_outcome() -> None:
+    storage = _LyingStorage([False], error=StorageFull)
+    log = JobLog(storage, LAYOUT)
+    with pytest.raises(StorageFull):
+        log.append(started(1), at=1)
+    assert isinstance(log.append(started(1), at=1), Appended)
+
+
+def test_who_lost_its_answer_to_somebody_else_has_lost() -> None:
+    storage = _LyingStorage([])
+    mine, other = JobLog(storage, LAYOUT), JobLog(storage, LAYOUT)
+    other.append(started(1), at=1)
+    storage.landed = [False]
+    outcome = mine.append(started(1), at=1)
+    assert isinstance(outcome, Lost)
+    assert outcome.next_number == 2
+
+
+def test_an_entry_that_cannot_follow_is_not_written(storage: CheckpointStorage) -> None:
+    log = _log_of_three(storage)
+    with pytest.raises(CheckpointError, match="CheckpointRetired cannot be entry 4.*newest"):
+        log.append(retired(1, 2), at=4)
+    assert JobLog(storage, LAYOUT).read()[1] == 4
+
+
+def test_a_number_beyond_the_end_is_a_mistake_of_the_caller(storage: CheckpointStorage) -> None:
+    with pytest.raises(AssertionError, match="hole"):
+        _log_of_three(storage).append(completed(1, 3), at=5)
+
+
+def test_a_hole_is_named(storage: CheckpointStorage) -> None:
+    _log_of_three(storage)
+    storage.delete([LAYOUT.log_entry(2)])
+    with pytest.raises(CheckpointError, match=r"has a hole: .*00000002.json is missing, but .*00000003.json is there.*backup"):
+        JobLog(storage, LAYOUT).read()
+
+
+def test_every_damage_to_an_entry_is_noticed() -> None:
+    storage = MemoryStorage()
+    _log_of_three(storage)
+    path = LAYOUT.log_entry(2)
+    whole = bytes(storage.get(path))
+    end = len(whole.rstrip())
+    cut = [whole[:length] for length in range(end)]
+    flipped = [whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(end)]
+    for damaged in (*cut, *flipped, b"null", b"[]", b'{"checksum":"xxh3:0","entry":{}}'):
+        storage.put(path, (damaged,))
+        with pytest.raises(CheckpointError, match=r"entry 2 of the log of job .* is damaged.*00000002.json.*backup"):
+            JobLog(storage, LAYOUT).read()
+
+
+def test_an_entry_of_a_newer_version_is_refused_and_not_misread() -> None:
+    storage = MemoryStorage()
+    _log_of_three(storage)
+    from weir.storage.checksums import checksum
+
+    text = b'{"format":2,"entry":"GenerationStarted"}'
+    storage.put(LAYOUT.log_entry(4), (b'{"checksum":"%s","entry":%s}' % (checksum((text,)).encode(), text),))
+    with pytest.raises(CheckpointError, match="newer"):
+        JobLog(storage, LAYOUT).read()
+
+
+def test_a_log_that_contradicts_itself_is_refused_with_the_entry_that_does() -> None:
+    storage = MemoryStorage()
+    _log_of_three(storage)
+    storage.put(LAYOUT.log_entry(4), (storage.get(LAYOUT.log_entry(3)),))
+    with pytest.raises(CheckpointError, match=r"contradicts itself at .*00000004.json.*used up"):
+        JobLog(storage, LAYOUT).read()
+
+
+def test_entries_are_json_that_anybody_can_read() -> None:
+    storage = MemoryStorage()
+    _log_of_three(storage)
+    value = json.loads(bytes(storage.get(LAYOUT.log_entry(2))))
+    assert value["entry"]["entry"] == "CheckpointCompleted"
+    assert value["entry"]["checkpoint"] == 1

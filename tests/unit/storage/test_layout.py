@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from weir.errors import ConfigError
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.storage.layout import (
+    SEGMENT_CHARACTERS_MAX,
+    FileIdentity,
+    JobLayout,
+    decode_segment,
+    encode_segment,
+    identify,
+    log_number,
+    manifest_path,
+    state_path,
+)
+from weir.storage.paths import checked
+
+_NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
+
+
+@given(_NAMES)
+@example("..")
+@example(".")
+@example("../../etc/passwd")
+@example("a/b")
+@example("Ünïcode 漢字")
+@example("%2e%2e")
+@example(".2e")
+def test_any_name_is_one_harmless_segment_and_comes_back(name: str) -> None:
+    segment = encode_segment(name)
+    assert re.fullmatch(r"[A-Za-z0-9_.-]+", segment)
+    assert len(segment) <= SEGMENT_CHARACTERS_MAX
+    assert checked(segment) == segment
+    assert segment not in (".", "..")
+    if ".." not in segment:
+        assert decode_segment(segment) == name
+
+
+@given(st.lists(_NAMES | st.text("ab./", min_size=150, max_size=400), min_size=2, max_size=2, unique=True))
+@example(["a" * 300, "a" * 301])
+@example([".", ".2e"])
+def test_no_two_names_share_a_segment(names: list[str]) -> None:
+    assert encode_segment(names[0]) != encode_segment(names[1])
+
+
+def test_plain_names_stay_as_they_are() -> None:
+    assert encode_segment("per-route_2") == "per-route_2"
+    assert encode_segment("per route") == "per.20route"
+
+
+def test_an_empty_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match="empty name"):
+        encode_segment("")
+
+
+def test_a_name_tells_who_wrote_the_file() -> None:
+    who = FileIdentity(Generation(3), CheckpointId(12))
+    uid = OperatorUid("a/b")
+    assert identify(state_path(uid, generation=Generation(3), checkpoint=CheckpointId(12), subtask=1, attempt="x-1.0")) == who
+    assert identify(manifest_path(CheckpointId(12), Generation(3))) == who
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "log/00000001.json",
+        "state/u/notes.txt",
+        "staged-splits/u/g1-c1-s0-a.arrow",
+        "checkpoints/1/readme",
+        "state/g1-c1-s0-a.arrow",
+    ],
+)
+def test_what_bears_no_name_of_the_layout_is_nobodys(path: str) -> None:
+    assert identify(path) is None
+
+
+def test_log_entries_sort_as_they_are_numbered() -> None:
+    layout = JobLayout("job")
+    assert layout.log_entry(1) == "job/log/00000001.json"
+    assert [log_number(layout.relative(layout.log_entry(number))) for number in (1, 99_999_999, 100_000_000)] == [
+        1,
+        99_999_999,
+        100_000_000,
+    ]
+    assert log_number("log/1.json") is None

@@ -1,0 +1,250 @@
+"""What is special about a directory: durability, full disks, rights, and processes that die in the middle."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from weir.errors import ConfigError, NotFound, StorageError, StorageFull, UnknownOutcome
+from weir.storage import local
+from weir.storage.local import STAGING, STAGING_AGE_MS_MAX, LocalStorage
+from weir.storage.probe import probe
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> LocalStorage:
+    return LocalStorage(tmp_path / "checkpoints")
+
+
+@pytest.fixture
+def read_only_directory() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o555)
+        yield Path(name)
+        os.chmod(name, 0o755)
+
+
+def _staged(storage: LocalStorage) -> list[str]:
+    return os.listdir(Path(storage.url.removeprefix("file://")) / STAGING)
+
+
+def test_file_and_directory_are_synced_before_and_after_the_name_appears(
+    storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of system calls is what durability is made of."""
+    calls: list[str] = []
+    fsync, link, replace = os.fsync, os.link, os.replace
+
+    def recorded_fsync(descriptor: int) -> None:
+        calls.append("sync " + os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), tmp_path).split("/")[-1])
+        fsync(descriptor)
+
+    def recorded_link(source: Path, target: Path) -> None:
+        calls.append(f"link {target.name}")
+        link(source, target)
+
+    def recorded_replace(source: Path, target: Path) -> None:
+        calls.append(f"rename {target.name}")
+        replace(source, target)
+
+    storage.put("job/log/0", (b"makes the directories",))
+    monkeypatch.setattr(os, "fsync", recorded_fsync)
+    monkeypatch.setattr(os, "link", recorded_link)
+    monkeypatch.setattr(os, "replace", recorded_replace)
+    storage.create("job/log/1", b"x")
+    storage.create("job/log/1", b"x")
+    storage.put("job/state/new/2", (b"x",))
+    kinds = [re.sub(r"\d+-[0-9a-f]+-\d+", "staged", call) for call in calls]
+    created = ["sync staged", "link 1", "sync log"]
+    assert kinds == [*created, *created, "sync staged", "sync job", "sync state", "rename 2", "sync new"]
+
+
+def test_a_write_whose_name_cannot_be_made_to_last_has_an_unknown_outcome(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage.put("log/0", (b"x",))
+
+    def failing(directory: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(local, "_fsync_directory", failing)
+    with pytest.raises(UnknownOutcome, match="log/1"):
+        storage.create("log/1", b"x")
+    with pytest.raises(UnknownOutcome, match="log/2"):
+        storage.put("log/2", (b"x",))
+
+
+def test_a_link_whose_answer_was_lost_over_the_network_is_recognised_as_our_own(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = os.link
+
+    def link_then_repeat(source: Path, target: Path) -> None:
+        link(source, target)
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", link_then_repeat)
+    assert storage.create("log/1", b"mine")
+    assert not storage.create("log/1", b"another's")
+
+
+def test_a_file_system_without_links_is_refused_with_the_way_out(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(source: Path, target: Path) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", unsupported)
+    with pytest.raises(ConfigError, match="cannot create a file only if it is absent.*another file system"):
+        probe(storage)
+
+
+class _FullDisk(LocalStorage):
+    """Writes go to /dev/full, where the kernel says what a full disk says."""
+
+    def _open_staged(self, staged: Path) -> int:
+        return os.open("/dev/full", os.O_WRONLY)
+
+
+def test_a_full_disk_is_named_and_harms_nothing(storage: LocalStorage, tmp_path: Path) -> None:
+    storage.put("state", (b"old",))
+    full = _FullDisk(tmp_path / "checkpoints")
+    with pytest.raises(StorageFull, match=re.escape(f"{tmp_path}/checkpoints/state: no space is left; free some")):
+        full.put("state", (b"new",))
+    with pytest.raises(StorageFull):
+        full.create("log/1", b"x")
+    with pytest.raises(StorageFull):
+        probe(full)
+    assert bytes(storage.get("state")) == b"old"
+    assert [found.path for found in storage.list("")] == ["state"]
+
+
+_WRITE_BEYOND_THE_LIMIT = """
+import resource, sys
+from weir.errors import StorageFull
+from weir.storage.local import LocalStorage
+storage = LocalStorage(sys.argv[1])
+storage.put("state/small", (b"x" * 1000,))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    storage.put("state/large", [b"y" * 30_000] * 5)
+except StorageFull as error:
+    print(error)
+"""
+
+
+def test_a_file_that_outgrows_the_limit_in_the_middle_leaves_no_part_of_itself(storage: LocalStorage, tmp_path: Path) -> None:
+    script = [sys.executable, "-c", _WRITE_BEYOND_THE_LIMIT, str(tmp_path / "checkpoints")]
+    said = subprocess.run(script, check=True, capture_output=True, text=True).stdout
+    assert "state/large: the file size limit is reached" in said
+    assert [found.path for found in storage.list("")] == ["state/small"]
+    assert _staged(storage) == []
+
+
+@pytest.mark.usefixtures("unprivileged")
+def test_a_directory_that_is_not_writable_is_named_with_what_to_do(read_only_directory: Path) -> None:
+    for root in (read_only_directory, read_only_directory / "below"):
+        with pytest.raises(ConfigError, match=re.escape(f"make {root} writable for user id")):
+            probe(LocalStorage(root))
+
+
+def test_a_file_where_the_directory_should_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    for root in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(ConfigError, match="a file stands where"):
+            probe(LocalStorage(root))
+
+
+def test_an_object_where_a_directory_should_be_is_an_error_and_no_lost_race(storage: LocalStorage) -> None:
+    storage.put("log", (b"an object",))
+    with pytest.raises(StorageError, match="a file stands where"):
+        storage.create("log/1", b"x")
+
+
+_WRITE_FOR_EVER = """
+import sys
+from weir.storage.local import LocalStorage
+storage = LocalStorage(sys.argv[1])
+number = 0
+while True:
+    number += 1
+    body = b"%08d" % number * 40_000
+    storage.put("replaced", (body, body))
+    storage.create("log/%08d" % number, body)
+    print(number, flush=True)
+"""
+
+
+def test_a_writer_killed_in_the_middle_leaves_no_torn_object(storage: LocalStorage, tmp_path: Path) -> None:
+    for written_before in range(1, 5):
+        script = [sys.executable, "-c", _WRITE_FOR_EVER, str(tmp_path / "checkpoints")]
+        writer = subprocess.Popen(script, stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        for _ in range(written_before):
+            writer.stdout.readline()
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        for found in storage.list(""):
+            body = bytes(storage.get(found.path))
+            assert body == body[:8] * (80_000 if found.path == "replaced" else 40_000), f"{found.path} is torn"
+        storage.delete([found.path for found in storage.list("log/")])
+
+
+def test_what_died_writers_left_in_staging_is_cleared_after_a_day(storage: LocalStorage, tmp_path: Path) -> None:
+    storage.put("object", (b"x",))
+    staging = tmp_path / "checkpoints" / STAGING
+    for name, age_ms in (("old", STAGING_AGE_MS_MAX + 60_000), ("fresh", 0)):
+        (staging / name).write_bytes(b"part")
+        then_ns = (staging / name).stat().st_mtime_ns - age_ms * 1_000_000
+        os.utime(staging / name, ns=(then_ns, then_ns))
+    assert [found.path for found in storage.list("")] == ["object"]
+    assert storage.clear_staging() == 1
+    assert _staged(storage) == ["fresh"]
+
+
+def test_empty_directories_go_with_their_last_object(storage: LocalStorage, tmp_path: Path) -> None:
+    storage.put("job/checkpoints/7/manifest", (b"x",))
+    storage.put("job/checkpoints/8/manifest", (b"x",))
+    storage.delete(["job/checkpoints/7/manifest"])
+    assert os.listdir(tmp_path / "checkpoints" / "job" / "checkpoints") == ["8"]
+    storage.delete(["job/checkpoints/8/manifest"])
+    assert os.listdir(tmp_path / "checkpoints") == [STAGING]
+
+
+def test_writers_and_deleters_of_one_directory_do_not_trip_over_each_other(tmp_path: Path) -> None:
+    def write_and_delete(worker: int) -> None:
+        storage = LocalStorage(tmp_path)
+        for number in range(40):
+            path = f"shared/directory/{worker}-{number}"
+            (storage.put(path, (b"x",)) if number % 2 else storage.create(path, b"x"))
+            assert bytes(storage.get(path)) == b"x"
+            storage.delete([path])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write_and_delete, range(4)))
+    assert LocalStorage(tmp_path).list("") == []
+
+
+def test_many_small_buffers_are_written_in_order_however_little_a_call_takes(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [b"%05d" % number for number in range(3000)]
+    writev = os.writev
+    monkeypatch.setattr(os, "writev", lambda descriptor, views: writev(descriptor, [memoryview(b"".join(views[:9]))[:13]]))
+    storage.put("parts", parts)
+    assert bytes(storage.get("parts")) == b"".join(parts)
+
+
+def test_a_directory_is_no_object(storage: LocalStorage) -> None:
+    storage.put("a/b", (b"x",))
+    with pytest.raises(NotFound):
+        storage.get("a")

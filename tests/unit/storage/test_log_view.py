@@ -1,0 +1,248 @@
+"""The pure fold over a job's log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.storage.storage_builders import abandoned, completed, fold, pinned, reinstated, retired, started
+
+from weir.errors import CheckpointError
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId
+from weir.protocol.joblog import Entry, decode_entry, encode_entry
+from weir.protocol.logview import RETIRED_REMEMBERED, CheckpointStatus, LogView
+
+
+def _ids(view: LogView) -> list[int]:
+    return [record.checkpoint for record in view.restorable]
+
+
+def test_a_new_job_has_nothing_to_restore() -> None:
+    view = LogView()
+    assert (view.newest, view.restorable, view.next_generation, view.next_checkpoint) == (None, (), 1, 1)
+    assert view.branch_after(None, view.next_generation) == "b1"
+
+
+def test_completed_checkpoints_are_restorable_and_the_last_is_the_newest() -> None:
+    view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 5))
+    assert _ids(view) == [1, 2, 5]
+    assert view.newest is not None
+    assert view.newest.checkpoint == 5
+    assert view.next_checkpoint == 6
+
+
+def test_a_recovery_goes_on_with_the_same_branch() -> None:
+    view = fold(started(1), completed(1, 1), completed(1, 2))
+    assert view.branch_after(CheckpointId(2), view.next_generation) == "b1"
+    view = view.apply(started(2, restored_from=2, first_checkpoint=4)).apply(completed(2, 4))
+    assert _ids(view) == [1, 2, 4]
+    assert view.abandonment_due == ()
+
+
+def test_a_rollback_abandons_what_came_after_and_starts_a_branch() -> None:
+    view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3))
+    assert view.left_behind_by(CheckpointId(1)) == (2, 3)
+    assert view.branch_after(CheckpointId(1), view.next_generation) == "b2"
+    view = view.apply(started(2, restored_from=1, branch="b2", first_checkpoint=4)).apply(completed(2, 4))
+    assert _ids(view) == [1, 4]
+    assert [view.status(CheckpointId(one)) for one in (1, 2, 3, 4)] == ["restorable", "abandoned", "abandoned", "restorable"]
+    assert [(left.checkpoint, left.branch, left.after) for left in view.abandonment_due] == [(2, "b1", 1), (3, "b1", 1)]
+    view = view.apply(abandoned(2, "b1", 1, 2, 3))
+    assert view.abandonment_due == ()
+    assert [left.checkpoint for left in view.withdrawn] == [2, 3]
+
+
+def test_a_start_from_nothing_abandons_everything() -> None:
+    view = fold(started(1), completed(1, 1), started(2, branch="b2", first_checkpoint=2))
+    assert view.newest is None
+    assert [left.checkpoint for left in view.abandonment_due] == [1]
+    assert view.branch_after(None, view.next_generation) == "b2"
+
+
+def test_an_undo_goes_back_to_the_abandoned_branch_and_reinstates_it() -> None:
+    view = fold(
+        started(1), completed(1, 1), completed(1, 2), completed(1, 3),
+        started(2, restored_from=1, branch="b2", first_checkpoint=4), abandoned(2, "b1", 1, 2, 3), completed(2, 4),
+    )  # fmt: skip
+    assert view.branch_after(CheckpointId(3), view.next_generation) == "b1"
+    view = view.apply(started(3, restored_from=3, branch="b1", first_checkpoint=5))
+    assert _ids(view) == [1, 2, 3]
+    assert [left.checkpoint for left in view.reinstatement_due] == [2, 3]
+    assert [left.checkpoint for left in view.abandonment_due] == [4]
+    view = view.apply(reinstated(3, "b1", 2, 3)).apply(abandoned(3, "b2", 1, 4))
+    assert (view.reinstatement_due, view.abandonment_due) == ((), ())
+    assert [left.checkpoint for left in view.withdrawn] == [4]
+
+
+def test_going_back_into_the_middle_of_an_abandoned_branch_starts_a_new_one() -> None:
+    view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3), started(2, branch="b2", first_checkpoint=4))
+    assert view.branch_after(CheckpointId(2), view.next_generation) == "b3"
+
+
+def test_an_abandonment_that_was_cut_short_is_undone_as_if_it_had_been_done() -> None:
+    view = fold(
+        started(1), completed(1, 1), completed(1, 2),
+        started(2, restored_from=1, branch="b2", first_checkpoint=3),
+        started(3, restored_from=2, branch="b1", first_checkpoint=3),
+    )  # fmt: skip
+    assert view.abandonment_due == ()
+    assert [left.checkpoint for left in view.reinstatement_due] == [2]
+
+
+def test_a_reinstatement_that_was_cut_short_is_abandoned_again() -> None:
+    view = fold(
+        started(1), completed(1, 1), completed(1, 2),
+        started(2, restored_from=1, branch="b2", first_checkpoint=3), abandoned(2, "b1", 1, 2),
+        started(3, restored_from=2, branch="b1", first_checkpoint=3),
+        started(4, restored_from=1, branch="b4", first_checkpoint=3),
+    )  # fmt: skip
+    assert [left.checkpoint for left in view.abandonment_due] == [2]
+    assert view.withdrawn == ()
+
+
+def test_an_abandonment_is_due_until_it_is_recorded_by_whatever_generation() -> None:
+    view = fold(
+        started(1), completed(1, 1), completed(1, 2),
+        started(2, restored_from=1, branch="b2", first_checkpoint=3),
+        started(3, restored_from=1, branch="b2", first_checkpoint=3),
+    )  # fmt: skip
+    assert [left.checkpoint for left in view.abandonment_due] == [2]
+    assert view.apply(abandoned(3, "b1", 1, 2)).abandonment_due == ()
+
+
+def test_ancestry_follows_restores_back_to_the_beginning() -> None:
+    view = fold(
+        started(1), completed(1, 1), completed(1, 2), completed(1, 3),
+        started(2, restored_from=2, branch="b2", first_checkpoint=4), completed(2, 4), completed(2, 5),
+        started(3, restored_from=4, branch="b3", first_checkpoint=6), completed(3, 6),
+    )  # fmt: skip
+    assert _ids(view) == [1, 2, 4, 6]
+    assert view.ancestry(CheckpointId(5)) == (1, 2, 4, 5)
+    assert view.ancestry(CheckpointId(3)) == (1, 2, 3)
+    assert view.retired == ()
+    view = view.apply(retired(3, 2, 4))
+    assert view.ancestry(CheckpointId(6)) == (1, 6), "the line goes on through what is retired"
+
+
+def test_an_entry_of_a_fenced_generation_has_no_effect() -> None:
+    view = fold(started(1), completed(1, 1), started(2, restored_from=1, first_checkpoint=2))
+    for late in (completed(1, 2), retired(1, 1), pinned(1, 1), abandoned(1, "b1", 1), started(2, first_checkpoint=2), started(1)):
+        assert view.is_stale(late)
+        assert replace(view.apply(late), ignored_entries=0) == view
+        assert view.apply(late).ignored_entries == 1
+
+
+def test_a_retired_checkpoint_is_refused_by_name() -> None:
+    view = fold(started(1), *(completed(1, number) for number in range(1, 5)), retired(1, 1, 2))
+    assert _ids(view) == [3, 4]
+    assert view.status(CheckpointId(1)) is CheckpointStatus.RETIRED
+    with pytest.raises(CheckpointError, match=r"checkpoint 2 is retired.*can be restored: 3, 4"):
+        view.restore_point(CheckpointId(2))
+    with pytest.raises(CheckpointError, match=r"checkpoint 9 does not exist"):
+        view.restore_point(CheckpointId(9))
+    assert view.restore_point(CheckpointId(3)).manifest_path == "checkpoints/3/manifest-g1.json"
+
+
+def test_a_savepoint_is_pinned_from_its_completion_on_and_can_be_unpinned() -> None:
+    view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
+    assert view.pinned == (1,)
+    assert view.apply(pinned(1, 2)).pinned == (1, 2)
+    assert view.apply(pinned(1, 1, pin=False)).pinned == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (completed(2, 3), "generation 2 has not started"),
+        (completed(1, 2), "used up"),
+        (started(2, restored_from=7, first_checkpoint=3), "checkpoint 7 is retired or never completed"),
+        (started(2, restored_from=2, first_checkpoint=2), "used up"),
+        (retired(1), "names no checkpoint"),
+        (retired(1, 2), "newest"),
+        (retired(1, 1), "pinned"),
+        (retired(1, 9), "never completed"),
+        (pinned(1, 9), "never completed"),
+        (abandoned(1, "b1", 0, 2), "not left behind"),
+        (reinstated(1, "b1", 2), "not to be reinstated"),
+    ],
+)
+def test_an_entry_that_cannot_be_is_objected_to(entry: Entry, reason: str) -> None:
+    view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
+    assert reason in (view.objection(entry) or "")
+    with pytest.raises(CheckpointError, match=reason):
+        view.apply(entry)
+
+
+def test_a_view_does_not_grow_with_the_number_of_retired_checkpoints() -> None:
+    view = fold(started(1), completed(1, 1))
+    for number in range(2, 3 * RETIRED_REMEMBERED):
+        view = view.apply(completed(1, number)).apply(retired(1, number - 1))
+    assert len(view.kept) == 1
+    assert [record.checkpoint for record in view.retired] == list(range(2 * RETIRED_REMEMBERED - 1, 3 * RETIRED_REMEMBERED - 1))
+
+
+@st.composite
+def _histories(draw: st.DrawFn) -> list[Entry]:
+    """Legal logs, as random as legality lets them be."""
+    entries: list[Entry] = []
+    view = LogView()
+    for _ in range(draw(st.integers(1, 25))):
+        kind = draw(st.sampled_from(["start", "complete", "complete", "retire", "pin", "abandon", "reinstate"]))
+        generation, kept = view.generation, [record.checkpoint for record in view.kept]
+        skipped = draw(st.integers(0, 2))
+        entry: Entry
+        if kind == "start" or not generation:
+            restored = draw(st.sampled_from([None, *kept]))
+            branch = view.branch_after(restored, view.next_generation)
+            first = view.next_checkpoint + skipped
+            entry = started(view.next_generation, restored_from=restored, branch=branch, first_checkpoint=first)
+        elif kind == "complete":
+            entry = completed(generation, view.next_checkpoint + skipped, savepoint=draw(st.booleans()))
+        elif kind == "abandon" and view.abandonment_due:
+            left = draw(st.sampled_from(view.abandonment_due))
+            entry = abandoned(generation, left.branch, left.after, left.checkpoint)
+        elif kind == "reinstate" and view.reinstatement_due:
+            left = draw(st.sampled_from(view.reinstatement_due))
+            entry = reinstated(generation, left.branch, left.checkpoint)
+        elif kept:
+            one = draw(st.sampled_from(kept))
+            entry = retired(generation, one) if kind == "retire" else pinned(generation, one, draw(st.booleans()))
+        else:
+            continue
+        if view.objection(entry) is None:
+            view = view.apply(entry)
+            entries.append(entry)
+    return entries
+
+
+@given(_histories())
+def test_every_history_keeps_what_a_recovery_needs(history: list[Entry]) -> None:
+    view, ids, published = LogView(), set[int](), set[int]()
+    for entry in history:
+        before = view
+        view = view.apply(entry)
+        kept = [record.checkpoint for record in view.kept]
+        assert view.highest_checkpoint >= before.highest_checkpoint
+        assert kept == sorted(set(kept))
+        assert set(view.current) | set(view.pinned) <= set(kept)
+        assert not {record.checkpoint for record in view.retired} & set(kept)
+        if view.newest is not None:
+            assert view.ancestry(view.newest.checkpoint) == view.current
+        for record in view.kept:
+            assert (record.checkpoint in ids) == (before.find(record.checkpoint) is not None), "an id was used twice"
+        ids |= set(kept)
+        # What sinks show, if they do what is due at once: just what the current branch has committed.
+        published |= set(view.current)
+        published -= {left.checkpoint for left in view.abandonment_due} | {left.checkpoint for left in view.withdrawn}
+        published |= {left.checkpoint for left in view.reinstatement_due}
+        assert published & set(kept) == set(view.current)
+
+
+@given(_histories())
+def test_entries_and_views_survive_their_encoding(history: list[Entry]) -> None:
+    assert [decode_entry(encode_entry(entry)) for entry in history] == history
+    view = fold(*history)
+    assert codec.loads(LogView, codec.dumps(view)) == view

@@ -1,0 +1,417 @@
+"""Retention, deletion, sweeping and inspection; and that a crash after any step of them harms nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import pytest
+from tests.unit.storage.storage_builders import JOB, RunningJob, completed, fold, pinned, retired, started
+
+from weir.errors import CheckpointError, ConfigError, UnknownOutcome
+from weir.protocol.ids import CheckpointId
+from weir.protocol.logview import CheckpointStatus
+from weir.protocol.snapshots import StateFile
+from weir.storage.base import CheckpointStorage, StoredObject
+from weir.storage.inspection import list_checkpoints, list_jobs, verify
+from weir.storage.joblog import JobLog, Lost
+from weir.storage.layout import JobLayout
+from weir.storage.maintenance import References, Retired, retire_then_delete, sweep_orphans
+from weir.storage.manifests import read_manifest
+from weir.storage.memory import MemoryStorage
+from weir.storage.retention import plan_retention
+from weir.storage.snapshots import StateReader
+
+LAYOUT = JobLayout(JOB)
+
+
+def _retire(job: RunningJob, *checkpoints: int, protected: tuple[str, ...] = ()) -> Retired | Lost:
+    entry = retired(job.generation, *checkpoints)
+    number = job.log.next_number
+    return retire_then_delete(job.storage, job.layout, job.log, entry, at=number, references=job.references, protected=protected)
+
+
+def _sweep(job: RunningJob, protected: tuple[str, ...] = ()) -> list[str]:
+    swept = sweep_orphans(job.storage, job.layout, job.log.read()[0], references=job.references, protected=protected)
+    return [job.layout.relative(one.path) for one in swept]
+
+
+def _assert_all_kept_can_be_restored(storage: CheckpointStorage) -> None:
+    view, _ = JobLog(storage, LAYOUT).read()
+    for record in view.kept:
+        reader = StateReader(storage, LAYOUT, record.checkpoint)
+        for file in read_manifest(storage, LAYOUT, record).referenced_files():
+            assert reader.read(file).size == file.bytes
+
+
+# ---- what to retire --------------------------------------------------------------------------
+
+
+def test_the_newest_stay_and_the_rest_goes() -> None:
+    view = fold(started(1), *(completed(1, number) for number in range(1, 6)))
+    assert plan_retention(view, keep=2) == (1, 2, 3)
+    assert plan_retention(view, keep=5) == plan_retention(view, keep=9) == ()
+
+
+def test_pinned_ones_savepoints_and_those_not_yet_committed_stay() -> None:
+    view = fold(started(1), completed(1, 1, savepoint=True), *(completed(1, number) for number in range(2, 7)), pinned(1, 3))
+    assert plan_retention(view, keep=1) == (2, 4, 5)
+    assert plan_retention(view, keep=1, uncommitted_from=CheckpointId(4)) == (2,)
+
+
+def test_what_a_generation_restored_from_stays_until_it_has_completed_one_itself() -> None:
+    view = fold(
+        started(1),
+        *(completed(1, number) for number in range(1, 5)),
+        started(2, restored_from=2, branch="b2", first_checkpoint=5),
+    )
+    assert plan_retention(view, keep=1) == (1,)
+    assert plan_retention(view.apply(completed(2, 5)), keep=1) == (1, 2)
+
+
+def test_abandoned_ones_stay_unless_it_is_said_otherwise() -> None:
+    view = fold(
+        started(1),
+        *(completed(1, number) for number in range(1, 5)),
+        started(2, restored_from=2, branch="b2", first_checkpoint=5),
+    )
+    assert plan_retention(view, keep=1, keep_abandoned=False) == (1, 3, 4)
+
+
+def test_keeping_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="at least one"):
+        plan_retention(fold(started(1)), keep=0)
+
+
+# ---- retiring and deleting -------------------------------------------------------------------
+
+
+@pytest.fixture
+def job(storage: CheckpointStorage) -> RunningJob:
+    running = RunningJob(storage)
+    running.start(1)
+    return running
+
+
+def test_a_retired_checkpoint_goes_with_all_that_only_it_needs(job: RunningJob) -> None:
+    base = job.complete(1)
+    delta = job.complete(2, also=(base,))
+    job.complete(3, also=(base,))
+    outcome = _retire(job, 1, 2)
+    assert isinstance(outcome, Retired)
+    assert outcome.deleted == (delta.path, "checkpoints/1/manifest-g1.json", "checkpoints/2/manifest-g1.json")
+    assert base.path in job.paths()
+    _assert_all_kept_can_be_restored(job.storage)
+    with pytest.raises(CheckpointError, match="retired"):
+        verify(job.storage, job.layout, CheckpointId(1))
+
+
+def test_who_is_superseded_deletes_nothing(job: RunningJob) -> None:
+    for number in (1, 2):
+        job.complete(number)
+    before = job.paths()
+    number = job.log.next_number
+    RunningJob(job.storage).start(2, restored_from=1)
+    outcome = retire_then_delete(job.storage, job.layout, job.log, retired(1, 1), at=number, references=job.references)
+    assert isinstance(outcome, Lost)
+    assert job.paths() == before
+    assert isinstance(RunningJob(job.storage).log.read()[0].restore_point(CheckpointId(1)).checkpoint, int)
+
+
+def test_an_unknown_outcome_of_the_entry_deletes_nothing() -> None:
+    class NeverAnswers(MemoryStorage):
+        silent = False
+
+        def create(self, path: str, data: bytes) -> bool:
+            if self.silent:
+                raise UnknownOutcome("the connection was cut")
+            return super().create(path, data)
+
+    storage = NeverAnswers()
+    job = RunningJob(storage)
+    job.start(1)
+    for number in (1, 2):
+        job.complete(number)
+    before = job.paths()
+    storage.silent = True
+    with pytest.raises(UnknownOutcome):
+        _retire(job, 1)
+    assert job.paths() == before
+
+
+def test_files_that_a_pending_checkpoint_refers_to_are_protected(job: RunningJob) -> None:
+    first = job.complete(1)
+    job.complete(2)
+    outcome = _retire(job, 1, protected=(first.path,))
+    assert isinstance(outcome, Retired)
+    assert first.path in job.paths()
+    assert _sweep(job, protected=(first.path,)) == []
+    assert _sweep(job) == [first.path]
+
+
+def test_an_unreadable_manifest_of_a_kept_checkpoint_stops_every_deletion(job: RunningJob) -> None:
+    for number in (1, 2, 3):
+        job.complete(number)
+    job.storage.put(job.layout.absolute("checkpoints/2/manifest-g1.json"), (b"{",))
+    before = job.paths()
+    with pytest.raises(CheckpointError, match="checkpoint 2"):
+        _retire(job, 1)
+    with pytest.raises(CheckpointError, match="checkpoint 2"):
+        _sweep(job)
+    assert job.paths() == before
+
+
+def test_a_retired_checkpoint_whose_manifest_is_damaged_is_swept_by_name(job: RunningJob) -> None:
+    first = job.complete(1)
+    job.complete(2)
+    job.storage.put(job.layout.absolute("checkpoints/1/manifest-g1.json"), (b"{",))
+    outcome = _retire(job, 1)
+    assert isinstance(outcome, Retired)
+    assert outcome.deleted == ("checkpoints/1/manifest-g1.json",)
+    assert _sweep(job) == [first.path]
+    _assert_all_kept_can_be_restored(job.storage)
+
+
+# ---- sweeping --------------------------------------------------------------------------------
+
+
+def test_only_what_is_older_than_all_retained_and_needed_by_none_is_swept(job: RunningJob) -> None:
+    aborted = job.write_state(1)
+    kept = job.complete(2)
+    aborted_later = job.write_state(3)
+    kept_too = job.complete(4)
+    in_flight = job.write_state(5)
+    assert _sweep(job) == [aborted.path]
+    for file in (kept, aborted_later, kept_too, in_flight):
+        assert file.path in job.paths()
+    _retire(job, 2)
+    assert _sweep(job) == [aborted_later.path]
+    assert in_flight.path in job.paths()
+
+
+def test_a_pinned_checkpoint_keeps_its_files_and_does_not_hold_up_the_sweep(job: RunningJob) -> None:
+    pinned_file = job.complete(1, savepoint=True)
+    aborted = job.write_state(2)
+    job.complete(3)
+    assert _sweep(job) == [aborted.path]
+    assert pinned_file.path in job.paths()
+
+
+def test_files_of_an_abandoned_branch_stay(job: RunningJob) -> None:
+    for number in (1, 2, 3):
+        job.complete(number)
+    job.start(2, restored_from=1)
+    job.complete(4)
+    _retire(job, 1)
+    assert _sweep(job) == []
+    _assert_all_kept_can_be_restored(job.storage)
+
+
+def test_what_a_newer_generation_than_the_sweeper_knows_of_writes_is_left_alone(job: RunningJob) -> None:
+    job.complete(1)
+    job.complete(7)
+    stale_view, _ = job.log.read()
+    successor = RunningJob(job.storage)
+    successor.start(2, restored_from=1)
+    written = successor.write_state(2)
+    assert sweep_orphans(job.storage, job.layout, stale_view, references=job.references) == ()
+    assert written.path in job.paths()
+
+
+def test_staged_input_the_log_and_strange_files_are_never_swept(job: RunningJob) -> None:
+    strange = ["state/per-route/notes.txt", "staged-splits/flights/part-0.arrow", "checkpoints/1/readme"]
+    for path in strange:
+        job.storage.put(job.layout.absolute(path), (b"x",))
+    for number in (2, 3):
+        job.complete(number)
+    _retire(job, 2)
+    assert _sweep(job) == []
+    assert set(strange) <= set(job.paths())
+    assert JobLog(job.storage, job.layout).read()[1] == 5
+
+
+def test_another_jobs_files_are_never_touched(job: RunningJob) -> None:
+    other = RunningJob(job.storage, layout=JobLayout(JOB + "2"))
+    other.start(1)
+    orphan = other.write_state(1)
+    other.complete(9)
+    job.complete(5)
+    job.complete(6)
+    assert _sweep(job) == []
+    assert orphan.path in other.paths()
+
+
+# ---- a crash after every step ----------------------------------------------------------------
+
+
+class _Crash(Exception):
+    pass
+
+
+class _CrashingStorage(MemoryStorage):
+    """Dies after so many writing steps: each put, create and single deletion is one."""
+
+    steps_left: int | None = None
+
+    def _step(self) -> None:
+        if self.steps_left is not None:
+            if self.steps_left == 0:
+                raise _Crash
+            self.steps_left -= 1
+
+    def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
+        self._step()
+        super().put(path, data)
+
+    def create(self, path: str, data: bytes) -> bool:
+        self._step()
+        return super().create(path, data)
+
+    def delete(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._step()
+            super().delete([path])
+
+
+def _complete_retire_and_sweep(job: RunningJob, base: StateFile) -> None:
+    job.complete(4, also=(base,))
+    _retire(job, *plan_retention(job.log.read()[0], keep=2))
+    _sweep(job)
+
+
+def test_after_a_crash_at_any_step_the_next_run_restores_and_cleans_up() -> None:
+    finished = False
+    for cut in range(20):
+        storage = _CrashingStorage()
+        job = RunningJob(storage)
+        job.start(1)
+        base = job.complete(1)
+        job.write_state(2, attempt="aborted")
+        job.complete(2, also=(base,))
+        job.complete(3, also=(base,))
+        storage.steps_left = cut
+        with suppress(_Crash):
+            _complete_retire_and_sweep(job, base)
+        finished = storage.steps_left > 0
+        storage.steps_left = None
+        _assert_all_kept_can_be_restored(storage)
+
+        after = RunningJob(storage)
+        newest = after.log.read()[0].newest
+        assert newest is not None
+        assert newest.checkpoint in (3, 4)
+        after.start(2, restored_from=newest.checkpoint)
+        for number in (5, 6, 7):
+            after.complete(number, also=(base,))
+        _retire(after, *plan_retention(after.log.read()[0], keep=2))
+        _sweep(after)
+        _assert_all_kept_can_be_restored(storage)
+        needed = {
+            file.path for record in after.log.view.kept for file in read_manifest(storage, LAYOUT, record).referenced_files()
+        }
+        manifests = {record.manifest_path for record in after.log.view.kept}
+        assert set(after.paths()) == needed | manifests, f"an orphan is left after a crash at step {cut}"
+    assert finished, "the sequence has more steps than cuts were tried"
+
+
+def test_the_entry_comes_before_the_first_deletion() -> None:
+    """A zombie's restore of a checkpoint that is half deleted must be refused by the log, at whatever step the deleter died."""
+    for cut in range(4):
+        storage = _CrashingStorage()
+        job = RunningJob(storage)
+        job.start(1)
+        for number in (1, 2):
+            job.complete(number)
+        whole = set(job.paths())
+        storage.steps_left = cut
+        with suppress(_Crash):
+            _retire(job, 1)
+        view, _ = JobLog(storage, LAYOUT).read()
+        assert (set(job.paths()) == whole) or view.status(CheckpointId(1)) is CheckpointStatus.RETIRED
+
+
+# ---- looking -----------------------------------------------------------------------------------
+
+
+def test_an_intact_checkpoint_verifies(job: RunningJob) -> None:
+    base = job.complete(1)
+    own = job.complete(2, also=(base,))
+    report = verify(job.storage, job.layout, CheckpointId(2))
+    assert (report.intact, report.files, report.bytes) == (True, 2, base.bytes + own.bytes)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda storage, path: storage.delete([path]), "is missing"),
+        (lambda storage, path: storage.put(path, (storage.get(path)[:-1],)), "bytes"),
+        (lambda storage, path: storage.put(path, (b"x" * storage.get(path).nbytes,)), "is damaged"),
+    ],
+)
+def test_every_damaged_file_is_in_the_report(
+    job: RunningJob, damage: Callable[[CheckpointStorage, str], None], reason: str
+) -> None:
+    base = job.complete(1)
+    own = job.complete(2, also=(base,))
+    for file in (base, own):
+        damage(job.storage, job.layout.absolute(file.path))
+    report = verify(job.storage, job.layout, CheckpointId(2))
+    assert not report.intact
+    assert {problem.path for problem in report.problems} == {job.layout.absolute(file.path) for file in (base, own)}
+    assert all(reason in problem.problem for problem in report.problems)
+
+
+def test_a_damaged_manifest_is_in_the_report(job: RunningJob) -> None:
+    job.complete(1)
+    job.storage.put(job.layout.absolute("checkpoints/1/manifest-g1.json"), (b"{}",))
+    report = verify(job.storage, job.layout, CheckpointId(1))
+    assert [problem.path for problem in report.problems] == [job.layout.absolute("checkpoints/1/manifest-g1.json")]
+
+
+def test_the_list_says_what_became_of_each_checkpoint(job: RunningJob) -> None:
+    job.complete(1)
+    job.complete(2, savepoint=True)
+    job.complete(3)
+    job.start(2, restored_from=2)
+    file = job.complete(4)
+    _retire(job, 1)
+    listed = list_checkpoints(job.storage, job.layout)
+    assert [(one.checkpoint, one.generation, one.status.value, one.pinned) for one in listed] == [
+        (1, 1, "retired", False),
+        (2, 1, "restorable", True),
+        (3, 1, "abandoned", False),
+        (4, 2, "restorable", False),
+    ]
+    assert (listed[-1].state_bytes, listed[-1].branch, listed[1].is_savepoint) == (file.bytes, "b2", True)
+
+
+def test_the_jobs_of_a_storage_are_found_by_their_logs(job: RunningJob) -> None:
+    job.storage.put("elsewhere/log.json", (b"x",))
+    job.storage.put("not a job/log/00000001.json", (b"x",))
+    RunningJob(job.storage, layout=JobLayout("b")).start(1)
+    assert list_jobs(job.storage) == ("b", JOB)
+
+
+def test_references_forget_what_they_are_no_longer_asked_for() -> None:
+    class Counting(MemoryStorage):
+        manifests_read = 0
+
+        def get(self, path: str) -> memoryview:
+            self.manifests_read += "manifest" in path
+            return super().get(path)
+
+    storage = Counting()
+    job = RunningJob(storage)
+    job.start(1)
+    for number in (1, 2, 3):
+        job.complete(number)
+    references, view = References(storage, LAYOUT), job.log.view
+    for records, read in ((view.kept, 3), (view.kept, 3), (view.kept[1:], 3), (view.kept, 4)):
+        references.of_all(records)
+        assert storage.manifests_read == read
+
+
+def test_stored_objects_have_their_sizes(job: RunningJob) -> None:
+    file = job.write_state(1)
+    found: list[StoredObject] = job.storage.list(job.layout.state)
+    assert [(one.path, one.bytes) for one in found] == [(job.layout.absolute(file.path), file.bytes)]

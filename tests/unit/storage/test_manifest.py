@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.storage.storage_builders import JOB, UID, manifest_of
+
+from weir.errors import CheckpointError, ProtocolError
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.logview import CheckpointRecord
+from weir.protocol.manifest import Manifest, decode_manifest, encode_manifest, summarise
+from weir.protocol.snapshots import Committable, OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
+from weir.storage.layout import JobLayout
+from weir.storage.manifests import read_manifest, write_manifest
+from weir.storage.memory import MemoryStorage
+
+FILES = tuple(StateFile(f"state/per-route/g1-c7-s0-a.{number}.arrow", 100, "xxh3:00", 5, (0, 63)) for number in (1, 0))
+LAYOUT = JobLayout(JOB)
+
+
+def _written(storage: MemoryStorage, manifest: Manifest) -> CheckpointRecord:
+    written = write_manifest(storage, LAYOUT, manifest)
+    return CheckpointRecord(manifest.checkpoint, manifest.generation, "b1", written.path, written.checksum, 10, 0, False)
+
+
+def test_a_manifest_is_read_back_as_it_was_written() -> None:
+    storage, manifest = MemoryStorage(), manifest_of(1, 7, FILES)
+    record = _written(storage, manifest)
+    assert record.manifest_path == "checkpoints/7/manifest-g1.json"
+    assert read_manifest(storage, LAYOUT, record) == manifest
+
+
+def test_a_manifest_is_json_that_anybody_can_read() -> None:
+    value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
+    assert value["format"] == 1
+    assert value["subtasks"][0]["operators"][0]["files"][0]["path"] == FILES[0].path
+    assert value["assigners"]["flights"]["pending"][0]["id"] == "s2"
+
+
+def test_every_file_is_referenced_once_and_committables_are_collected() -> None:
+    committable = Committable(JOB, UID, Generation(1), CheckpointId(7), 0, {"file": "x"})
+    subtasks = tuple(
+        SubtaskSnapshot(0, index, (OperatorSnapshot(UID, index, FILES[: index + 1], committables=(committable,)),), (), (), False,
+                        SubtaskStatistics(sync_us=index, alignment_ms=2.0 - index))
+        for index in (0, 1)
+    )  # fmt: skip
+    manifest = manifest_of(1, 7, ())
+    manifest = Manifest(**{name: getattr(manifest, name) for name in manifest.__slots__} | {"subtasks": subtasks})
+    assert [file.path for file in manifest.referenced_files()] == [FILES[1].path, FILES[0].path]
+    assert manifest.committables() == (committable, committable)
+    statistics = summarise(subtasks, end_to_end_ms=12.5, earlier_files={FILES[0].path})
+    assert (statistics.state_bytes, statistics.checkpointed_bytes, statistics.end_to_end_ms) == (200, 100, 12.5)
+    assert (statistics.sync_us_max, statistics.alignment_ms_max) == (1, 2.0)
+
+
+def test_a_half_written_or_damaged_manifest_names_itself_and_the_way_out() -> None:
+    storage, manifest = MemoryStorage(), manifest_of(1, 7, FILES)
+    record = _written(storage, manifest)
+    path = LAYOUT.absolute(record.manifest_path)
+    whole = bytes(storage.get(path))
+    for damaged in (b"", whole[:-1], whole[: len(whole) // 2], whole.replace(b"per-route", b"per-rouse"), whole + b" "):
+        storage.put(path, (damaged,))
+        with pytest.raises(
+            CheckpointError, match=r"checkpoint 7 cannot be restored: .*manifest-g1.json is damaged or half-written.*--from"
+        ):
+            read_manifest(storage, LAYOUT, record)
+    storage.delete([path])
+    with pytest.raises(CheckpointError, match=r"manifest-g1.json is missing.*--from"):
+        read_manifest(storage, LAYOUT, record)
+
+
+def test_the_manifest_of_another_checkpoint_is_refused() -> None:
+    storage = MemoryStorage()
+    record = _written(storage, manifest_of(1, 7, FILES))
+    other = CheckpointRecord(
+        CheckpointId(8), record.generation, "b1", record.manifest_path, record.manifest_checksum, 10, 0, False
+    )
+    with pytest.raises(CheckpointError, match="is that of checkpoint 7"):
+        read_manifest(storage, LAYOUT, other)
+
+
+def test_a_manifest_of_a_newer_format_says_upgrade() -> None:
+    value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
+    with pytest.raises(ProtocolError, match="upgrade Weir"):
+        decode_manifest(json.dumps(value | {"format": 2, "new_field": 1}).encode())
+
+
+@pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"\xff\xfe", b"{}", b'{"format": 1}', b"[" * 100_000])
+def test_what_is_no_manifest_is_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        decode_manifest(data)

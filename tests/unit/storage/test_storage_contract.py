@@ -1,0 +1,121 @@
+"""What every kind of checkpoint storage must do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from weir.errors import ConfigError, NotFound, StorageError
+from weir.storage.base import CheckpointStorage
+from weir.storage.memory import MemoryStorage
+from weir.storage.probe import probe
+
+Open = Callable[[], CheckpointStorage]
+
+
+def test_what_was_put_is_read_back_from_all_its_parts(storage: CheckpointStorage) -> None:
+    storage.put("a/b/object", (b"one", memoryview(b"--two--")[2:5], b"", b"three"))
+    assert bytes(storage.get("a/b/object")) == b"onetwothree"
+
+
+def test_an_empty_object_is_an_object(storage: CheckpointStorage) -> None:
+    storage.put("empty", ())
+    assert storage.get("empty").nbytes == 0
+    assert [(found.path, found.bytes) for found in storage.list("")] == [("empty", 0)]
+
+
+def test_an_object_of_several_parts_of_an_upload_is_read_back(storage: CheckpointStorage) -> None:
+    parts = [bytes([number]) * 3_000_000 for number in range(4)]
+    storage.put("large", parts)
+    assert bytes(storage.get("large")) == b"".join(parts)
+
+
+def test_putting_again_replaces(storage: CheckpointStorage) -> None:
+    storage.put("object", (b"a longer first version",))
+    storage.put("object", (b"second",))
+    assert bytes(storage.get("object")) == b"second"
+
+
+def test_creating_what_is_there_changes_nothing(storage: CheckpointStorage) -> None:
+    assert storage.create("log/1", b"first")
+    assert not storage.create("log/1", b"second")
+    assert bytes(storage.get("log/1")) == b"first"
+
+
+def test_a_deleted_object_can_be_created_anew(storage: CheckpointStorage) -> None:
+    storage.put("only/here", (b"x",))
+    storage.delete(["only/here"])
+    assert storage.create("only/here", b"y")
+
+
+def test_reading_what_is_absent_is_not_found(storage: CheckpointStorage) -> None:
+    storage.put("a/b", (b"x",))
+    for path in ("nothing", "a", "a/b/c", "a/c"):
+        with pytest.raises(NotFound, match=path):
+            storage.get(path)
+
+
+def test_a_listing_has_just_what_is_below_its_prefix_in_order(storage: CheckpointStorage) -> None:
+    for path in ("b/2", "b/10", "a/1", "bc/1", "b/c/d", "z"):
+        storage.put(path, (path.encode(),))
+    assert [found.path for found in storage.list("b/")] == ["b/10", "b/2", "b/c/d"]
+    assert [found.path for found in storage.list("")] == ["a/1", "b/10", "b/2", "b/c/d", "bc/1", "z"]
+    assert [found.bytes for found in storage.list("b/c/")] == [5]
+    assert storage.list("nothing/") == []
+
+
+def test_absent_objects_are_deleted_without_complaint(storage: CheckpointStorage) -> None:
+    storage.put("a/1", (b"x",))
+    storage.put("a/2", (b"x",))
+    storage.delete([])
+    storage.delete(["absent", "a/1", "a/absent", "a/2/below"])
+    assert [found.path for found in storage.list("")] == ["a/2"]
+
+
+@pytest.mark.parametrize("path", ["../escaped", "/etc/passwd", "a//b", "a/./b", "a/../../b", "", "a\\..\\b", "a\0b"])
+def test_no_path_leads_out_of_the_root(storage: CheckpointStorage, path: str) -> None:
+    for touch in (lambda: storage.put(path, (b"x",)), lambda: storage.create(path, b"x"), lambda: storage.get(path)):
+        with pytest.raises(StorageError, match="no path inside"):
+            touch()
+    assert storage.list("") == []
+
+
+def test_of_many_creators_exactly_one_wins(open_again: Open) -> None:
+    stores = [open_again() for _ in range(4)]
+    with ThreadPoolExecutor(len(stores)) as pool:
+        for number in range(5):
+            won = list(
+                pool.map(lambda index, number=number: stores[index].create(f"race/{number}", b"%d" % index), range(len(stores)))
+            )
+            assert sum(won) == 1
+            assert bytes(stores[0].get(f"race/{number}")) == b"%d" % won.index(True)
+
+
+def test_a_probe_of_good_storage_leaves_nothing_behind(storage: CheckpointStorage) -> None:
+    probe(storage)
+    assert storage.list("") == []
+
+
+class _EverybodyWins(MemoryStorage):
+    """As stores do that do not know ``If-None-Match``."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        self.put(path, (data,))
+        return True
+
+
+class _LosesBytes(MemoryStorage):
+    def get(self, path: str) -> memoryview:
+        return super().get(path)[:-1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [(_EverybodyWins, "could both commit"), (_LosesBytes, "something else than was written")]
+)
+def test_a_probe_refuses_storage_that_exactly_once_cannot_rest_on(kind: type[MemoryStorage], reason: str) -> None:
+    storage = kind()
+    with pytest.raises(ConfigError, match=reason):
+        probe(storage)
+    assert storage.list("") == []
