@@ -13,6 +13,8 @@ import gc
 import importlib
 import importlib.util
 import os
+import sys
+import traceback
 from pathlib import Path
 
 PRELOADED = (
@@ -62,7 +64,20 @@ def main() -> None:
     gc.freeze()
     from pyspark import daemon
 
+    daemon.traceback = Complaints  # type: ignore[assignment, attr-defined]  # the name by which it prints
     daemon.manager()
+
+
+class Complaints:
+    """In place of the module ``traceback`` in pyspark's daemon: what it prints of a worker's end lands on the user's console."""
+
+    format_exc = staticmethod(traceback.format_exc)
+
+    @staticmethod
+    def print_exc() -> None:
+        # A worker that Spark has stopped finds its line to the executor closed: that is how it was meant to end.
+        if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
+            traceback.print_exc()
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from subprocess import PIPE, TimeoutExpired
+from subprocess import TimeoutExpired
 from typing import IO, Any
 
 from pyspark import SparkConf, SparkContext
@@ -20,6 +21,7 @@ _NOISE = (b"WARNING: Using incubator modules", b"Using Spark's default log4j pro
           b"To adjust logging level")  # fmt: skip
 """What Java and Spark print at every start, to nobody's use and before any log setting can stop them."""
 
+_EARLY_LINES_MAX = 100
 _END_S = 10.0
 _launch: Callable[..., Any] = launch_gateway  # which declares no types
 
@@ -36,15 +38,15 @@ def launch(settings: Mapping[str, str]) -> Any:
             "a JVM of an earlier Spark session is still there: end that session by weir.spark.session.close_session"
         )
     conf.setAll([(setting, value) for setting, value in settings.items() if not is_secret(setting)])
+    relay = _Relay()
     try:
-        gateway = _launch(conf, popen_kwargs={"stderr": PIPE})
+        gateway = _launch(conf, popen_kwargs={"stderr": relay.end})
     except PySparkRuntimeError as error:
         raise ConfigError(
-            f"Java did not start Spark (JAVA_HOME={os.environ.get('JAVA_HOME')}): {error}; "
-            "run `java -version` there, and look at spark.driver.* settings"
+            f"Java did not start Spark with the master {settings['spark.master']!r} (JAVA_HOME={os.environ.get('JAVA_HOME')}): "
+            f"{relay.complaint() or error}"
         ) from error
-    if gateway.proc is not None:
-        threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="weir-spark-stderr", daemon=True).start()
+    relay.forward()
     return gateway
 
 
@@ -68,10 +70,50 @@ def end() -> None:
         process.wait()
 
 
-def _pass_on(stderr: IO[bytes]) -> None:
-    """Everything but noise goes to our own standard error, until the JVM is gone."""
-    for line in stderr:
-        if not line.startswith(_NOISE):
-            sys.stderr.write(line.decode(errors="replace"))
-            sys.stderr.flush()
-    stderr.close()
+class _Relay:
+    """Carries the JVM's standard error to our own, without the noise; from ``forward`` on, which begins with what came before.
+
+    It is a pipe because nothing else can be told apart line by line. Its thread ends with the JVM.
+    """
+
+    def __init__(self) -> None:
+        source, self.end = os.pipe()
+        self._source: IO[bytes] = os.fdopen(source, "rb")
+        self._early: list[str] = []
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="weir-spark-stderr", daemon=True)
+        self._thread.start()
+
+    def forward(self) -> None:
+        os.close(self.end)  # The JVM has its own copy.
+        self._started.set()
+
+    def complaint(self) -> str:
+        """Instead of ``forward``, when the JVM is gone: what it died of, in its own words."""
+        os.close(self.end)
+        self._thread.join(_END_S)
+        named = [line for line in self._early if re.search(r"error|exception", line, re.IGNORECASE)]
+        return (named or self._early or [""])[0].strip()
+
+    def _run(self) -> None:
+        with self._source:
+            for line in self._source:
+                if line.startswith(_NOISE):
+                    continue
+                text = line.decode(errors="replace")
+                if self._started.is_set():
+                    self._flush_early()
+                    _print(text)
+                elif len(self._early) < _EARLY_LINES_MAX:
+                    self._early.append(text)
+        if self._started.is_set():
+            self._flush_early()
+
+    def _flush_early(self) -> None:
+        while self._early:
+            _print(self._early.pop(0))
+
+
+def _print(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

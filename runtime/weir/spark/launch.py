@@ -289,8 +289,6 @@ def _start(
     return RunningJob(coordinator, progress, plan.committers, close, notes)
 
 
-
-
 def run_job(job: JobLike, options: RunOptions, *, spark: SparkSession | None = None) -> JobResult:
     """``launch`` and ``wait``."""
     result = launch(job, options, spark=spark).wait()

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from weir.errors import ConfigError
 from weir.spark import gateway
 from weir.spark.java import find_java
+from weir.spark.reasons import gist
+from weir.spark.scratch import Scratch
 from weir.spark.settings import FIXED, is_loopback, is_secret, refuse_unsuitable, session_settings
 
 CONF_FILE = "WEIR_SPARK_CONF_FILE"
 """Environment variable: a file of Spark settings (``name value`` or ``name=value`` lines), for those that are secret."""
 
-_scratch: dict[str, Path] = {}
-"""Application id -> its private directory, removed when the session is closed."""
+_scratch: dict[int, Scratch] = {}
+"""Identity of the SparkContext (whose Java may be dead and cannot be asked for a name) -> its private directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +49,49 @@ def open_session(
             "cannot be changed any more: stop it before the job starts, or start the job by `weir run`"
         )
     extra = _conf_file(os.environ.get(CONF_FILE)) | dict(extra_conf or {})
-    scratch = Path(tempfile.mkdtemp(prefix="weir-spark-"))
+    scratch = Scratch()
     try:
-        settings = session_settings(master, slots, app_name=app_name, extra=extra, scratch=scratch)
+        settings = session_settings(master, slots, app_name=app_name, extra=extra, scratch=scratch.path)
         _settle_environment(master)
-        context = SparkContext(conf=_conf(settings), gateway=SparkContext._gateway)
+        context = _context(master, settings)
     except BaseException:
         gateway.end()
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.close()
         raise
-    _scratch[context.applicationId] = scratch
+    _scratch[id(context)] = scratch
     return SparkSession(context)
 
 
 def close_session(spark: SparkSession) -> None:
     """Stop the application, end the driver's JVM, remove what was temporary. Safe to call twice."""
-    application = spark.sparkContext.applicationId if SparkContext._active_spark_context is not None else None
+    context = SparkContext._active_spark_context
+    if context is None:
+        return
+    scratch = _scratch.pop(id(context), None)
     try:
         spark.stop()
+    except (Py4JError, PySparkException, OSError):
+        # The JVM is gone already. pyspark would take the session for a running one for ever.
+        SparkContext._active_spark_context = None
+        SparkSession._instantiatedSession = None
     finally:
         gateway.end()
-        if application is not None:
-            shutil.rmtree(_scratch.pop(application, Path(os.devnull)), ignore_errors=True)
+        if scratch is not None:
+            scratch.close()
 
 
 def driver_address(spark: SparkSession) -> DriverAddress:
     conf = spark.sparkContext.getConf()
     advertise = conf.get("spark.driver.host") or "127.0.0.1"
     return DriverAddress(bind=conf.get("spark.driver.bindAddress") or advertise, advertise=advertise)
+
+
+def _context(master: str, settings: Mapping[str, str]) -> SparkContext:
+    conf = _conf(settings)
+    try:
+        return SparkContext(conf=conf, gateway=SparkContext._gateway)
+    except (Py4JError, PySparkException) as error:
+        raise ConfigError(f"Spark did not start with the master {master!r}: {gist(error)}") from error
 
 
 def _conf(settings: Mapping[str, str]) -> SparkConf:

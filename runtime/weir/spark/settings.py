@@ -129,9 +129,11 @@ def session_settings(master: str, slots: int, *, app_name: str, extra: Mapping[s
     if not is_local(master):
         settings |= _CLUSTER_DEFAULTS
     if is_loopback(master):
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    if is_local(master):
-        settings["spark.python.unix.domain.socket.dir"] = str(scratch)
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.python.unix.domain.socket.dir": str(scratch),
+        }
     settings |= extra
     settings |= {"spark.master": spark_master(master, slots), "spark.app.name": app_name}
     if master.startswith("spark://") and not settings.get(AUTH_SECRET):

@@ -6,6 +6,7 @@ often would end them all, and in a barrier stage any loss would.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
@@ -102,6 +103,16 @@ class SlotPool:
     def release(self) -> None:
         """From now on a slot that ends is not started again."""
         self._released.set()
+
+    def replace(self, index: int) -> None:
+        """Slot ``index`` is hung or does not obey: have Spark kill its process, and start it again. Returns at once."""
+
+        def cancel() -> None:
+            with contextlib.suppress(Py4JError):  # The application is gone, and the slot with it.
+                self._spark.sparkContext.cancelJobGroup(self._job_group(index))
+
+        if not self._released.is_set():
+            InheritableThread(target=cancel, name=f"weir-replace-{index}", daemon=True).start()
 
     def close(self, *, grace_s: float = 5.0) -> None:
         """Wait ``grace_s`` for the slots to leave by themselves, then have Spark stop what is left. Safe to call twice."""

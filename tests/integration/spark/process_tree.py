@@ -1,0 +1,43 @@
+"""What the processes of a Spark application show to others on the machine."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from pathlib import Path
+
+import psutil
+
+
+def family(pid: int) -> list[psutil.Process]:
+    process = psutil.Process(pid)
+    return [process, *process.children(recursive=True)]
+
+
+def argument_lists(processes: list[psutil.Process]) -> str:
+    shown = []
+    for process in processes:
+        with contextlib.suppress(OSError):
+            shown.append(Path(f"/proc/{process.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return "\n".join(shown)
+
+
+def listening(processes: list[psutil.Process]) -> list[tuple[str, int]]:
+    """(address, port) of every listening TCP socket."""
+    found = set()
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for connection in process.net_connections("tcp"):
+                if connection.status == psutil.CONN_LISTEN:
+                    found.add((connection.laddr.ip, connection.laddr.port))
+    return sorted(found)
+
+
+def intrude(port: int, message: bytes) -> bytes:
+    """What a stranger gets for ``message``, up to the end of the connection or a moment of silence."""
+    got = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=0.5) as line, contextlib.suppress(OSError):
+        line.sendall(message)
+        while chunk := line.recv(65_536):
+            got += chunk
+    return got

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.integration.spark.switchboard import WAIT_S
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def driver() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "tests.integration.spark.driver_app"]
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdin=-1, stdout=-1, stderr=-1) as process:
+        yield process
+        process.kill()
+
+
+def _told(driver: subprocess.Popen[str]) -> tuple[list[psutil.Process], list[psutil.Process]]:
+    """(slots, all processes but the driver)."""
+    assert driver.stdout is not None
+    told = json.loads(driver.stdout.readline())
+    assert set(told["slots"]) <= set(told["family"])
+    family = [psutil.Process(pid) for pid in told["family"] if pid != driver.pid and psutil.pid_exists(pid)]
+    return [psutil.Process(pid) for pid in told["slots"]], family
+
+
+def test_losing_a_worker_and_ending_leaves_a_clean_console_and_no_process(driver: subprocess.Popen[str]) -> None:
+    _, family = _told(driver)
+    _, errors = driver.communicate(timeout=WAIT_S)
+    assert driver.returncode == 0
+    assert errors == ""
+    _, alive = psutil.wait_procs(family, timeout=WAIT_S)
+    assert alive == []
+
+
+def test_slots_and_java_end_when_the_driver_is_killed(driver: subprocess.Popen[str]) -> None:
+    _, family = _told(driver)
+    driver.kill()
+    _, alive = psutil.wait_procs(family, timeout=WAIT_S)
+    assert alive == []
+
+
+def test_slots_end_with_the_driver_even_if_the_python_daemon_died_before(driver: subprocess.Popen[str]) -> None:
+    slots, _ = _told(driver)
+    daemon = slots[0].ppid()
+    assert "weir.spark.daemon" in " ".join(psutil.Process(daemon).cmdline())
+    os.kill(daemon, signal.SIGKILL)
+    driver.kill()
+    _, alive = psutil.wait_procs(slots, timeout=WAIT_S)
+    assert alive == []

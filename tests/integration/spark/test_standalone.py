@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+from tests.integration.spark.process_tree import argument_lists, family, intrude, listening
+from tests.integration.spark.switchboard import SECRET, WAIT_S, Switchboard, line_slot
+
+from weir.errors import SlotError
+from weir.spark.session import close_session, open_session
+from weir.spark.settings import AUTH_SECRET
+from weir.spark.slots import SlotPool
+from weir.spark.standalone import StandaloneCluster
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[StandaloneCluster]:
+    """Two workers with room for two slots each."""
+    with StandaloneCluster(workers=2, cores=2, memory_mb=512) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def spark(cluster: StandaloneCluster) -> Iterator[SparkSession]:
+    spark = open_session(cluster.master_url, 4, app_name="weir-tests", extra_conf=cluster.session_settings())
+    yield spark
+    close_session(spark)
+
+
+def test_slots_of_a_killed_executor_come_back_and_the_others_stay(spark: SparkSession, board: Switchboard) -> None:
+    with SlotPool(spark, 4, board.bootstrap(), entry=line_slot) as pool:
+        lines = [board.answer() for _ in range(4)]
+        executors = {line.executor for line in lines}
+        assert len(executors) == 2
+        victim = lines[0].executor
+        pid = int(victim.rpartition("/")[2])
+        assert "CoarseGrainedExecutorBackend" in " ".join(psutil.Process(pid).cmdline())
+        lost = [line for line in lines if line.executor == victim]
+        kept = [line for line in lines if line.executor != victim]
+        os.kill(pid, signal.SIGKILL)
+        replacements = [board.answer() for _ in lost]
+        assert sorted(line.index for line in replacements) == sorted(line.index for line in lost)
+        assert victim not in {line.executor for line in replacements}
+        assert all(line.is_cut() for line in lost)
+        assert all(psutil.pid_exists(line.pid) for line in kept)
+        pool.release()
+        board.hang_up()
+
+
+def test_too_few_cores_of_the_cluster_are_told_after_the_time_given(spark: SparkSession, board: Switchboard) -> None:
+    pool = SlotPool(spark, 5, board.bootstrap(), entry=line_slot, capacity_timeout_s=0.2)
+    with pytest.raises(SlotError, match=r"needs 5 slots, .* spark://127\.0\.0\.1:\d+ offers \d on \d executors"):
+        pool.start()
+
+
+def test_no_secret_is_in_an_argument_list_of_the_cluster(
+    spark: SparkSession, cluster: StandaloneCluster, board: Switchboard
+) -> None:
+    with SlotPool(spark, 4, board.bootstrap(), entry=line_slot) as pool:
+        for _ in range(4):
+            board.answer()
+        shown = argument_lists(family(os.getpid()))
+        pool.release()
+        board.hang_up()
+    assert "CoarseGrainedExecutorBackend" in shown
+    assert "deploy.worker.Worker" in shown
+    assert cluster.session_settings()[AUTH_SECRET] not in shown
+    assert SECRET.decode() not in shown
+
+
+def test_strangers_at_every_port_of_the_cluster_get_nothing_and_change_nothing(
+    spark: SparkSession, cluster: StandaloneCluster, board: Switchboard
+) -> None:
+    with SlotPool(spark, 4, board.bootstrap(), entry=line_slot) as pool:
+        pids = {board.answer().pid for _ in range(4)}
+        ports = [(address, port) for address, port in listening(family(os.getpid())) if port != board.port]
+        # Master and workers: control and web page each. Driver: gateway, control, blocks. Executors: blocks.
+        assert len(ports) >= 11
+        for address, port in ports:
+            assert address.endswith("127.0.0.1")
+            for message in (os.urandom(4096), b"c\no0\nshutdown\ne\n"):
+                answer = intrude(port, message)
+                assert answer == b"" or answer.startswith((b"!", b"HTTP/1.1 4")), (port, answer)
+        assert all(psutil.pid_exists(pid) for pid in pids)
+        assert psutil.pid_exists(cluster.pids[0])
+        pool.release()
+        board.hang_up()
+    assert spark.range(10).count() == 10
+
+
+@pytest.mark.parametrize("path", ["/", "/json/", "/app/kill/", "/metrics/json"])
+def test_the_web_pages_of_master_and_workers_let_nobody_in(cluster: StandaloneCluster, path: str) -> None:
+    logs = [(cluster.directory / f"{name}.log").read_text() for name in ("master", "worker-0", "worker-1")]
+    for log in logs:
+        found = re.search(r"service '(?:Master|Worker)UI' on port (\d+)", log)
+        assert found is not None
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"http://127.0.0.1:{found.group(1)}{path}", timeout=WAIT_S)
+
+
+def test_the_secret_of_the_cluster_can_be_read_by_its_user_alone(cluster: StandaloneCluster) -> None:
+    assert (cluster.directory.stat().st_mode & 0o777) == 0o700
+    assert ((cluster.directory / "cluster.properties").stat().st_mode & 0o777) == 0o600

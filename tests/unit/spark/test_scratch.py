@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weir.spark.scratch import Scratch
+
+DYING = "import os; import weir.spark.scratch as s; s._BASE_BYTES_MAX = 200; print(s.Scratch().path, flush=True); os.kill(os.getpid(), 9)"
+
+
+@pytest.fixture(autouse=True)
+def _own_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("weir.spark.scratch._BASE_BYTES_MAX", len(str(tmp_path)))
+
+
+def _age(path: Path) -> None:
+    os.utime(path, (0, 0))
+
+
+def test_the_directory_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", DYING], capture_output=True, text=True, check=False)
+    left = Path(ran.stdout.strip())
+    assert left.is_dir() and left.parent == tmp_path
+    _age(left)
+    scratch = Scratch()
+    assert not left.exists()
+    scratch.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_directory_of_a_living_process_stays() -> None:
+    living = Scratch()
+    _age(living.path)
+    other = Scratch()
+    assert living.path.is_dir()
+    other.close()
+    living.close()
+
+
+def test_a_temporary_directory_too_deep_for_sockets_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = tmp_path / ("d" * 40)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    scratch = Scratch()
+    assert scratch.path.parent == Path("/tmp")
+    assert len(f"{scratch.path}/.00000000-0000-0000-0000-000000000000.sock") <= 107
+    scratch.close()
+
+
+def test_nobody_else_can_look_inside() -> None:
+    scratch = Scratch()
+    assert (scratch.path.stat().st_mode & 0o777) == 0o700
+    scratch.close()

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weir.errors import ConfigError
+from weir.spark.settings import FIXED, is_loopback, is_secret, refuse_unsuitable, session_settings, spark_master
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [("local", "local[5,4]"), ("local[*]", "local[5,4]"), ("local[2]", "local[2,4]"), ("local[2,9]", "local[2,4]"),
+     ("spark://host:7077", "spark://host:7077"), ("yarn", "yarn"), ("local-cluster[1,1,1024]", "local-cluster[1,1,1024]")],
+)  # fmt: skip
+def test_a_local_master_gets_a_core_a_slot_unless_it_says_how_many(given: str, used: str) -> None:
+    assert spark_master(given, 5) == used
+
+
+@pytest.mark.parametrize("setting", sorted(FIXED))
+def test_any_other_value_of_a_fixed_setting_is_refused_with_its_reason(setting: str) -> None:
+    right, reason = FIXED[setting]
+    refuse_unsuitable({setting: right.upper()}, where="here")
+    wrong = {"true": "false", "false": "true"}.get(right, "7")
+    with pytest.raises(ConfigError) as caught:
+        refuse_unsuitable({"spark.app.name": "x", setting: wrong}, where="here")
+    assert f"here: {setting}={wrong}" in str(caught.value)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "setting", ["spark.barrier.sync.timeout", "spark.scheduler.barrier.maxConcurrentTasksCheck.interval", "spark.remote"]
+)
+def test_settings_of_what_cannot_work_are_refused(setting: str) -> None:
+    with pytest.raises(ConfigError, match=setting.replace(".", r"\.")):
+        refuse_unsuitable({setting: "1"}, where="here")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["spark.authenticate.secret", "spark.hadoop.fs.s3a.secret.key", "spark.hadoop.fs.s3a.access.key", "spark.ssl.keyPassword",
+     "spark.hadoop.fs.azure.account.oauth2.client.token"],
+)  # fmt: skip
+def test_what_spark_would_redact_is_secret(setting: str) -> None:
+    assert is_secret(setting)
+
+
+@pytest.mark.parametrize("setting", ["spark.authenticate", "spark.ui.enabled", "spark.master", "spark.sql.session.timeZone"])
+def test_what_the_launch_needs_is_not_secret(setting: str) -> None:
+    assert not is_secret(setting)
+
+
+@pytest.mark.parametrize(
+    ("master", "loopback"),
+    [("local[2]", True), ("spark://127.0.0.1:7077", True), ("spark://localhost:7077", True), ("spark://127.example.com:7077", False),
+     ("spark://localhost.example.com:1", False), ("yarn", False), ("spark://10.0.0.1:7077", False)],
+)  # fmt: skip
+def test_only_masters_of_this_machine_are_bound_to_loopback(master: str, loopback: bool, tmp_path: Path) -> None:
+    assert is_loopback(master) is loopback
+    extra = {"spark.authenticate.secret": "s"}
+    settings = session_settings(master, 1, app_name="x", extra=extra, scratch=tmp_path)
+    assert (settings.get("spark.driver.bindAddress") == "127.0.0.1") is loopback
+
+
+def test_what_the_user_gives_goes_over_defaults_and_java_options_are_kept(tmp_path: Path) -> None:
+    extra = {"spark.network.timeout": "60s", "spark.driver.extraJavaOptions": "-Dmine=1", "spark.app.name": "theirs"}
+    settings = session_settings("yarn", 1, app_name="ours", extra=extra, scratch=tmp_path)
+    assert settings["spark.network.timeout"] == "60s"
+    assert settings["spark.driver.extraJavaOptions"].endswith("log4j2-quiet.properties -Dmine=1")
+    assert settings["spark.app.name"] == "ours"
+
+
+def test_a_standalone_master_without_its_secret_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="WEIR_SPARK_CONF_FILE"):
+        session_settings("spark://host:7077", 1, app_name="x", extra={}, scratch=tmp_path)
