@@ -202,7 +202,7 @@ class Environment:
         run("installing uv", command, environment)
 
     def install_packages(self, environment: dict[str, str], locks: Sequence[Path]) -> None:
-        """Exactly what is locked (uv itself included), then Weir."""
+        """What is locked, in exactly these versions, then Weir. Not a sync: what somebody has added for himself stays."""
         common: list[str | Path] = [
             *("--python", self.python),
             *("--build-constraints", LOCKS / "build.lock"),
@@ -211,7 +211,9 @@ class Environment:
         # Of a package that was being written when an earlier run ended, uv may see enough to think that it is complete.
         again = ["--reinstall"] if self.unfinished.exists() else []
         self.unfinished.touch()
-        run("installing the locked packages", [self.uv, "pip", "sync", "--require-hashes", *again, *common, *locks], environment)
+        listed = [part for lock in locks for part in ("--requirement", lock)]
+        packages = [self.uv, "pip", "install", "--no-deps", "--require-hashes", *again, *common, *listed]
+        run("installing the locked packages", packages, environment)
         run("installing weir", [self.uv, "pip", "install", "--no-deps", *common, "--editable", ROOT], environment)
         self.unfinished.unlink()
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import polars as pl
 import pyarrow as pa
 
+from weir.api.polars_types import check_polars_reads, polars_reads
 from weir.api.rowwise_check import check_rowwise
 from weir.errors import GraphError, SchemaError
 from weir.graph.schema import canonical_type, near_miss
@@ -102,7 +103,6 @@ class _Table:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
-        self._unreadable: dict[str, pa.DataType] = {}
         self._frame = pl.DataFrame([self._series(field) for field in schema]).lazy()
 
     def outputs(self, expression: pl.Expr) -> list[_Output]:
@@ -139,11 +139,7 @@ class _Table:
             names = {name for expression in expressions for name in expression.meta.root_names()} or {self._cheapest()}
             if not self._same_without_the_rest(expressions, names):
                 names = set(self._schema.names)
-        for name, kind in self._unreadable.items():
-            if name in names:
-                raise SchemaError(
-                    f"polars has no type for column {name!r} ({kind}): leave it out with .select(...), or use .map_batches(...)"
-                )
+        check_polars_reads(pa.schema([field for field in self._schema if field.name in names]))
         return tuple(name for name in self._schema.names if name in names)
 
     def _same_without_the_rest(self, expressions: list[pl.Expr], names: set[str]) -> bool:
@@ -156,17 +152,13 @@ class _Table:
             return False
 
     def _cheapest(self) -> str:
-        for field in self._schema:
-            if field.name not in self._unreadable and pa.types.is_primitive(field.type):
-                return str(field.name)
-        return str(self._schema.names[0])
+        readable = [field for field in self._schema if polars_reads(field.type)] or list(self._schema)
+        return str(next((field for field in readable if pa.types.is_primitive(field.type)), readable[0]).name)
 
     def _series(self, field: pa.Field) -> pl.Series:
-        try:
+        if polars_reads(field.type):
             return pl.Series(field.name, pl.from_arrow(pa.array([], type=field.type)))
-        except Exception:  # noqa: BLE001  # polars panics, too, over types that it does not know
-            self._unreadable[field.name] = field.type
-            return pl.Series(field.name, [], dtype=pl.Null)
+        return pl.Series(field.name, [], dtype=pl.Null)  # may pass through, not be read
 
     def _resolve(self, expressions: list[pl.Expr]) -> pl.Schema:
         for expression in expressions:
@@ -188,6 +180,6 @@ class _Table:
     def _arrow_type(self, name: str, kind: Any) -> pa.DataType:
         try:
             made = pl.DataFrame(schema={name: kind}).to_arrow(compat_level=pl.CompatLevel.oldest())
-        except Exception as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise SchemaError(f"column {name!r} would be of polars type {kind}, which has no Arrow form: cast it") from error
         return canonical_type(made.schema.field(0).type)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from weir.api.callsite import call_site, naming
 from weir.api.nodes import Node, NodeInput, check_identifier
+from weir.api.polars_types import check_polars_reads
 from weir.api.schemas import SchemaLike, schema_from
 from weir.connectors.base import Sink
 from weir.errors import GraphError, SchemaError
@@ -117,6 +118,8 @@ class Stream:
             check_function("map_batches", function)
             node.schema = self.schema if schema is None else schema_from(schema)
             chosen = _form(function) if form is None else _given_form(form)
+            if chosen is BatchForm.POLARS:
+                check_polars_reads(self.schema)
         node.config = {"function": function_name(function), "form": str(chosen), "blocking": blocking}
         node.code = function
         set_options(node, uid=uid, name=name, parallelism=parallelism)

@@ -207,7 +207,10 @@ class DirectoryWriter(SinkWriter):
         epoch, self._epoch = self._epoch, None
         self._gathered = []
         if epoch is not None:
-            self._beside(epoch.drop)
+            try:
+                self._beside(epoch.drop)
+            except RuntimeError:  # the worker thread is gone already
+                epoch.drop()
 
     def _encode_gathered(self, epoch: Epoch) -> None:
         batches, size = self._gathered, self._gathered_bytes

@@ -99,7 +99,8 @@ class GeneratorReader(SourceOperator):
 
     def wants_split(self) -> bool:
         """Each subtask takes its fair share of the strides, and not more: all run at once."""
-        return not self._work or len(self._work) < ceil(self._work[0].stride.of / self.context.parallelism)
+        unfinished = len(self.unfinished())
+        return unfinished == 0 or unfinished < ceil(self._work[0].stride.of / self.context.parallelism)
 
     def poll(self) -> pa.RecordBatch | None:
         now_ns = self._clock_ns()

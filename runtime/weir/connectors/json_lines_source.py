@@ -88,7 +88,9 @@ class JsonLinesSource(Source):
             for first in range(0, len(block.ends), batch_rows):
                 piece = block.piece(first, min(first + batch_rows, len(block.ends)))
                 table = _parse(piece, lines.file, options).select(schema.names).combine_chunks()
-                for batch in table.to_batches()[:1]:
+                batches = table.to_batches()
+                assert len(batches) <= 1, "a piece of a file is far below what one Arrow chunk can hold"
+                for batch in batches:
                     yield pa.RecordBatch.from_arrays(batch.columns, schema=schema), piece.next_offset
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from weir.operators.base import OperatorContext, SourceOperator
+from weir.operators.base import SourceOperator
 from weir.protocol.snapshots import JsonValue, Split
 
 ReadSplit = Callable[[Split, int], Iterator[tuple[pa.RecordBatch, JsonValue]]]
@@ -48,9 +48,6 @@ class ReadAheadReader(SourceOperator):
         self._thread: threading.Thread | None = None
         self._splits: dict[str, Split] = {}
         self._failure: BaseException | None = None
-
-    def open(self, context: OperatorContext) -> None:
-        super().open(context)
 
     def add_split(self, split: Split) -> None:
         assert split.id not in self._splits, f"split {split.id} was assigned twice"

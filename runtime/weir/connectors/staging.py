@@ -1,6 +1,6 @@
 """Names inside an output directory: what is staged, published, abandoned.
 
-    <out>/part-c00000007-g1-w0000.parquet                        published; more files of the same epoch end in -s0001 ...
+    <out>/part-c00000007-g1-w0000.parquet                        published; more files of the same epoch end in .s0001.parquet ...
     <out>/_weir/owner.json                                       the one job and sink that write here
     <out>/_weir/staging/open-g1-w0000~<unique>.parquet           being written, its checkpoint not yet known
     <out>/_weir/staging/part-c00000007-g1-w0000~<unique>.parquet pre-committed
@@ -23,7 +23,7 @@ from weir.errors import SinkError
 from weir.protocol.ids import CheckpointId, Generation
 
 _OPEN = re.compile(r"open-g(\d+)-w(\d+)~[0-9a-f]+\.\w+")
-_PART = re.compile(r"part-c(\d+)-g(\d+)-w(\d+)(?:-s(\d+))?(?:~[0-9a-f]+)?\.\w+")
+_PART = re.compile(r"part-c(\d+)-g(\d+)-w(\d+)(?:\.s(\d+))?(?:~[0-9a-f]+)?\.\w+")
 _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 
 
@@ -37,7 +37,7 @@ class PartName:
     segment: int = 0
 
     def final(self, extension: str) -> str:
-        segment = f"-s{self.segment:04d}" if self.segment else ""
+        segment = f".s{self.segment:04d}" if self.segment else ""
         return f"part-c{self.checkpoint:08d}-g{self.generation}-w{self.writer:04d}{segment}.{extension}"
 
     @staticmethod

@@ -53,13 +53,8 @@ class MapBatchesOperator(Operator):
                 yield from pieces(made, self.context.batch_rows)
 
     def _call(self, batch: pa.RecordBatch) -> object:
-        given: object = batch
-        if self._form is BatchForm.POLARS:
-            import polars
-
-            given = polars.from_arrow(batch)
         try:
-            return self._function(given)
+            return self._function(_polars_frame(batch) if self._form is BatchForm.POLARS else batch)
         except Exception as error:
             subject = f"a batch of {batch.num_rows} rows with {', '.join(batch.schema.names)}"
             raise raised(self._where, self._function, error, subject) from error
@@ -106,6 +101,13 @@ class MapBatchesOperator(Operator):
                 f"{self._where}: column {field.name!r} is {field.type} in the schema, but the function returned {column.type}: cast it"
             )
         return column.cast(field.type)
+
+
+def _polars_frame(batch: pa.RecordBatch) -> object:
+    # Imported here: a process that forks must not have used polars, and one without polars functions need not load it.
+    import polars
+
+    return polars.from_arrow(batch)
 
 
 def _polars_table(frame: Any) -> pa.Table:

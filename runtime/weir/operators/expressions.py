@@ -39,6 +39,8 @@ class _Evaluator:
 
         self._polars = polars
         self._layout = polars.CompatLevel.oldest()
+        # A panic is no Exception in Python, and would take the whole slot down.
+        self._failures = (polars.exceptions.PolarsError, polars.exceptions.PanicException, pa.ArrowException)
         self._expressions = list(expressions)
         self._reads = list(reads)
         self._where = where
@@ -47,7 +49,7 @@ class _Evaluator:
         """All of ``reads`` and what the expressions compute, as many rows as the batch. Raises UserCodeError."""
         try:
             return self._evaluate(batch)
-        except (self._polars.exceptions.PolarsError, pa.ArrowException) as error:
+        except self._failures as error:
             culprit, cause = self._first_failing_row(batch, error)
             shown = ", ".join(str(expression) for expression in self._expressions)
             raise UserCodeError(
@@ -64,7 +66,7 @@ class _Evaluator:
         # with_columns, not select: a literal then has as many rows as the batch.
         return frame.with_columns(self._expressions)
 
-    def _first_failing_row(self, batch: pa.RecordBatch, error: Exception) -> tuple[pa.RecordBatch, Exception]:
+    def _first_failing_row(self, batch: pa.RecordBatch, error: BaseException) -> tuple[pa.RecordBatch, BaseException]:
         """Halve the batch until one row is left: valid because expressions go row by row."""
         while batch.num_rows > 1:
             half = batch.num_rows // 2
@@ -72,7 +74,7 @@ class _Evaluator:
             try:
                 self._evaluate(first)
                 batch = batch.slice(half)
-            except (self._polars.exceptions.PolarsError, pa.ArrowException) as earlier:
+            except self._failures as earlier:
                 batch, error = first, earlier
         return batch.select(self._reads), error
 
@@ -130,5 +132,5 @@ class FilterOperator(Operator):
                 yield piece.filter(mask)
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"

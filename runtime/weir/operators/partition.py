@@ -16,6 +16,7 @@ from weir.graph.keygroups import subtask_of
 from weir.graph.logical import Partitioning
 from weir.operators.scatter import ScatterBuffers, is_fixed_width, take_order, targets_of
 from weir.state.hashing import hash_columns
+from weir.state.take import take_rows
 
 Dealt = list[tuple[int, pa.RecordBatch]]
 
@@ -151,7 +152,7 @@ class HashPartitioner:
             return ready + self._scatter.add(batch, targets_of(hashes, self._target_of_group))
         ready = self._scatter.flush() if self._scatter is not None else []
         order, ends = take_order(targets_of(hashes, self._target_of_group), self._targets)
-        sorted_batch = batch.take(pa.array(order))
+        sorted_batch = pa.RecordBatch.from_arrays([take_rows(column, order) for column in batch.columns], schema=batch.schema)
         begin = 0
         for target, end in enumerate(ends):
             ready += self._slices.add(target, sorted_batch.slice(begin, int(end) - begin))

@@ -237,7 +237,6 @@ def _start(
         storage_url=storage_url,
         storage_options=dict(options.storage_options),
         batch_rows=options.batch_rows,
-        tracking=options.interval_ms is not None,
     )
     settings = codec.to_json(process_settings)
     assert isinstance(settings, dict)

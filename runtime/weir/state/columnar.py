@@ -30,6 +30,7 @@ from weir.state.restore import RestoredRows, read_rows
 from weir.state.results import allocate_words, column_of
 from weir.state.rows import SEEN_SHIFT, RowChunks, aligned_words
 from weir.state.snapshot import ColumnarSnapshot, TableDescription
+from weir.state.take import take_rows
 from weir.state.tracker import Tracker
 
 
@@ -99,8 +100,7 @@ class ColumnarAggregates:
             columns = self._columns(results, rows, seen_results)
         else:
             addresses, records = self._tracker.firsts()
-            taken = pa.array(records)
-            key_columns = [column.take(taken) for column in key_columns]
+            key_columns = [take_rows(column, records) for column in key_columns]
             columns = self._read(addresses)
         return pa.RecordBatch.from_arrays([*key_columns, *columns], schema=self.schema)
 
@@ -119,12 +119,13 @@ class ColumnarAggregates:
 
     def _insert(self, rows: RestoredRows) -> None:
         keys = self._keys.encode(rows.key_columns)
+        known = self._index.rows
         self._tracker.note_firsts(rows.rows)
         none: Words = np.zeros((1, 5), dtype=np.int64)
         self._fold(rows.rows, keys, none, np.zeros((0, 3), dtype=np.int64))
         addresses, _ = self._tracker.firsts()
         self._tracker.forget_firsts()
-        rows.check_distinct(len(addresses))
+        rows.check_distinct(self._index.rows - known)
         for word, values in rows.words:
             write_words(addresses, 8 * word, values)
         for bit, valid in rows.seen:
@@ -158,7 +159,7 @@ class ColumnarAggregates:
         return [np.empty(rows, dtype=np.uint8) for _ in self._layout.seen_columns]
 
     def _columns(self, results: list[pa.Buffer], rows: int, seen: list[Any]) -> list[pa.Array]:
-        """Results as arrays; those of means are null where there has been no value: their count is 0."""
+        """``seen``: for each seen bit a byte a row; empty: no null has been met, so every result is a value."""
         columns = []
         for slot, words in zip(self._layout.slots, results, strict=True):
             valid = seen[slot.seen_bit] if seen and slot.seen_bit is not None else None

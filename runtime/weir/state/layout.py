@@ -157,8 +157,6 @@ def _slot(spec: AggregateSpec, schema: pa.Schema, word: int, seen_columns: list[
     if spec.accumulator is Accumulator.COUNT:
         return AccumulatorSlot(spec, SUM_INT, word, position, pa.int64(), None)
     kind, result = _kind(spec, type_)
-    if kind == MEAN:
-        return AccumulatorSlot(spec, kind, word, position, result, None)
     if position not in seen_columns:
         seen_columns.append(position)
     return AccumulatorSlot(spec, kind, word, position, result, seen_columns.index(position))

@@ -33,8 +33,9 @@ class RestoredRows:
     words: list[tuple[int, Words]]
     seen: list[tuple[int, npt.NDArray[np.uint8]]]
 
-    def check_distinct(self, keys: int) -> None:
-        if keys != self.rows:
+    def check_distinct(self, new_keys: int) -> None:
+        """Each key of a checkpoint is in one row of one file."""
+        if new_keys != self.rows:
             raise CheckpointError(f"state file {self.file.path} holds a key twice: it is damaged; restore an older checkpoint")
 
 
@@ -65,7 +66,10 @@ def _rows(file: StateFile, batch: pa.RecordBatch, table: TableDescription) -> Re
     for slot in layout.slots:
         if slot.kind == MEAN:
             words.append((slot.word, float_words(batch.column(f"{slot.spec.output}.sum")).view(np.int64)))
-            words.append((slot.word + 1, integer_words(batch.column(f"{slot.spec.output}.count"))))
+            counts = integer_words(batch.column(f"{slot.spec.output}.count"))
+            words.append((slot.word + 1, counts))
+            if slot.seen_bit is not None:
+                seen.append((slot.seen_bit, (counts > 0).astype(np.uint8)))
             continue
         column = batch.column(slot.spec.output)
         nulls = null_bytes(column)

@@ -38,6 +38,7 @@ class ControlLine:
         self._client = ControlClient(credentials, host=host, port=port, generation=run, incarnation=incarnation)
         self._wake = wake
         self._inbox: deque[ToSlot] = deque()
+        self._register: Register | None = None
         self._connected = threading.Event()
         self._closing = False
         self._lost = ""
@@ -49,11 +50,11 @@ class ControlLine:
 
     def start(self, register: Register) -> None:
         """Returns once the coordinator has let us in. Raises ConnectionError if it does not."""
+        self._register = register
         self._thread.start()
         self._connected.wait()
         if self._lost:
             raise ConnectionError(self._lost)
-        self.send(register)
 
     def send(self, message: FromSlot) -> None:
         self._client.send(encode(message))
@@ -89,6 +90,8 @@ class ControlLine:
     def _on_event(self, event: Connected | Message | Closed) -> None:
         match event:
             case Connected():
+                assert self._register is not None
+                self.send(self._register)
                 self._connected.set()
             case Message(_, data):
                 message = decode_to_slot(data)

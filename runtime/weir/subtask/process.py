@@ -88,7 +88,7 @@ class SlotProcess:
         self._runtime = SlotRuntime(
             JobProgram(bundle, batch_rows=settings.batch_rows),
             self,
-            SlotSettings(batch_rows=settings.batch_rows, tracking=settings.tracking),
+            SlotSettings(batch_rows=settings.batch_rows),
         )
 
     # ---- ports -----------------------------------------------------------------------------------

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ProcessSettings:
-    """``run`` names this run of the coordinator: a slot of another run is not let in. ``tracking`` False: no checkpoints
-    are taken but the final one, so state need not be able to snapshot without stopping."""
+    """``run`` names this run of the coordinator: a slot of another run is not let in."""
 
     run: int
     storage_url: str
     storage_options: dict[str, str] = field(default_factory=dict)
     batch_rows: int = 65_536
-    tracking: bool = True

@@ -55,7 +55,6 @@ FLUSH_AGE_NS = 100_000_000
 @dataclass(frozen=True, slots=True)
 class SlotSettings:
     batch_rows: int = 65_536
-    tracking: bool = True
     mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
 
 
@@ -415,7 +414,6 @@ class SlotRuntime:
             key_groups=key_group_range(subtask.index, parallelism, maximum),
             generation=deployment.generation,
             batch_rows=self._settings.batch_rows,
-            tracking=self._settings.tracking,
             run_beside=self._ports.run_beside,
         )
 

@@ -300,7 +300,7 @@ class SourceSubtask(SubtaskRuntime):
         return super().wake_at_ns()
 
     def _wants_split(self) -> bool:
-        return not self._requested and not self._no_more and self.source.wants_split()
+        return not self._requested and not self._no_more and (self.source.wants_split() or not self.source.unfinished())
 
     def _begin(self, now_ns: int) -> None:
         if self._orders:

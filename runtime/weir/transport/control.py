@@ -93,7 +93,7 @@ class _Endpoint:
         self._wakeup.wake()
 
     def poll(self, now_ns: int, timeout_ns: int = 0) -> list[ControlEvent]:
-        """Send and receive what is possible; wait at most ``timeout_ns`` (whole milliseconds, rounded up) for an event or ``wake``."""
+        """Send and receive what is possible; wait for an event or ``wake``, at most ``timeout_ns`` (rounded up to a millisecond)."""
         self._owner = threading.get_ident()
         self._flush()
         self._advance(now_ns)
@@ -214,7 +214,8 @@ class ControlServer(_Endpoint):
     def _on_proved(self, greeting: Proved) -> None:
         claim = greeting.machine.claim
         if claim.generation != self._generation:
-            self._note(f"refused slot process {claim.incarnation}: it belongs to run {claim.generation}, this is {self._generation}")
+            run = f"it belongs to run {claim.generation}, this is {self._generation}"
+            self._note(f"refused slot process {claim.incarnation}: {run}")
             greeting.drop("refused")
         elif len(self._connections) >= CONNECTIONS_MAX:
             self._note(f"refused slot process {claim.incarnation}: there are {CONNECTIONS_MAX} connections already")

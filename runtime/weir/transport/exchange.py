@@ -104,6 +104,11 @@ class DataExchange:
         self._codec: FrameCodec | None = None
         self._events: list[Frame | PeerLost | FdReady] = []
 
+    @property
+    def parked(self) -> int:
+        """Peers that have proved themselves and wait for a generation that is not open here yet."""
+        return len(self._parked)
+
     # ---- a generation ------------------------------------------------------------------------
 
     def open_generation(
@@ -234,6 +239,8 @@ class DataExchange:
         self._parked.pop(greeting, None)
 
     def _let_in(self, greeting: Proved, claim: Claim) -> None:
+        if not greeting.probe():
+            return  # hung up meanwhile: it must not be taken for that slot's only connection
         link = self._links.get(SlotIndex(claim.dialer))
         refusal = None
         if not self._is_open or claim.generation != self._newest:

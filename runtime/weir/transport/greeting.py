@@ -46,6 +46,11 @@ class Greeting(Generic[M]):
     def is_over(self) -> bool:
         return self._released
 
+    def probe(self) -> bool:
+        """Whether the peer still waits, as far as the kernel knows now; if not, it is dropped."""
+        self._ready(READ, 0)
+        return not self._released
+
     def _ready(self, _mask: int, _now_ns: int) -> None:
         if self._released:
             return

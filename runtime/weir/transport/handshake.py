@@ -65,7 +65,8 @@ class Credentials:
 
     def __post_init__(self) -> None:
         if len(self.secret) < SECRET_BYTES_MIN:
-            raise ConfigError(f"the secret of job {self.job!r} has {len(self.secret)} bytes, at least {SECRET_BYTES_MIN} are needed")
+            found = len(self.secret)
+            raise ConfigError(f"the secret of job {self.job!r} has {found} bytes, at least {SECRET_BYTES_MIN} are needed")
 
     def __repr__(self) -> str:
         return f"Credentials(job={self.job!r})"

@@ -39,7 +39,8 @@ def listen(host: str, ports: tuple[int, int]) -> socket.socket:
             continue
         listener.setblocking(False)
         return listener
-    raise ConfigError(f"cannot listen on {host} in the port range {first}-{last}: {reason}; free a port, or set another range or host")
+    where = f"{host} in the port range {first}-{last}"
+    raise ConfigError(f"cannot listen on {where}: {reason}; free a port, or set another range or host")
 
 
 def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from graph_builders import counts, graph, operator, row_map, sink, source, without, word_count
+from tests.unit.graph.graph_builders import counts, graph, operator, row_map, sink, source, without, word_count
 
 from weir.errors import RestoreError
 from weir.graph.compatibility import Compatibility, check_restorable

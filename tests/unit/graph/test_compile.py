@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from graph_builders import counts, dealt, graph, hashed, operator, row_map, sink, source, word_count
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.graph.graph_builders import counts, dealt, graph, hashed, operator, row_map, sink, source, word_count
 
 from weir.errors import GraphError, SchemaError, SlotError
 from weir.graph.compile import compile_graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_builders import counts, graph, row_map, sink, source
+from tests.unit.graph.graph_builders import counts, graph, row_map, sink, source
 
 from weir.graph.compile import compile_graph
 from weir.graph.physical import PhysicalGraph

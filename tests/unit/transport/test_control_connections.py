@@ -97,9 +97,9 @@ def test_messages_of_any_size_arrive_in_order_both_ways(wire: Wire) -> None:
 
 
 def test_a_send_from_another_thread_ends_a_poll_that_waits(wire: Wire) -> None:
-    client, end = wire.connected()
-    for end_ in wire.ends:
-        end_.turn(wire.clock.now_ns)
+    client, _ = wire.connected()
+    for end in wire.ends:
+        end.turn(wire.clock.now_ns)
     sender = threading.Thread(target=client.send, args=(b"heartbeat",))
     sender.start()
     # Without the wake-up this poll would wait for a minute, which the suite's own time limit does not allow.

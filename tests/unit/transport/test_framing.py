@@ -41,9 +41,9 @@ BATCHES = {
     "nulls only": pa.record_batch({"n": pa.nulls(5), "m": pa.nulls(5, pa.float64())}),
     "no rows": pa.record_batch({"a": pa.array([], pa.int64()), "s": pa.array([], pa.string())}),
     "no columns": pa.record_batch([], schema=pa.schema([])),
-    "a slice": pa.record_batch({"a": range(10_000), "s": [str(i) for i in range(10_000)], "b": [i % 3 == 0 for i in range(10_000)]}).slice(
-        4_321, 2_345
-    ),
+    "a slice": pa.record_batch(
+        {"a": range(10_000), "s": [str(i) for i in range(10_000)], "b": [i % 3 == 0 for i in range(10_000)]}
+    ).slice(4_321, 2_345),
 }
 
 
@@ -73,7 +73,9 @@ def test_large_columns_are_sent_from_their_own_memory_and_read_where_they_were_r
     numbers=st.tuples(*[st.integers(0, 2**64 - 1)] * 3),
     argument=st.integers(-(2**63), 2**63 - 1),
 )
-def test_marks_arrive_as_they_left(kind: FrameKind, ends: tuple[int, int, int], numbers: tuple[int, int, int], argument: int) -> None:
+def test_marks_arrive_as_they_left(
+    kind: FrameKind, ends: tuple[int, int, int], numbers: tuple[int, int, int], argument: int
+) -> None:
     codec = FrameCodec(schema_of_edge)
     frame = Frame(kind, ChannelId(*ends), Generation(numbers[0]), numbers[1], numbers[2], argument)
     data = wire(codec.encode(frame))
@@ -90,7 +92,8 @@ def test_a_data_frame_arrives_with_the_bytes_that_its_sender_counts() -> None:
 
 def test_dictionary_columns_are_refused_by_name_when_the_edge_is_built() -> None:
     dictionary = pa.dictionary(pa.int32(), pa.string())
-    for kind in (dictionary, pa.list_(dictionary), pa.struct([("inner", pa.list_(dictionary))]), pa.map_(pa.string(), dictionary)):
+    struct = pa.struct([("inner", pa.list_(dictionary))])
+    for kind in (dictionary, pa.list_(dictionary), struct, pa.map_(pa.string(), dictionary)):
         with pytest.raises(SchemaError, match=r"edge 4: column 'carrier' is dictionary encoded .* cast it"):
             BatchCodec(4, pa.schema([("fine", pa.int64()), ("carrier", kind)]))
 

@@ -49,7 +49,8 @@ def connected_pair() -> tuple[socket.socket, socket.socket]:
     return left, right
 
 
-sizes = st.tuples(st.integers(0, 300), st.one_of(st.integers(0, 200), st.integers(STAGE_BYTES - 20, STAGE_BYTES + 20), st.just(90_000)))
+near_the_stage = st.integers(STAGE_BYTES - 20, STAGE_BYTES + 20)
+sizes = st.tuples(st.integers(0, 300), st.one_of(st.integers(0, 200), near_the_stage, st.just(90_000)))
 
 
 @settings(deadline=None, max_examples=150)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -44,12 +43,12 @@ class Clock:
     now_ns: int = 1_000_000_000
 
 
-def turn_until(clock: Clock, done: Callable[[], bool], *turns: Callable[[int], None]) -> None:
-    """Give every party a turn, 10 ms of the test's clock apart, until ``done``. It is the sockets' turn, too: a real millisecond."""
+def turn_until(clock: Clock, done: Callable[[], bool], *turns: Callable[[int], None], turn_ns: int = TURN_NS) -> None:
+    """Give every party a turn, ``turn_ns`` of the test's clock apart, until ``done``. A turn lets sockets have a real millisecond."""
     for _ in range(TURNS_MAX):
         if done():
             return
-        clock.now_ns += TURN_NS
+        clock.now_ns += turn_ns
         for turn in turns:
             turn(clock.now_ns)
     raise AssertionError(f"not done after {TURNS_MAX} turns")
@@ -106,16 +105,16 @@ class End:
 class Intruder:
     """A process that knows the secret, or does not, and says whatever the test wants once it is let in."""
 
-    def __init__(self, port: int, claim: Claim, credentials: Credentials = CREDENTIALS, *, patience_ns: int = 60_000_000_000) -> None:
+    def __init__(self, port: int, claim: Claim, *, patience_ns: int = 60_000_000_000) -> None:
         self._poller = Poller()
         self.socket: socket.socket | None = None
         self.gave_up: list[str] = []
         self._dialer = Dialer(
             self._poller,
-            credentials,
+            CREDENTIALS,
             claim,
             (HOST, port),
-            connected=functools.partial(self._keep),
+            connected=self._keep,
             gave_up=self.gave_up.append,
             patience_ns=patience_ns,
         )
