@@ -93,7 +93,7 @@ class _Endpoint:
         self._wakeup.wake()
 
     def poll(self, now_ns: int, timeout_ns: int = 0) -> list[ControlEvent]:
-        """Send and receive what is possible; wait for an event or ``wake``, at most ``timeout_ns`` (rounded up to a millisecond)."""
+        """Send and receive what is possible; wait for an event or ``wake``, ``timeout_ns`` at most (rounded up to 1 ms)."""
         self._owner = threading.get_ident()
         self._flush()
         self._advance(now_ns)

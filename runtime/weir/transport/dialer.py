@@ -63,7 +63,7 @@ class Dialer:
         elif self._connecting is None and self._greeting is None:
             if now_ns >= self._next_try_ns:
                 self._try(now_ns)
-        elif now_ns >= self._attempt_deadline_ns and not self._is_waiting_to_be_let_in():
+        elif now_ns >= self._attempt_deadline_ns and not self.is_waiting_to_be_let_in():
             self._reason = "the acceptor did not answer"
             self._abandon_attempt()
 
@@ -73,9 +73,9 @@ class Dialer:
             return None
         if self._connecting is None and self._greeting is None:
             return min(self._deadline_ns, self._next_try_ns)
-        return self._deadline_ns if self._is_waiting_to_be_let_in() else min(self._deadline_ns, self._attempt_deadline_ns)
+        return self._deadline_ns if self.is_waiting_to_be_let_in() else min(self._deadline_ns, self._attempt_deadline_ns)
 
-    def _is_waiting_to_be_let_in(self) -> bool:
+    def is_waiting_to_be_let_in(self) -> bool:
         return self._greeting is not None and self._greeting.machine.state is State.PROVED
 
     def _try(self, now_ns: int) -> None:

@@ -54,7 +54,7 @@ sizes = st.tuples(st.integers(0, 300), st.one_of(st.integers(0, 200), near_the_s
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.lists(sizes, max_size=8), st.lists(st.integers(64, 50_000), min_size=1, max_size=20), st.integers(1, 100_000))
+@given(st.lists(sizes, max_size=8), st.lists(st.integers(64, 50_000), min_size=1, max_size=20), st.integers(2_000, 100_000))
 def test_messages_arrive_whole_and_in_order_however_they_are_cut(
     shape: list[tuple[int, int]], cuts: list[int], bytes_max: int
 ) -> None:

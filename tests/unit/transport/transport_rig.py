@@ -44,7 +44,7 @@ class Clock:
 
 
 def turn_until(clock: Clock, done: Callable[[], bool], *turns: Callable[[int], None], turn_ns: int = TURN_NS) -> None:
-    """Give every party a turn, ``turn_ns`` of the test's clock apart, until ``done``. A turn lets sockets have a real millisecond."""
+    """Give every party a turn, ``turn_ns`` of the test's clock apart, until ``done``. In a turn sockets have a millisecond."""
     for _ in range(TURNS_MAX):
         if done():
             return
@@ -74,6 +74,9 @@ class Slot:
                     self.lost.append(event)
                 case FdReady():
                     self.ready_fds.append(event)
+
+    def close(self) -> None:
+        self.exchange.close()
 
     def open(self, generation: int, ports: dict[int, int]) -> None:
         peers = {SlotIndex(slot): (HOST, port) for slot, port in ports.items()}
@@ -126,6 +129,10 @@ class Intruder:
         self._dialer.advance(now_ns)
         for handler, mask in self._poller.wait(1_000_000):
             handler(mask, now_ns)
+
+    def is_waiting_to_be_let_in(self) -> bool:
+        """The acceptor has proved itself, and our proof is on its way."""
+        return self._dialer.is_waiting_to_be_let_in()
 
     def say(self, data: bytes) -> None:
         """Whatever the kernel takes, whether the other end still listens or not."""

@@ -1,0 +1,278 @@
+"""The data planes of several slots, connected over loopback."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+
+import pytest
+from transport_rig import CREDENTIALS, HOST, Clock, Intruder, Slot, barrier, data_frame, is_hung_up, new_slot, turn_until
+
+from weir.errors import ConfigError
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import ChannelId, Generation, SlotIndex
+from weir.transport import exchange
+from weir.transport.exchange import DataExchange, PeerLost
+from weir.transport.framing import FrameCodec
+from weir.transport.handshake import Claim, Credentials, Purpose
+from weir.transport.streams import Outbox
+
+
+class Mesh:
+    def __init__(self, count: int) -> None:
+        self.clock = Clock()
+        self.slots = [new_slot(index) for index in range(count)]
+        self.intruders: list[Intruder] = []
+
+    @property
+    def ports(self) -> dict[int, int]:
+        return {slot.index: slot.exchange.port for slot in self.slots}
+
+    def until(self, done: Callable[[], bool]) -> None:
+        turn_until(self.clock, done, *[party.turn for party in (*self.slots, *self.intruders)])
+
+    def open(self, generation: int = 1) -> None:
+        for slot in self.slots:
+            slot.open(generation, self.ports)
+        self.until(lambda: all(slot.exchange.ready() for slot in self.slots))
+
+    def intrude(self, *, dialer: int, generation: int = 1, acceptor: int = 0, patience_ns: int = 60_000_000_000) -> Intruder:
+        claim = Claim(Purpose.DATA, generation, dialer, acceptor, "intruder")
+        self.intruders.append(Intruder(self.ports[acceptor], claim, patience_ns=patience_ns))
+        return self.intruders[-1]
+
+    def close(self) -> None:
+        for party in (*self.slots, *self.intruders):
+            party.close()
+
+
+@pytest.fixture
+def mesh() -> Iterator[Mesh]:
+    mesh = Mesh(3)
+    yield mesh
+    mesh.close()
+
+
+def of(slot: Slot, source: int) -> list[Frame]:
+    return [frame for frame in slot.frames if frame.channel.source == source]
+
+
+def test_frames_arrive_whole_and_in_order_from_every_peer(mesh: Mesh) -> None:
+    mesh.open()
+    pairs = [(source, target) for source in range(3) for target in range(3) if source != target]
+    sent: dict[tuple[int, int], list[Frame]] = {pair: [] for pair in pairs}
+    for sequence in range(60):
+        for source, target in pairs:
+            frames = [data_frame(source, target, sequence, rows=1 + 700 * (sequence % 9)), barrier(source, target, sequence)]
+            sent[source, target] += frames
+            for frame in frames:
+                mesh.slots[source].send(frame)
+    mesh.until(lambda: all(len(slot.frames) == 240 for slot in mesh.slots))
+    for source, target in pairs:
+        assert of(mesh.slots[target], source) == sent[source, target]
+    assert [slot.lost for slot in mesh.slots] == [[], [], []]
+
+
+def test_credit_travels_against_the_data(mesh: Mesh) -> None:
+    mesh.open()
+    credit = Frame(FrameKind.CREDIT, ChannelId(0, 1, 2), Generation(1), 0, 0, 4_096)
+    mesh.slots[2].send(credit)
+    mesh.until(lambda: mesh.slots[1].frames == [credit])
+
+
+def test_what_is_sent_before_the_peer_is_connected_goes_out_first(mesh: Mesh) -> None:
+    for slot in mesh.slots[1:]:
+        slot.open(1, mesh.ports)
+    frames = [data_frame(1, 0, sequence) for sequence in range(5)]
+    for frame in frames:
+        mesh.slots[1].send(frame)
+    assert mesh.slots[1].exchange.outgoing_bytes(SlotIndex(0)) > 0
+    mesh.slots[0].open(1, mesh.ports)
+    late = data_frame(1, 0, 5)
+    mesh.until(mesh.slots[1].exchange.ready)
+    mesh.slots[1].send(late)
+    mesh.until(lambda: len(mesh.slots[0].frames) == 6)
+    assert mesh.slots[0].frames == [*frames, late]
+    assert mesh.slots[1].exchange.outgoing_bytes(SlotIndex(0)) == 0
+
+
+def test_peers_ahead_of_a_slot_wait_parked_until_it_opens_their_generation(mesh: Mesh) -> None:
+    for slot in mesh.slots[1:]:
+        slot.open(4, mesh.ports)
+    for _ in range(30):
+        mesh.clock.now_ns += 1_000_000_000
+        for slot in mesh.slots:
+            slot.turn(mesh.clock.now_ns)
+    assert not mesh.slots[1].exchange.ready() and mesh.slots[1].lost == []
+    mesh.slots[0].open(4, mesh.ports)
+    mesh.until(lambda: all(slot.exchange.ready() for slot in mesh.slots))
+
+
+def test_a_peer_that_has_given_up_while_parked_is_forgotten_and_can_come_again(mesh: Mesh) -> None:
+    first = mesh.intrude(dialer=1)
+    mesh.until(first.is_waiting_to_be_let_in)
+    first.close()
+    mesh.intruders.remove(first)
+    for slot in mesh.slots:
+        slot.open(1, mesh.ports)
+    mesh.until(lambda: all(slot.exchange.ready() for slot in mesh.slots))
+
+
+def test_an_old_generation_is_refused_and_what_waited_for_it_is_dropped(mesh: Mesh) -> None:
+    parked = mesh.intrude(dialer=1, generation=2, patience_ns=500_000_000)
+    mesh.until(parked.is_waiting_to_be_let_in)
+    mesh.open(3)
+    zombie = mesh.intrude(dialer=2, generation=2, patience_ns=500_000_000)
+    mesh.until(lambda: bool(parked.gave_up) and bool(zombie.gave_up))
+    assert any("generation 2 is not open here (newest: 3)" in note for note in mesh.slots[0].notes)
+    assert all(slot.exchange.ready() and slot.lost == [] for slot in mesh.slots)
+
+
+@pytest.mark.parametrize(
+    ("dialer", "claimed_acceptor", "reason"),
+    [(1, 0, "has had its connection"), (9, 0, "none that dials"), (0, 0, "none that dials"), (1, 2, "meant for slot 2")],
+)
+def test_a_claim_that_does_not_fit_the_deployment_is_refused(mesh: Mesh, dialer: int, claimed_acceptor: int, reason: str) -> None:
+    mesh.open()
+    claim = Claim(Purpose.DATA, 1, dialer, claimed_acceptor, "intruder")
+    mesh.intruders.append(Intruder(mesh.ports[0], claim, patience_ns=300_000_000))
+    mesh.until(lambda: bool(mesh.intruders[0].gave_up))
+    assert any(reason in note for note in mesh.slots[0].notes)
+    assert all(slot.exchange.ready() for slot in mesh.slots)
+
+
+def test_a_stranger_with_another_secret_is_never_let_in_and_disturbs_nobody(mesh: Mesh) -> None:
+    mesh.slots.append(new_slot(3, credentials=Credentials(b"this is not the secret", "rig"), patience_ns=500_000_000))
+    for slot in mesh.slots:
+        slot.open(1, {index: port for index, port in mesh.ports.items() if index < 3 or slot.index == 3})
+    stranger = mesh.slots[3]
+    mesh.until(lambda: len(stranger.lost) == 3 and all(slot.exchange.ready() for slot in mesh.slots[:3]))
+    assert "did not prove" in stranger.lost[0].reason
+
+
+def test_a_lost_peer_is_reported_once_after_its_frames_and_the_others_stay(mesh: Mesh) -> None:
+    mesh.open()
+    frame = data_frame(1, 0, 0)
+    mesh.slots[1].send(frame)
+    mesh.slots[1].turn(mesh.clock.now_ns)
+    mesh.slots.pop(1).exchange.close()
+    mesh.until(lambda: all(slot.lost for slot in mesh.slots))
+    zero, two = mesh.slots
+    assert zero.frames == [frame] and [lost.slot for lost in zero.lost] == [1] and [lost.slot for lost in two.lost] == [1]
+    zero.send(data_frame(0, 1, 0))  # into the void, without an error
+    assert zero.exchange.outgoing_bytes(SlotIndex(1)) == 0
+    zero.send(data_frame(0, 2, 0))
+    mesh.until(lambda: len(two.frames) == 1)
+    assert not zero.exchange.ready()
+
+
+def test_generations_follow_each_other_and_nothing_of_the_old_one_is_left(mesh: Mesh) -> None:
+    mesh.open(1)
+    for target in (1, 2):
+        for sequence in range(200):
+            mesh.slots[0].send(data_frame(0, target, sequence, rows=3_000))
+    for slot in mesh.slots:
+        slot.exchange.pump(mesh.clock.now_ns)
+        slot.exchange.close_generation()
+        slot.frames.clear()
+    mesh.open(2)
+    frame = data_frame(0, 1, 7, generation=2)
+    mesh.slots[0].send(frame)
+    mesh.until(lambda: bool(mesh.slots[1].frames))
+    assert mesh.slots[1].frames == [frame] and all(slot.lost == [] for slot in mesh.slots)
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (data_frame(1, 0, 0, generation=2), "of generation 2 in generation 1"),
+        (data_frame(2, 0, 0), "sent a DATA frame of channel e0:2>0"),
+        (data_frame(0, 1, 0), "sent a DATA frame of channel e0:0>1"),
+        (Frame(FrameKind.CREDIT, ChannelId(0, 1, 0), Generation(1), 0, 0, 5), "sent a CREDIT frame"),
+    ],
+)
+def test_a_frame_that_is_not_the_peers_to_send_drops_the_peer_and_is_not_delivered(mesh: Mesh, frame: Frame, reason: str) -> None:
+    mesh.slots[1].exchange.close()
+    mesh.slots[1] = new_slot(1)
+    evil = mesh.intrude(dialer=1)
+    mesh.slots[0].open(1, mesh.ports)
+    mesh.until(lambda: evil.socket is not None)
+    outbox = Outbox()
+    outbox.push(FrameCodec(lambda edge: frame.batch.schema).encode(frame))  # type: ignore[attr-defined]  # opaque in the contract
+    assert evil.socket is not None
+    outbox.flush(evil.socket, 1 << 20)
+    mesh.until(lambda: bool(mesh.slots[0].lost))
+    assert reason in mesh.slots[0].lost[0].reason and mesh.slots[0].frames == []
+    assert any(reason in note for note in mesh.slots[0].notes)
+
+
+def test_a_dialer_tries_again_until_the_other_listens() -> None:
+    with socket.create_server((HOST, 0)) as reserved:
+        port = reserved.getsockname()[1]
+    clock, dialer = Clock(), new_slot(1)
+    dialer.open(1, {0: port})
+    for _ in range(20):
+        clock.now_ns += 100_000_000
+        dialer.turn(clock.now_ns)
+    assert dialer.lost == []
+    late = Slot(0, DataExchange(CREDENTIALS, host=HOST, ports=(port, port), incarnation="late", note=print), [])
+    late.open(1, {1: dialer.exchange.port})
+    turn_until(clock, lambda: late.exchange.ready() and dialer.exchange.ready(), late.turn, dialer.turn)
+    late.exchange.close()
+    dialer.exchange.close()
+
+
+def test_patience_ends_with_a_reason() -> None:
+    with socket.create_server((HOST, 0)) as reserved:
+        port = reserved.getsockname()[1]
+    clock, dialer = Clock(), new_slot(1, patience_ns=2_000_000_000)
+    dialer.open(1, {0: port})
+    turn_until(clock, lambda: bool(dialer.lost), dialer.turn, turn_ns=50_000_000)
+    assert dialer.lost == [PeerLost(SlotIndex(0), f"no connection to {HOST}:{port} within 2 s: ECONNREFUSED")]
+    dialer.exchange.close()
+
+
+def test_an_acceptor_that_never_answers_does_not_hold_a_dialer_for_ever() -> None:
+    with socket.create_server((HOST, 0)) as silent:
+        clock, dialer = Clock(), new_slot(1, patience_ns=25_000_000_000)
+        dialer.open(1, {0: silent.getsockname()[1]})
+        turn_until(clock, lambda: bool(dialer.lost), dialer.turn, turn_ns=500_000_000)
+        assert "did not answer" in dialer.lost[0].reason
+        silent.setblocking(False)
+        attempts = [silent.accept()[0] for _ in range(2)]
+        assert len(attempts) == 2
+        for attempt in attempts:
+            attempt.close()
+    dialer.exchange.close()
+
+
+def test_the_number_of_parked_peers_is_bounded(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "PARKED_MAX", 3)
+    intruders = [mesh.intrude(dialer=dialer, patience_ns=1_500_000_000) for dialer in (1, 1, 2, 3, 4, 5)]
+    mesh.until(lambda: mesh.slots[0].exchange.parked == 3)
+    mesh.until(lambda: all(intruder.gave_up for intruder in intruders))
+    mesh.until(lambda: mesh.slots[0].exchange.parked == 0)
+
+
+def test_ports_come_from_the_range_and_one_that_is_taken_is_skipped() -> None:
+    first = new_slot(0)
+    port = first.exchange.port
+    second = DataExchange(CREDENTIALS, host=HOST, ports=(port, min(port + 20, 65535)), incarnation="s", note=print)
+    assert port < second.port <= port + 20
+    with pytest.raises(ConfigError, match=f"{port}-{port}"):
+        DataExchange(CREDENTIALS, host=HOST, ports=(port, port), incarnation="s", note=print)
+    second.close()
+    first.exchange.close()
+
+
+def test_closing_hangs_up_on_everyone(mesh: Mesh) -> None:
+    evil = mesh.intrude(dialer=1, generation=9)
+    mesh.until(evil.is_waiting_to_be_let_in)
+    half_open = socket.create_connection((HOST, mesh.ports[0]))
+    half_open.setblocking(False)
+    mesh.until(lambda: mesh.slots[0].exchange._acceptor.half_open == 1)
+    mesh.slots[0].exchange.close()
+    with half_open:
+        turn_until(mesh.clock, lambda: is_hung_up(half_open), evil.turn)
+    turn_until(mesh.clock, lambda: not evil.is_waiting_to_be_let_in(), evil.turn)
+    mesh.slots.pop(0)
