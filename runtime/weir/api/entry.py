@@ -74,8 +74,9 @@ def _call(target: str, function: Callable[..., Any], params: Params) -> object:
 
 
 def _entry_point(target: str) -> Callable[..., Any]:
-    place, _, name = target.partition(":") if not _is_file(target) else (target, "", "")
-    name = name or DEFAULT_FUNCTION
+    place, colon, name = target.rpartition(":")
+    if not colon or not name.isidentifier():
+        place, name = target, DEFAULT_FUNCTION
     module = _load_file(Path(place)) if _is_file(place) else _load_module(place)
     function = getattr(module, name, None)
     if not callable(function):

@@ -1,0 +1,74 @@
+"""Parameters: declared by asking, given as text or as values, one clear error for anything else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weir.api.params import Parameter, ParameterType, Params
+from weir.errors import ConfigError
+
+
+def test_text_becomes_the_declared_type() -> None:
+    params = Params({"i": "7", "f": "1.5", "b": "Yes", "s": "x", "p": "~/data", "c": "fast"})
+    assert (params.int("i"), params.float("f"), params.bool("b"), params.str("s")) == (7, 1.5, True, "x")
+    assert params.path("p") == str(Path.home() / "data")
+    assert params.choice("c", ["slow", "fast"]) == "fast"
+    assert params.bool("off", False) is False
+
+
+def test_values_of_the_type_are_taken_as_they_are_and_defaults_where_there_are_none() -> None:
+    params = Params({"i": 7, "f": 2, "b": False, "p": Path("a/b")})
+    assert (params.int("i"), params.float("f"), params.bool("b", True), params.path("p")) == (7, 2.0, False, "a/b")
+    assert (params.int("j", 3), params.path("q", Path("c")), params.str("r", None)) == (3, "c", None)
+
+
+def test_declarations_are_kept_in_order() -> None:
+    params = Params(placeholders=True)
+    assert (params.path("input", help="flights"), params.int("rows", 10), params.choice("how", ["a", "b"])) == ("", 10, "a")
+    assert params.declared == (
+        Parameter("input", ParameterType.PATH, True, None, "flights"),
+        Parameter("rows", ParameterType.INT, False, 10),
+        Parameter("how", ParameterType.CHOICE, True, None, "", ("a", "b")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        ("int", "1.5", "parameter 'x' must be of type int, not '1.5'"),
+        ("int", True, "must be of type int, not True"),
+        ("float", "fast", "must be of type float, not 'fast'"),
+        ("bool", "maybe", "must be of type bool, not 'maybe'"),
+        ("str", 5, "must be of type str, not 5"),
+        ("path", 5, "must be of type path, not 5"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_name(kind: str, value: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        getattr(Params({"x": value}), kind)("x")
+
+
+def test_a_choice_that_is_none_is_answered_with_all() -> None:
+    with pytest.raises(ConfigError, match="parameter 'x' must be one of a, b, not 'c'"):
+        Params({"x": "c"}).choice("x", ["a", "b"])
+
+
+def test_a_missing_one_says_what_it_is_for_and_how_to_set_it_and_what_was_misspelt() -> None:
+    with pytest.raises(ConfigError, match=r"needs parameter 'input' \(flights\): set it with --set input=PATH; you set 'inptu'"):
+        Params({"inptu": "x"}).path("input", help="flights")
+
+
+def test_one_that_nothing_asked_for_is_refused_with_the_near_miss() -> None:
+    params = Params({"rosw": "5"})
+    params.int("rows", 1)
+    with pytest.raises(ConfigError, match="no parameter 'rosw'; did you mean 'rows'?"):
+        params.check_known()
+
+
+def test_the_same_name_for_two_things_is_refused() -> None:
+    params = Params({"x": "5"})
+    assert params.int("x") == params.int("x")
+    with pytest.raises(ConfigError, match="'x' is declared twice"):
+        params.str("x")

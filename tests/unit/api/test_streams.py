@@ -1,0 +1,271 @@
+"""Functions, keys, aggregates, unions and the graph that comes out of a job."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.api.job_runner import FLIGHTS, flight, flights, result, run
+
+from weir import Job, agg, sinks, sources
+from weir.api.stream import Stream
+from weir.errors import ConfigError, GraphError, SchemaError
+from weir.graph.compile import compile_graph
+from weir.graph.logical import LogicalGraph, OperatorKind, Partitioning
+from weir.protocol import codec
+
+ROWS = [
+    flight("JFK", "SFO", 20, 2.5),
+    flight("LGA", "ORD", -3, 1.0),
+    flight("JFK", "SFO", None, 0.5),
+    flight("JFK", None, 1, None),
+]
+rows_with_keys = st.lists(
+    st.builds(flight, st.sampled_from(["JFK", "LGA", "EWR", None]), st.just("x"), st.none() | st.integers(-9, 9), st.just(1.0)),
+    min_size=1,
+    max_size=30,
+)
+
+
+def upper(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col("origin").str.to_lowercase())
+
+
+def unannotated(frame):  # type: ignore[no-untyped-def]
+    return upper(frame)
+
+
+class Lower:
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        return upper(batch)
+
+
+@pytest.mark.parametrize(
+    ("function", "form"),
+    [(upper, None), (Lower(), None), (unannotated, "polars"), (lambda batch: upper(pl.DataFrame(batch)), "arrow")],
+)
+def test_map_batches_takes_polars_by_annotation_or_by_name(function: Callable[[Any], Any], form: Any) -> None:
+    made = result(ROWS, lambda stream: stream.map_batches(function, form=form))
+    assert made == [{**row, "origin": row["origin"].lower()} for row in ROWS]
+
+
+def test_functions_over_rows_make_the_schema_they_promise() -> None:
+    made = result(
+        ROWS,
+        lambda stream: (
+            stream.filter_rows(lambda row: row["origin"] == "JFK")
+            .map(lambda row: {"o": row["origin"], "n": row["delay"]}, schema={"o": str, "n": "int32"})
+            .flat_map(lambda row: [row] * 2, schema=pa.schema([("o", pa.string()), ("n", pa.int32())]))
+        ),
+    )
+    assert made == [{"o": "JFK", "n": n} for n in (20, 20, None, None, 1, 1)]
+
+
+def folded(rows: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
+    by_key: dict[str | None, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_key[row["origin"]].append(row)
+    last = {}
+    for key, group in by_key.items():
+        delays = [row["delay"] for row in group if row["delay"] is not None]
+        last[key] = {
+            "origin": key,
+            "n": len(group),
+            "known": len(delays),
+            "total": sum(delays) if delays else None,
+            "least": min(delays, default=None),
+            "most": max(delays, default=None),
+            "average": sum(delays) / len(delays) if delays else None,
+        }
+    return last
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows_with_keys, st.sampled_from(["batch", "each"]))
+def test_the_last_update_of_each_key_is_the_aggregate_of_all_its_records(rows: list[dict[str, Any]], emit: Any) -> None:
+    made = result(
+        rows,
+        lambda stream: stream.key_by("origin").aggregate(
+            n=agg.count(),
+            known=agg.count("delay"),
+            total=agg.sum("delay"),
+            least=agg.min("delay"),
+            most=agg.max("delay"),
+            average=agg.mean("delay"),
+            emit=emit,
+            uid="per-origin",
+        ),
+    )
+    assert {row["origin"]: row for row in made} == folded(rows)
+    if emit == "each":
+        assert made == [folded(rows[: end + 1])[rows[end]["origin"]] for end in range(len(rows))]
+
+
+def test_a_union_of_streams_with_other_layouts_has_one_schema() -> None:
+    job, left = flights(ROWS)
+    wide = FLIGHTS.set(0, pa.field("origin", pa.large_string(), nullable=False))
+    right = job.read(sources.iterable(pa.Table.from_pylist(ROWS, schema=FLIGHTS).cast(wide)), uid="right")
+    united = left.union(right, uid="both")
+    assert united.schema == FLIGHTS
+    united.write(sinks.console(), uid="out")
+    (batches,) = run(job).values()
+    assert [row for batch in batches for row in batch.to_pylist()] == ROWS * 2
+
+
+def test_a_diamond_runs_both_ways() -> None:
+    job, stream = flights(ROWS)
+    late, early = stream.filter(pl.col("delay") > 0), stream.filter(pl.col("delay") <= 0)
+    late.union(early).write(sinks.console(), uid="known")
+    stream.rebalance().write(sinks.console(), uid="all")
+    written = run(job)
+    assert sorted(row["delay"] for batch in written["known"] for row in batch.to_pylist()) == [-3, 1, 20]  # type: ignore[index]
+    physical = compile_graph(job.to_graph()[0], slots=2)
+    assert [edge.partitioning for edge in physical.edges].count(Partitioning.REBALANCE) == 1
+    assert len(physical.chains) == 5
+
+
+def test_a_graph_holds_no_code_survives_json_and_is_the_same_each_time() -> None:
+    job, stream = flights(ROWS)
+    stream.filter(pl.col("delay") > 1).map(lambda row: row, schema=FLIGHTS, uid="same").key_by("origin").aggregate(
+        n=agg.count()
+    ).write(sinks.console())
+    graph, bundle = job.to_graph()
+    assert codec.loads(LogicalGraph, codec.dumps(graph)) == graph
+    assert job.to_graph()[0] == graph
+    assert sorted(bundle) == ["code/filter-1", "code/same"]
+    assert {one.uid for one in graph.operators if one.stateful} == {"flights", "aggregate-by-origin-1", "write-console-1"}
+    assert {one.uid for one in graph.operators if one.uid_derived} == {"filter-1", "aggregate-by-origin-1", "write-console-1"}
+    assert all(one.site and one.site.partition(":")[0] in ("test_streams.py", "job_runner.py") for one in graph.operators)
+    assert set(job.sources()) == {"flights"}
+    assert set(job.sinks()) == {"write-console-1"}
+
+
+def test_another_operator_upstream_does_not_change_derived_uids_of_other_names() -> None:
+    def uids(more: bool) -> list[str]:
+        job, stream = flights(ROWS)
+        stream = stream.select("origin", "delay") if more else stream
+        stream.key_by("origin").aggregate(n=agg.count()).write(sinks.console())
+        return [one.uid for one in job.to_graph()[0].operators if one.kind is not OperatorKind.SELECT]
+
+    assert uids(True) == uids(False)
+
+
+def test_a_derived_uid_gives_way_to_one_given_by_hand() -> None:
+    job, stream = flights(ROWS)
+    stream.filter(pl.col("delay") > 1).filter(pl.col("delay") > 2).options(uid="filter-1").write(sinks.console())
+    assert [one.uid for one in job.to_graph()[0].operators] == ["flights", "filter-2", "filter-1", "write-console-1"]
+
+
+def test_options_reach_the_graph() -> None:
+    job, stream = flights(ROWS)
+    stream.with_columns(name=pl.col("origin")).options(uid="named", name="Names", parallelism=3).key_by("name").aggregate(
+        n=agg.count(), uid="n"
+    ).options(max_parallelism=512).write(sinks.console(), uid="out", name="Screen", parallelism=1)
+    graph, _ = job.to_graph()
+    named, counted, out = graph.operators[1:]
+    assert (named.uid, named.name, named.parallelism) == ("named", "Names", 3)
+    assert (counted.uid, counted.max_parallelism) == ("n", 512)
+    assert (out.name, out.parallelism) == ("Screen", 1)
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"),
+    [
+        (lambda s: s.key_by("orgin"), SchemaError, "key_by at .*: no column 'orgin'; did you mean 'origin'?"),
+        (lambda s: s.key_by(), GraphError, "name at least one column"),
+        (lambda s: s.key_by(pl.col("origin")), GraphError, "no column name; make a column with .with_columns"),
+        (lambda s: s.key_by("distance").aggregate(n=agg.count()), SchemaError, "aggregate at .*distance"),
+        (lambda s: s.key_by("origin").aggregate(n=agg.sum("dest")), SchemaError, "there is no sum of column 'dest'"),
+        (lambda s: s.key_by("origin").aggregate(n=agg.sum("dely")), SchemaError, "no column 'dely'; did you mean 'delay'?"),
+        (lambda s: s.key_by("origin").aggregate(n=pl.len()), GraphError, "n=.* is no aggregate: use agg.count"),
+        (lambda s: s.key_by("origin").aggregate(), GraphError, "name at least one aggregate"),
+        (
+            lambda s: s.key_by("origin").aggregate(n=agg.count(), emit="all"),
+            GraphError,
+            "emit must be 'batch' or 'each', not 'all'",
+        ),
+        (lambda s: s.key_by("origin").aggregate(origin=agg.count()), SchemaError, "'origin' would appear twice"),
+        (lambda s: s.union(), GraphError, "name at least one other stream"),
+        (lambda s: s.union(flights([])[1]), GraphError, "only streams of one job"),
+        (lambda s: s.union(s.select("origin")), SchemaError, "same columns in the same order"),
+        (
+            lambda s: s.union(s.with_columns(pl.col("delay").cast(pl.Float64))),
+            SchemaError,
+            "column 'delay' is int64 in one .* double",
+        ),
+        (lambda s: s.map(pl.col("delay"), schema=FLIGHTS), GraphError, "map takes a Python function; for polars expressions"),
+        (lambda s: s.map(5, schema=FLIGHTS), GraphError, "map takes a function, not 5"),
+        (lambda s: s.map(dict, schema={}), GraphError, "map"),
+        (lambda s: s.map(lambda row: row, schema={}), SchemaError, "the schema has no columns"),
+        (
+            lambda s: s.map(lambda row: row, schema={"a": "int46"}),
+            SchemaError,
+            "column 'a': 'int46' is no type; did you mean 'int64'?",
+        ),
+        (lambda s: s.map(lambda row: row, schema={"a": list}), SchemaError, "column 'a': .*list.* is no type"),
+        (lambda s: s.map(lambda row: row, schema=["a"]), SchemaError, "a schema is a pyarrow.Schema or a dict"),
+        (lambda s: s.map_batches(upper, form="pandas"), GraphError, "form must be 'arrow' or 'polars', not 'pandas'"),
+        (lambda s: s.options(uid="a/b"), GraphError, "'a/b' cannot be a uid"),
+        (lambda s: s.options(parallelism=0), GraphError, "parallelism must be a whole number from 1, not 0"),
+        (lambda s: s.options(name=" "), GraphError, "a name must not be empty"),
+        (lambda s: s.write(sources.iterable([{"a": 1}])), GraphError, "write takes a sink"),
+    ],
+)
+def test_what_does_not_fit_is_an_error_on_the_author_s_line(
+    build: Callable[[Stream], object], error: type[Exception], message: str
+) -> None:
+    _, stream = flights([])
+    with pytest.raises(error, match=message) as raised:
+        build(stream)
+    assert "test_streams.py:" in str(raised.value) or "job_runner.py:" in str(raised.value)
+
+
+def unread() -> Job:
+    job, stream = flights([])
+    stream.filter(pl.col("delay") > 1)
+    stream.write(sinks.console())
+    return job
+
+
+def duplicated() -> Job:
+    job, stream = flights([])
+    stream.filter(pl.col("delay") > 1).options(uid="flights").write(sinks.console())
+    return job
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: flights([])[0], "job 'flights' writes nothing"),
+        (lambda: Job("empty"), "job 'empty' reads nothing"),
+        (unread, "the stream of the filter at test_streams.py:[0-9]+ goes nowhere"),
+        (duplicated, "uid 'flights' is given twice, to the source 'flights' at job_runner.py:[0-9]+ and the filter 'flights' at"),
+    ],
+)
+def test_a_job_that_is_not_whole_is_refused_when_its_graph_is_made(build: Callable[[], Job], message: str) -> None:
+    job = build()
+    with pytest.raises(GraphError, match=message):
+        job.to_graph()
+
+
+def test_a_sink_s_own_refusal_names_the_line_that_writes() -> None:
+    class Refusing(type(sinks.console())):  # type: ignore[misc]
+        def check(self, schema: pa.Schema) -> None:
+            raise ConfigError("no such directory")
+
+    _, stream = flights([])
+    with pytest.raises(ConfigError, match="sink at test_streams.py:[0-9]+: no such directory"):
+        stream.write(Refusing())
+
+
+def test_what_is_no_source_or_has_no_columns_is_refused() -> None:
+    with pytest.raises(GraphError, match="read takes a source, .* not str"):
+        Job("a").read("flights/")  # type: ignore[arg-type]
+    with pytest.raises(GraphError, match="'a b' cannot be a job's name"):
+        Job("a b")
