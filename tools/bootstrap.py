@@ -77,7 +77,7 @@ def relay(process: subprocess.Popen[bytes], what: str) -> None:
 
 
 def run(what: str, command: Sequence[str | Path], environment: dict[str, str], *, attempts: int = ATTEMPTS) -> None:
-    """Raises SetupFailed when it has failed ``attempts`` times: networks do."""
+    """Raises SetupFailed when it has failed ``attempts`` times: networks do. What does not need one gets a single attempt."""
     for attempt in range(1, attempts + 1):
         arguments = [str(part) for part in command]
         with subprocess.Popen(arguments, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
@@ -92,8 +92,10 @@ def run(what: str, command: Sequence[str | Path], environment: dict[str, str], *
             pause_s = 2 * attempt
             say(f"{what} failed (exit code {process.returncode}); trying again in {pause_s} s ({attempt + 1} of {attempts})")
             time.sleep(pause_s)
+    if attempts == 1:
+        raise SetupFailed(f"{what} failed, its own message is above.")
     raise SetupFailed(
-        f"{what} failed {attempts} time(s), its own message is above. If it is the network or a package index: "
+        f"{what} failed {attempts} times, its own message is above. If it is the network or a package index: "
         "pip's and uv's usual settings are honoured (HTTPS_PROXY, PIP_INDEX_URL, UV_DEFAULT_INDEX, SSL_CERT_FILE). "
         "Then run the same command again: what is done is kept."
     )
@@ -192,9 +194,9 @@ class Environment:
         # An interrupted pip may have left a uv that it takes for installed.
         arguments = ["install", "--force-reinstall", *requirement]
         if self.has_pip():
-            command = [str(self.python), "-m", "pip", "--quiet", *arguments]
+            command = [str(self.python), "-m", "pip", *arguments]
         elif self.prints(sys.executable, "-m", "pip", "--version") is not None:
-            command = [sys.executable, "-m", "pip", "--python", str(self.python), "--quiet", *arguments]
+            command = [sys.executable, "-m", "pip", "--python", str(self.python), *arguments]
         elif (uv := shutil.which("uv")) is not None:
             command = [uv, "pip", "install", "--reinstall", *requirement, "--python", str(self.python)]
         else:
