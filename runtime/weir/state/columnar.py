@@ -127,7 +127,7 @@ class ColumnarAggregates:
         self._tracker.forget_firsts()
         rows.check_distinct(self._index.rows - known)
         for word, values in rows.words:
-            write_words(addresses, 8 * word, values)
+            write_words(addresses, 8 * word, address_of(values))
         for bit, valid in rows.seen:
             write_seen(addresses, SEEN_SHIFT + bit, valid)
             if not valid.all():

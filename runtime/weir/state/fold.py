@@ -119,16 +119,17 @@ def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, t
             addresses[i] = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
         else:
             addresses[i] = 0
+    nulls = signed(0)  # typed, not a literal, or everything called with it would be compiled twice
     if keys[KEY_WORDS] == 1 and keys[KEY_NULLS] == 0:
         for i in range(count):
             address = addresses[i]
             if address == 0 or load64(address + 8) != load64(first + 8 * i) or load64(address) & _KEY_NULLS_MASK != 0:
-                row = find_or_add(np.uint64(tags[i]), control, chunks, row_bytes, keys, begin + i, 0, template)
+                row = find_or_add(np.uint64(tags[i]), control, chunks, row_bytes, keys, begin + i, nulls, template)
                 rows[i] = row
                 addresses[i] = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
         return
     for i in range(count):
-        nulls = 0
+        nulls = signed(0)
         if keys[KEY_NULLS] != 0:
             nulls = signed(load16(keys[KEY_NULLS] + 2 * (begin + i)))
         if addresses[i] == 0 or not same_key(addresses[i], keys, begin + i, nulls):
@@ -147,7 +148,7 @@ def locate_ids(begin: int, count: int, control: Words, chunks: Words, keys: Word
         address = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
         if row == control[ROWS]:
             control[ROWS] = row + 1
-            new_row(address, keys, begin + i, 0, template)
+            new_row(address, keys, begin + i, signed(0), template)
         rows[i] = row
         addresses[i] = address
 

@@ -47,10 +47,10 @@ def sort_by_group(groups: npt.NDArray[np.uint16], counts: Words, order: npt.NDAr
 
 
 @kernel
-def write_words(addresses: Words, offset: int, values: Words) -> None:
-    """Restore: put one word into each row."""
+def write_words(addresses: Words, offset: int, values: int) -> None:
+    """Restore: put one word into each row. ``values``: their address."""
     for i in range(len(addresses)):
-        store64(addresses[i] + offset, values[i])
+        store64(addresses[i] + offset, load64(values + 8 * i))
 
 
 @kernel

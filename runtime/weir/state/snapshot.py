@@ -167,5 +167,3 @@ def _unsigned_as_is(words: Words, type_: pa.DataType) -> Words:
 def _pieces(rows: RowNumbers) -> Iterator[RowNumbers]:
     for begin in range(0, len(rows), FILE_BATCH_ROWS):
         yield rows[begin : begin + FILE_BATCH_ROWS]
-
-

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+
+from weir.protocol.ids import OperatorUid
+from weir.protocol.snapshots import StateFile
+
+
+class MemoryFiles:
+    """Writes and reads state files in memory."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def put(self, operator: OperatorUid, data: Sequence[memoryview | bytes | pa.Buffer], *, rows: int,
+            key_groups: tuple[int, int] | None) -> StateFile:  # fmt: skip
+        content = b"".join(bytes(memoryview(piece)) for piece in data)
+        path = f"{operator}-{len(self.files)}"
+        self.files[path] = content
+        return StateFile(path, len(content), "xxh3:0", rows, key_groups)
+
+    def read(self, file: StateFile) -> pa.Buffer:
+        return pa.py_buffer(self.files[file.path])
+
+
+@pytest.fixture
+def files() -> MemoryFiles:
+    return MemoryFiles()

@@ -1,0 +1,81 @@
+"""The aggregation as a plain dict of Python values: what every backend has to agree with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from weir.state.base import Accumulator, AggregateSpec, Emit
+
+Key = tuple[Any, ...]
+
+
+@dataclass
+class Oracle:
+    key: tuple[str, ...]
+    aggregates: tuple[AggregateSpec, ...]
+    emit: Emit
+    values: dict[Key, dict[str, list[Any]]] = field(default_factory=dict)
+    """For each key and aggregate: all non-null values so far."""
+
+    def update(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
+        records = batch.to_pylist()
+        results: list[tuple[Any, ...]] = []
+        touched: dict[Key, None] = {}
+        for record in records:
+            key = tuple(record[name] for name in self.key)
+            touched[key] = None
+            lists = self.values.setdefault(key, {spec.output: [] for spec in self.aggregates})
+            for spec in self.aggregates:
+                value = 1 if spec.column is None else record[spec.column]
+                if value is not None:
+                    lists[spec.output].append(value)
+            if self.emit is Emit.EACH:
+                results.append((*key, *self.row(key)))
+        if self.emit is Emit.BATCH:
+            results = [(*key, *self.row(key)) for key in touched]
+        return results
+
+    def row(self, key: Key) -> tuple[Any, ...]:
+        return tuple(fold(spec.accumulator, self.values[key][spec.output]) for spec in self.aggregates)
+
+    def table(self) -> dict[Key, tuple[Any, ...]]:
+        return {key: self.row(key) for key in self.values}
+
+
+def fold(accumulator: Accumulator, values: list[Any]) -> Any:
+    if accumulator is Accumulator.COUNT:
+        return len(values)
+    if not values:
+        return None
+    match accumulator:
+        case Accumulator.SUM:
+            return sum(values)
+        case Accumulator.MEAN:
+            return sum(values) / len(values)
+        case Accumulator.MIN:
+            return min(values)
+        case _:
+            return max(values)
+
+
+def rows_of(batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in batch.to_pylist()]
+
+
+def same(left: Sequence[tuple[Any, ...]], right: Sequence[tuple[Any, ...]]) -> bool:
+    """Equal, floats up to rounding."""
+    return len(left) == len(right) and all(
+        len(one) == len(other) and all(_same_value(a, b) for a, b in zip(one, other, strict=True))
+        for one, other in zip(left, right, strict=True)
+    )
+
+
+def _same_value(left: Any, right: Any) -> bool:
+    if isinstance(left, float) and isinstance(right, int | float):
+        return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(left == right)
