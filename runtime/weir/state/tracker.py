@@ -73,6 +73,11 @@ class Tracker:
         self._firsts = firsts
         self._active: list[Gathering] = []
         self._segments: list[Words] = []
+        """Of the undo log, oldest first; the last one is open. ``_lengths``: entries of those before it."""
+        self._lengths: list[int] = []
+        self._retired: list[Words] = []
+        self._unwritten: list[Gathering] = []
+        """Complete gatherings whose undo entries may still be needed."""
         self._free: list[Words] = []
         self._first_rows: tuple[Words, Words] | None = None
         self._refresh()
@@ -107,13 +112,10 @@ class Tracker:
             clear_epochs(chunks.addresses, rows, self._row_words)
             self.words[EPOCH] = 1
 
-    def undo_full(self, records: int) -> bool:
-        return bool(self.words[TRACKING] and self.words[UNDO_USED] + records > self.words[UNDO_LIMIT])
-
     def add_undo_segment(self) -> None:
-        segment = aligned_words(UNDO_ENTRIES * (self._row_words + 1))
         if self._segments:
-            self._close_segment()
+            self._lengths.append(int(self.words[UNDO_USED]))
+        segment = self._undo_segment()
         self._segments.append(segment)
         self.words[UNDO] = address_of(segment)
         self.words[UNDO_USED] = 0
@@ -149,6 +151,7 @@ class Tracker:
         gathering.gathered = end
         if gathering.complete:
             gathering.undo = self._undo_since(gathering)
+            self._unwritten = [other for other in self._unwritten if other.buffers] + [gathering]
             self._active.remove(gathering)
         self._refresh()
         return gathering.complete
@@ -167,13 +170,15 @@ class Tracker:
         self._free.extend(buffers)
 
     def trim(self, chunks: int) -> None:
-        """Keep no more spare buffers than a snapshot of ``chunks`` chunks needs."""
+        """Keep no more spare memory than a snapshot of ``chunks`` chunks needs."""
         del self._free[chunks:]
+        del self._retired[2 * chunks :]
 
     @property
     def nbytes(self) -> int:
-        buffers = len(self._free) + sum(len(gathering.buffers) for gathering in self._active)
-        return 8 * (buffers * CHUNK_ROWS * self._row_words + sum(len(segment) for segment in self._segments))
+        buffers = len(self._free) + sum(len(gathering.buffers) for gathering in [*self._active, *self._unwritten])
+        undo = len(self._segments) + len(self._retired)
+        return 8 * (buffers * CHUNK_ROWS * self._row_words + undo * UNDO_ENTRIES * (self._row_words + 1))
 
     def _buffer(self) -> Words:
         try:
@@ -181,9 +186,13 @@ class Tracker:
         except IndexError:
             return aligned_words(CHUNK_ROWS * self._row_words)
 
-    def _close_segment(self) -> None:
-        """Remember how far the open segment was used: in the slice that is kept of it."""
-        self._segments[-1] = self._segments[-1][: int(self.words[UNDO_USED]) * (self._row_words + 1)]
+    def _undo_segment(self) -> Words:
+        """One that no snapshot needs any more, or a fresh one."""
+        needed = {id(piece.segment) for gathering in self._unwritten for piece in gathering.undo}
+        for number, segment in enumerate(self._retired):
+            if id(segment) not in needed:
+                return self._retired.pop(number)
+        return aligned_words(UNDO_ENTRIES * (self._row_words + 1))
 
     def _undo_since(self, gathering: Gathering) -> list[UndoPiece]:
         pieces = []
@@ -191,7 +200,7 @@ class Tracker:
             segment = self._segments[number]
             begin = gathering.first_entry if number == gathering.first_segment else 0
             is_open = number == len(self._segments) - 1
-            end = int(self.words[UNDO_USED]) if is_open else len(segment) // (self._row_words + 1)
+            end = int(self.words[UNDO_USED]) if is_open else self._lengths[number]
             if end > begin:
                 pieces.append(UndoPiece(segment, begin, end))
         return pieces
@@ -206,7 +215,9 @@ class Tracker:
                 self.words[UNDO_USED] = self.words[UNDO_LIMIT] = 0
         else:
             self.words[FROZEN_ROWS] = 0
+            self._retired.extend(self._segments)
             self._segments.clear()
+            self._lengths.clear()
             self.words[UNDO] = self.words[UNDO_USED] = 0
             self.words[UNDO_LIMIT] = NO_LIMIT
         self.words[TRACKING] = 1 if self._active or self._firsts else 0
