@@ -3,8 +3,8 @@
 Spark starts it by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A worker
 then costs a fork instead of seconds of imports, and shares their memory.
 
-Nothing but imports may happen here. Evaluating a polars expression, an Arrow computation or a compiled kernel would
-start threads, threads do not survive a fork, and every worker would hang waiting for them.
+Nothing may happen here that starts threads, as threads do not survive a fork and every worker would hang waiting for
+them: evaluating a polars expression does. Weir's own compiled kernels do not; they are run once, so that forks inherit them.
 """
 
 from __future__ import annotations
@@ -55,10 +55,22 @@ def preload() -> None:
                 raise  # Not the module itself is missing but something that it needs.
 
 
+def warm() -> None:
+    """Compiled kernels are inherited too: a replacement for a lost slot need not load them. Not running them here costs
+    each slot that time, and nothing else, so what goes wrong is left to the slots to report."""
+    try:
+        from weir.subtask.warm import warm as warm_kernels
+
+        warm_kernels()
+    except Exception:  # noqa: BLE001  # see above
+        traceback.print_exc()
+
+
 def main() -> None:
     """Never returns: it ends with the executor, which holds its standard input open."""
     settle_environment()
     preload()
+    warm()
     # What exists now lives as long as the process: keeping the collector off it keeps its pages shared after the fork.
     gc.collect()
     gc.freeze()

@@ -142,6 +142,8 @@ def session_settings(master: str, slots: int, *, app_name: str, extra: Mapping[s
             f"{AUTH_SECRET} into the file that WEIR_SPARK_CONF_FILE names (readable by you alone), "
             "and into the properties files of the master and the workers"
         )
-    quiet = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2-quiet.properties').as_uri()}"
+    # Spark's start costs half of the processor time if Java does not optimise what runs once. The driver does little work;
+    # who has it run large queries (a DataFrame source under a local master) gives -XX:TieredStopAtLevel=4, and the last one counts.
+    quiet = f"-XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2-quiet.properties').as_uri()}"
     settings["spark.driver.extraJavaOptions"] = f"{quiet} {settings.get('spark.driver.extraJavaOptions', '')}".strip()
     return settings

@@ -93,7 +93,12 @@ class StandaloneCluster:
 
     def session_settings(self) -> dict[str, str]:
         """What ``open_session(cluster.master_url, ..., extra_conf=...)`` needs to be let in."""
-        return {AUTH_SECRET: self._secret, "spark.executor.memory": f"{self._memory_mb}m"}
+        return {
+            AUTH_SECRET: self._secret,
+            "spark.executor.memory": f"{self._memory_mb}m",
+            # Executors that host slots and little else should be up soon.
+            "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        }
 
     def kill_worker(self, index: int) -> None:
         """kill -9 of worker ``index``; its executors notice and end themselves."""
@@ -148,7 +153,7 @@ class StandaloneCluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_HOSTNAME": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": f"-Dlog4j2.configurationFile={(self.directory / 'log4j2.properties').as_uri()}",
+            "SPARK_DAEMON_JAVA_OPTS": f"-XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={(self.directory / 'log4j2.properties').as_uri()}",
         }
         command = [
             f"{spark_home}/bin/spark-class", kind, "--host", "127.0.0.1", "--webui-port", "0",

@@ -29,6 +29,7 @@ from weir.subtask.control import ControlLine
 from weir.subtask.process_settings import ProcessSettings
 from weir.subtask.program import JobProgram, edge_schema
 from weir.subtask.slot import SlotRuntime, SlotSettings
+from weir.subtask.warm import warm
 from weir.transport.exchange import DataExchange, FdReady, PeerLost
 from weir.transport.handshake import Credentials
 from weir.transport.poller import Poller, Wakeup
@@ -220,4 +221,5 @@ def run_slot(bootstrap: SlotBootstrap, task: int, place: SparkPlace) -> None:
     """The whole life of a slot, in its Spark task."""
     # With a busy second thread the loop would get the interpreter back after 5 ms by default.
     sys.setswitchinterval(0.0002)
+    warm()
     SlotProcess(bootstrap, task, place).run()

@@ -1,0 +1,140 @@
+"""The commands, their options and their exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from weir.cli.exits import Exit
+from weir.cli.logs import LogFormat, configure_logs
+from weir.errors import WeirError
+
+app_ = typer.Typer(
+    name="weir",
+    help="Checkpointed streaming jobs inside Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Target = Annotated[str, typer.Argument(help="The job: FILE.py, FILE.py:function or package.module:function")]
+Setting = Annotated[list[str], typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the job; may be repeated")]
+Parallelism = Annotated[int, typer.Option(min=1, help="Slots, and subtasks of every operator that does not say otherwise")]
+NO_SETTINGS: list[str] = []
+
+
+@app_.command("run")
+def run_command(
+    target: Target,
+    settings: Setting = NO_SETTINGS,
+    parallelism: Parallelism = 2,
+    master: Annotated[str, typer.Option(help="Spark master: local, spark://host:port, yarn, k8s://...")] = "local",
+    checkpoint_dir: Annotated[
+        str, typer.Option(help="Where checkpoints go: a directory, or s3://bucket/prefix, gs://..., abfss://...")
+    ] = "weir-checkpoints",
+    interval: Annotated[str, typer.Option(help="Between checkpoints: 500ms, 10s, 1m; 'none': only a final one")] = "10s",
+    from_checkpoint: Annotated[int | None, typer.Option("--from", metavar="ID", help="Go back to this checkpoint")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest checkpoint (of a driver that died, say)")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before something is abandoned")] = False,
+    allow_non_restored_state: Annotated[
+        bool, typer.Option("--allow-non-restored-state", help="Leave behind state of operators that the graph no longer has")
+    ] = False,
+    spares: Annotated[int, typer.Option(min=0, help="Warm slots kept ready beyond the parallelism")] = 0,
+    retained: Annotated[int, typer.Option(min=1, help="How many completed checkpoints are kept")] = 3,
+    conf: Annotated[list[str], typer.Option("--conf", metavar="NAME=VALUE", help="A Spark setting; may be repeated")] = NO_SETTINGS,
+    log_format: Annotated[LogFormat, typer.Option(help="Logs for people or for machines")] = LogFormat.TEXT,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also what is only of interest when something is wrong")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress line and no summary")] = False,
+) -> None:
+    """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume."""
+    configure_logs(log_format, verbose=verbose)
+    from weir.cli.run import parse_duration_ms, parse_settings, run, start_mode
+    from weir.spark.launch import RunOptions
+
+    options = RunOptions(
+        checkpoint_dir=checkpoint_dir,
+        parallelism=parallelism,
+        master=master,
+        interval_ms=None if interval == "none" else parse_duration_ms(interval),
+        start=start_mode(resume=resume, from_checkpoint=from_checkpoint),
+        allow_non_restored_state=allow_non_restored_state,
+        spares=spares,
+        retained=retained,
+        spark_conf=parse_settings(conf, "--conf"),
+    )
+    raise typer.Exit(run(target, parse_settings(settings, "--set"), options, yes=yes, quiet=quiet))
+
+
+@app_.command("checkpoints")
+def checkpoints_command(
+    directory: Annotated[str, typer.Argument(help="The checkpoint directory or URL")],
+    action: Annotated[str, typer.Argument(help="list, show ID, or verify [ID]")] = "list",
+    checkpoint: Annotated[int | None, typer.Argument(metavar="ID")] = None,
+    job: Annotated[str | None, typer.Option(help="Which job, where the directory holds several")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines")] = False,
+) -> None:
+    """List the checkpoints of a job, show one, or verify that they are whole."""
+    from weir.cli import checkpoints
+    from weir.errors import ConfigError
+    from weir.protocol.ids import CheckpointId
+    from weir.storage.open import open_storage
+
+    storage = open_storage(directory)
+    name = checkpoints.choose_job(storage, job)
+    chosen = CheckpointId(checkpoint) if checkpoint is not None else None
+    match action:
+        case "list":
+            checkpoints.show_list(storage, name, as_json=as_json)
+        case "show" if chosen is not None:
+            checkpoints.show_one(storage, name, chosen, as_json=as_json)
+        case "show":
+            raise ConfigError("which one? write: weir checkpoints DIRECTORY show ID")
+        case "verify":
+            raise typer.Exit(checkpoints.show_verification(storage, name, chosen, as_json=as_json))
+        case _:
+            raise ConfigError(f"'{action}' is none of list, show, verify")
+
+
+@app_.command("graph")
+def graph_command(
+    target: Target,
+    settings: Setting = NO_SETTINGS,
+    parallelism: Parallelism = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="The compiled graph as JSON")] = False,
+) -> None:
+    """Draw a job's graph: operators, chains, how records are dealt out, which uids are derived. Runs nothing."""
+    from weir.api.entry import load_job
+    from weir.cli.run import parse_settings
+    from weir.graph.compile import compile_graph
+    from weir.graph.render import graph_json, render
+
+    logical, _ = load_job(target, parse_settings(settings, "--set")).to_graph()
+    graph = compile_graph(logical, slots=parallelism)
+    typer.echo(graph_json(graph) if as_json else render(graph), nl=False)
+
+
+@app_.command("params")
+def params_command(target: Target) -> None:
+    """The parameters that a job takes, for --set."""
+    from weir.api.entry import declared_params
+
+    declared = declared_params(target)
+    if declared.help:
+        typer.echo(declared.help + "\n")
+    for parameter in declared.parameters:
+        value = "required" if parameter.required else f"default {parameter.default}"
+        choices = f", one of {', '.join(parameter.choices)}" if parameter.choices else ""
+        typer.echo(f"  --set {parameter.name}=<{parameter.type}>  ({value}{choices})  {parameter.help}".rstrip())
+    if declared.incomplete:
+        typer.echo(f"there may be more: {declared.incomplete}")
+
+
+def app() -> None:
+    """One clear message for whatever is wrong, never a traceback for what a user can mend."""
+    try:
+        app_()
+    except WeirError as error:
+        print(f"weir: {error}", file=sys.stderr)
+        raise SystemExit(Exit.USAGE) from None

@@ -1,0 +1,130 @@
+"""``weir run``: a job from its file to its end."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from weir.api.entry import load_job
+from weir.cli.exits import OF_OUTCOME, Exit
+from weir.cli.progress_line import follow
+from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
+from weir.errors import ConfigError
+from weir.kernel.effects import Outcome
+from weir.protocol.ids import CheckpointId
+from weir.spark.launch import JobResult, RunningJob, RunOptions, launch
+from weir.storage.joblog import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.open import open_storage
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+
+
+def parse_duration_ms(text: str) -> int:
+    """``500ms``, ``10s``, ``1.5m``, ``1h``. Raises ConfigError."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(f"'{text}' is no duration: write a number with ms, s, m or h, for example 10s")
+    return int(float(match[1]) * _UNIT_MS[match[2]])
+
+
+def parse_settings(pairs: list[str], what: str) -> dict[str, str]:
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"{what} '{pair}': write it as name=value")
+        settings[name] = value
+    return settings
+
+
+def start_mode(*, resume: bool, from_checkpoint: int | None) -> StartMode:
+    if resume and from_checkpoint is not None:
+        raise ConfigError("--resume goes on with the newest checkpoint, --from goes back to a chosen one: give only one of them")
+    if from_checkpoint is not None:
+        return FromCheckpoint(CheckpointId(from_checkpoint))
+    return Resume() if resume else Fresh()
+
+
+def run(target: str, params: Mapping[str, object], options: RunOptions, *, yes: bool, quiet: bool) -> int:
+    """Returns the exit code. Raises WeirError for whatever keeps the job from starting."""
+    job = load_job(target, params)
+    if isinstance(options.start, FromCheckpoint):
+        confirm_going_back(job, options.start.checkpoint, options, yes=yes)
+    running = launch(job, options)
+    suspend_on_signals(running)
+    result = follow(running, quiet=quiet)
+    if not quiet:
+        print(_summary(result), file=sys.stderr)
+    return OF_OUTCOME[result.outcome]
+
+
+def confirm_going_back(job: Any, checkpoint: CheckpointId, options: RunOptions, *, yes: bool) -> None:
+    """Show what a restore of ``checkpoint`` abandons, and ask. Raises ConfigError where nobody can be asked."""
+    storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
+    view, _ = JobLog(storage, JobLayout(job.name)).read()
+    record = view.restore_point(checkpoint)
+    left = view.left_behind_by(record.checkpoint)
+    if not left:
+        return
+    revocable: list[str] = []
+    others: list[str] = []
+    for uid, sink in job.sinks().items():
+        (revocable if sink.committer().revocable else others).append(uid)
+    typer.echo(f"Going back to checkpoint {checkpoint} of job '{job.name}' abandons: {', '.join(str(one) for one in left)}", err=True)
+    if revocable:
+        typer.echo(f"  taken back from readers (an undo brings it back): {', '.join(revocable)}", err=True)
+    if others:
+        typer.echo(f"  cannot be taken back, readers will see these records twice: {', '.join(others)}", err=True)
+    typer.echo("  nothing is deleted: the abandoned checkpoints can be restored with --from", err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError("nobody is there to be asked: add --yes if this is what you want")
+    if not typer.confirm("Go back?", default=False, err=True):
+        raise typer.Exit(Exit.CANCELED)
+
+
+def suspend_on_signals(running: RunningJob) -> None:
+    """The first SIGTERM or SIGINT takes a final checkpoint and stops; the second stops without one."""
+    seen = 0
+
+    def on_signal(number: int, _frame: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 1:
+            print("stopping with a final checkpoint (once more: without)", file=sys.stderr, flush=True)
+            running.suspend()
+        else:
+            running.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+
+
+def _summary(result: JobResult) -> str:
+    progress = result.progress
+    lines = [f"note: {note}" for note in result.notes]
+    head = f"job {result.outcome}" + (f": {result.reason}" if result.reason else "")
+    lines.append(head)
+    if progress.completed:
+        last = progress.completed[-1]
+        lines.append(
+            f"  {progress.records:,} records in the last generation, {len(progress.completed)} checkpoints "
+            f"(last: {last.checkpoint}, {last.end_to_end_ms} ms, {last.state_bytes:,} bytes of state)"
+        )
+    lines += [f"  recovered in {recovery.took_ms} ms: {recovery.reason}" for recovery in progress.recoveries]
+    if result.outcome is Outcome.SUSPENDED:
+        lines.append("  go on with --resume")
+    return "\n".join(lines)
+
+
+def default_checkpoint_dir() -> str:
+    return str(Path("weir-checkpoints").resolve())
