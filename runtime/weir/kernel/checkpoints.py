@@ -191,6 +191,8 @@ class CheckpointCoordinator:
                 missing = sorted(self._subtasks - pending.snapshots.keys())
                 waiting = ", ".join(str(subtask) for subtask in missing[:4])
                 effects += self._abort(pending, f"not acknowledged within {self._config.timeout_ms} ms by {waiting}", now_ms)
+        if any(isinstance(effect, TooManyFailures) for effect in effects):
+            return effects  # the job fails over: a checkpoint begun now would be aborted before its trigger is sent
         if self._periodic and self._is_due(now_ms):
             effects += self.trigger(CheckpointKind.PERIODIC, now_ms=now_ms)
         return effects

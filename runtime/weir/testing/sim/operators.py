@@ -1,0 +1,148 @@
+"""Operators of simulated jobs: sources, stateless ones, and one that holds records back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from weir.operators.base import Batch, Operator, PendingSnapshot, SnapshotReader, SnapshotWriter, SourceOperator, Step
+from weir.protocol.ids import CheckpointId, OperatorUid
+from weir.protocol.snapshots import OperatorSnapshot, Split
+from weir.testing.sim.records import Identity, Row, SimBatch, through
+from weir.testing.sim.world import MS, World
+
+
+class SimSource(SourceOperator):
+    """Splits of numbered records. Cuts its batches differently every time, as a real source may on a replay."""
+
+    def __init__(self, world: World, *, rows_max: int, row_bytes: int, splits_open_max: int) -> None:
+        self._world = world
+        self._rows_max = rows_max
+        self._row_bytes = row_bytes
+        self._splits_open_max = splits_open_max
+        self._open: dict[str, Split] = {}
+
+    def add_split(self, split: Split) -> None:
+        assert self.wants_split() and split.id not in self._open
+        if _position(split) < _length(split):
+            self._open[split.id] = split
+
+    def wants_split(self) -> bool:
+        return len(self._open) < self._splits_open_max
+
+    def poll(self) -> Batch | None:
+        if not self._open or self._world.chance(0.1):
+            return None
+        split = self._world.random.choice(list(self._open.values()))
+        begin = _position(split)
+        end = min(_length(split), begin + 1 + int(self._world.random.random() * self._rows_max))
+        number = int(split.id.rsplit("-", 1)[1])
+        rows = [Row(Identity(self.context.uid, number, position, ()), ()) for position in range(begin, end)]
+        if end == _length(split):
+            del self._open[split.id]
+        else:
+            self._open[split.id] = Split(split.id, split.payload, end)
+        return SimBatch(rows, self._row_bytes)
+
+    def unfinished(self) -> tuple[Split, ...]:
+        return tuple(self._open.values())
+
+    def next_poll_after_ns(self) -> int:
+        return self._world.between(0, 2 * MS)
+
+
+def _position(split: Split) -> int:
+    return split.position if isinstance(split.position, int) else 0
+
+
+def _length(split: Split) -> int:
+    assert isinstance(split.payload, int)
+    return split.payload
+
+
+class SimStateless(Operator):
+    """Map, filter, flat map, union: ``apply`` says what becomes of one record. Sometimes it works beside the loop."""
+
+    def __init__(self, world: World, apply: Callable[[Identity], Sequence[Identity]], *, rows_max: int, row_bytes: int) -> None:
+        self._world = world
+        self._apply = apply
+        self._rows_max = rows_max
+        self._row_bytes = row_bytes
+
+    def process(self, batch: Batch, input_index: int) -> Step:
+        rows = [Row(identity, row.stamps) for row in _rows(batch) for identity in self._apply(row.identity)]
+        while self._world.chance(0.05):
+            yield None
+        yield from sliced(rows, self._rows_max, self._row_bytes)
+
+
+class SimHoldback(Operator):
+    """Keeps the newest ``held_max`` records back until more arrive or the input ends. State that is not keyed."""
+
+    def __init__(self, world: World, *, held_max: int, rows_max: int, row_bytes: int) -> None:
+        self._world = world
+        self._held_max = held_max
+        self._rows_max = rows_max
+        self._row_bytes = row_bytes
+        self._held: list[Row] = []
+        self._ended = False
+
+    def process(self, batch: Batch, input_index: int) -> Step:
+        assert not self._ended, "data after the end of input"
+        self._held += [Row(through(row.identity, self.context.uid), row.stamps) for row in _rows(batch)]
+        surplus = len(self._held) - self._held_max
+        if surplus > 0:
+            out, self._held = self._held[:surplus], self._held[surplus:]
+            yield from sliced(out, self._rows_max, self._row_bytes)
+
+    def on_end_of_input(self) -> Step:
+        self._ended = True
+        out, self._held = self._held, []
+        yield from sliced(out, self._rows_max, self._row_bytes)
+
+    def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot:
+        return WrittenLater(self._world, self.context.uid, self.context.subtask, [(None, tuple(self._held))])
+
+    def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
+        for snapshot in snapshots:
+            for file in snapshot.files:
+                self._held += reader.read(file)
+
+
+class WrittenLater:
+    """A snapshot that takes some turns of the loop to gather and is then written in the background.
+
+    ``parts``: key groups (None: not keyed) and content of each file; empty ones are left out.
+    """
+
+    def __init__(
+        self, world: World, uid: OperatorUid, subtask: int, parts: Sequence[tuple[tuple[int, int] | None, object]]
+    ) -> None:
+        self._uid = uid
+        self._subtask = subtask
+        self._parts = [part for part in parts if part[1]]
+        self._units = int(world.random.random() * 4)
+        self._finished = False
+
+    def advance(self) -> bool:
+        assert not self._finished, "advanced after it was discarded or written"
+        self._units -= 1
+        return self._units < 0
+
+    def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
+        assert not self._finished, "written after it was discarded, or twice"
+        self._finished = True
+        files = [writer.put(self._uid, [content], rows=1, key_groups=groups) for groups, content in self._parts]
+        return OperatorSnapshot(self._uid, self._subtask, tuple(files))
+
+    def discard(self) -> None:
+        self._finished = True
+
+
+def sliced(rows: Sequence[Row], rows_max: int, row_bytes: int) -> Iterator[Batch]:
+    for begin in range(0, len(rows), rows_max):
+        yield SimBatch(rows[begin : begin + rows_max], row_bytes)
+
+
+def _rows(batch: Batch) -> tuple[Row, ...]:
+    assert isinstance(batch, SimBatch)
+    return batch.rows

@@ -1,0 +1,290 @@
+"""Watches a run from outside and knows what must hold. Whatever it objects to is a Violation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from weir.graph.logical import OperatorKind
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.checkpoints import PendingCheckpoint
+from weir.kernel.effects import AppendLog, Commit, Effect, Finish, Outcome, Prepare, Report, ReportKind, WriteManifest
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid
+from weir.protocol.joblog import CheckpointCompleted, GenerationStarted, decode_entry
+from weir.protocol.logview import LogView
+from weir.protocol.messages import FromSlot, SubtaskFailed
+from weir.subtask.channels import WINDOW_BYTES
+from weir.testing.sim.expected import ChainCheck, Prefix, check_keys, differ, flow, whole
+from weir.testing.sim.records import Identity
+from weir.testing.sim.slot import LAYOUT, SimSlot
+from weir.testing.sim.stateful import Folded
+from weir.testing.sim.storage import Staged, Torn
+from weir.testing.sim.world import MS, Violation
+
+if TYPE_CHECKING:
+    from weir.testing.sim.cluster import Cluster
+    from weir.testing.sim.driver import SimDriver
+
+FAILURES_EXPECTED = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError"})
+"""What a subtask may fail with: nothing that the simulator does to a job excuses any other error."""
+ENDINGS_EXPECTED = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError", "CheckpointError"})
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """An effective completed checkpoint. ``committed``: all that is to be visible once it is committed, by path."""
+
+    graph: PhysicalGraph
+    sequences: dict[ChannelId, int]
+    committed: frozenset[str]
+
+
+class Oracle:
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._world = cluster.world
+        self._logical = cluster.scenario.logical
+        self._written: dict[tuple[Generation, CheckpointId], WriteManifest] = {}
+        self._completed: dict[CheckpointId, Completed] = {}
+        self._may_be_published: set[str] = set()
+        self._open: dict[str, dict[CheckpointId, int]] = {}
+        self._account_starts: dict[int, tuple[object, list[int]]] = {}
+        self._tip: CheckpointId | None = None
+        """The checkpoint that the newest generation would go on from."""
+        self._generation_of = ""
+        """The driver that the newest generation is of."""
+        self._prepared: dict[Generation, tuple[int, CheckpointId]] = {}
+        """When the preparation of a generation began, and for which checkpoint."""
+        self.view = LogView()
+        scenario = cluster.scenario
+        rows_at_once = 2 * scenario.rows_max + scenario.held_max * 5
+        self._held_max_bytes = WINDOW_BYTES + 3 * max(1, rows_at_once) * scenario.row_bytes
+
+    # ---- drivers -----------------------------------------------------------------------------------
+
+    def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
+        if isinstance(effect, WriteManifest):
+            key = (effect.generation, effect.pending.checkpoint)
+            self._written.setdefault(key, effect)
+        elif isinstance(effect, Prepare):
+            restored = effect.permit.checkpoint if effect.permit is not None else CheckpointId(0)
+            self._prepared[effect.generation] = (self._world.now_ns, restored)
+
+    def on_report(self, driver: SimDriver, report: Report) -> None:
+        pending = self._open.setdefault(driver.name, {})
+        match report.kind:
+            case ReportKind.CHECKPOINT_TRIGGERED:
+                assert report.checkpoint is not None
+                if pending:
+                    raise Violation(f"{driver.name} triggered {report.checkpoint} while {list(pending)} are pending")
+                pending[report.checkpoint] = self._world.now_ns - driver.paused_ns
+            case ReportKind.CHECKPOINT_COMPLETED | ReportKind.CHECKPOINT_ABORTED:
+                assert report.checkpoint is not None
+                pending.pop(report.checkpoint, None)
+            case _:
+                pass
+
+    def on_tick(self, driver: SimDriver) -> None:
+        """Every checkpoint that was triggered completes or is aborted, in bounded time."""
+        limit_ns = (self._cluster.scenario.config.checkpoints.timeout_ms + 2_500) * MS
+        for checkpoint, triggered_ns in self._open.get(driver.name, {}).items():
+            if self._world.now_ns - driver.paused_ns - triggered_ns > limit_ns:
+                raise Violation(f"checkpoint {checkpoint} of {driver.name} neither completed nor aborted in {limit_ns // MS} ms")
+
+    def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:
+        if type(error).__name__ not in ("StorageError", "UnknownOutcome"):
+            raise Violation(f"{driver.name} could not start: {type(error).__name__}: {error}")
+
+    def on_finish(self, driver: SimDriver, finish: Finish) -> None:
+        if finish.outcome is Outcome.FAILED and finish.kind not in ENDINGS_EXPECTED:
+            raise Violation(f"{driver.name} failed: {finish.kind}: {finish.reason}")
+        if finish.outcome in (Outcome.FINISHED, Outcome.SUSPENDED) and driver.master is not None:
+            if self.view.generation != driver.master.generation:
+                return
+            self._check_published(f"{driver.name} ended as {finish.outcome}")
+        if (
+            finish.outcome is Outcome.SUPERSEDED
+            and driver.master is not None
+            and driver.master.generation == self.view.generation
+        ):
+            if self._generation_of == driver.name:
+                raise Violation(f"{driver.name} took itself for superseded: generation {self.view.generation} is its own")
+
+    # ---- slots -------------------------------------------------------------------------------------
+
+    def on_sent_by_slot(self, slot: SimSlot, message: FromSlot) -> None:
+        if isinstance(message, SubtaskFailed):
+            self._world.say(f"{slot.name}: {message.kind}: {message.reason}")
+            if message.kind not in FAILURES_EXPECTED:
+                raise Violation(f"{slot.name}, subtask {message.subtask}: {message.kind}: {message.reason}")
+
+    def on_deployed(self, slot: SimSlot) -> None:
+        deployment = slot.runtime._deployment  # looks inside, changes nothing
+        if deployment is not None:
+            self._account_starts[slot.number] = (
+                deployment, [runtime.account._settled_ns for runtime in deployment.subtasks]
+            )  # fmt: skip
+
+    def on_turn(self, slot: SimSlot, turns: int) -> None:
+        deployment = slot.runtime._deployment
+        if deployment is None or turns % 8:
+            return
+        known, starts = self._account_starts.get(slot.number, (None, []))
+        for runtime, start_ns in zip(deployment.subtasks, starts if known is deployment else (), strict=False):
+            account = runtime.account
+            total_ns = account.busy_ns + account.idle_ns + account.backpressured_ns + account.queued_ns
+            age_ns = account._settled_ns - start_ns
+            if total_ns != age_ns or min(account.busy_ns, account.idle_ns, account.backpressured_ns, account.queued_ns) < 0:
+                raise Violation(f"{slot.name}: times of subtask {runtime.subtask} add up to {total_ns} ns, its age is {age_ns}")
+        for channel, waiting in deployment.inputs.items():
+            if waiting.bytes_held > self._held_max_bytes:
+                raise Violation(f"{slot.name}: channel {channel} holds {waiting.bytes_held} bytes")
+
+    # ---- storage -----------------------------------------------------------------------------------
+
+    def on_created(self, path: str, data: bytes, creator: str) -> None:
+        if not path.startswith(LAYOUT.log):
+            return
+        entry = decode_entry(json.dumps(json.loads(data)["entry"]).encode())
+        stale = self.view.is_stale(entry)
+        self._world.say(f"log: {type(entry).__name__} generation {entry.generation}{' (stale)' if stale else ''}")
+        if stale:
+            return
+        self.view = self.view.apply(entry)
+        match entry:
+            case GenerationStarted():
+                self._tip = entry.restored_from
+                self._generation_of = creator
+            case CheckpointCompleted():
+                self._on_completed(entry)
+            case _:
+                pass
+
+    def _on_completed(self, entry: CheckpointCompleted) -> None:
+        effect = self._written.get((entry.generation, entry.checkpoint))
+        if effect is None:
+            raise Violation(f"checkpoint {entry.checkpoint} completed without its manifest being written")
+        if entry.checkpoint in self._completed:
+            raise Violation(f"checkpoint id {entry.checkpoint} was used twice")
+        pending = effect.pending
+        before = self._completed.get(self._tip) if self._tip is not None else None
+        graph = self._cluster.compiled(len({snapshot.index for snapshot in pending.snapshots.values()}), None)
+        paths = {str(committable.payload) for committable in pending.committables()}
+        committed = frozenset(paths) | (before.committed if before is not None else frozenset())
+        sequences = {end.channel: end.sequence for snapshot in pending.snapshots.values() for end in snapshot.outputs}
+        self._check_sequences(entry.checkpoint, graph, sequences, before)
+        self._completed[entry.checkpoint] = Completed(graph, sequences, committed)
+        self._tip = entry.checkpoint
+        self._may_be_published |= committed
+        self._check_effect_of_prefix(entry.checkpoint, effect, committed)
+
+    @staticmethod
+    def _check_sequences(
+        checkpoint: CheckpointId, graph: PhysicalGraph, sequences: dict[ChannelId, int], before: Completed | None
+    ) -> None:
+        if before is None or before.graph is not graph:
+            return
+        for channel, sequence in sequences.items():
+            if sequence < before.sequences[channel]:
+                raise Violation(
+                    f"checkpoint {checkpoint}: channel {channel} is at {sequence}, and was at {before.sequences[channel]} before"
+                )
+
+    def _check_effect_of_prefix(self, checkpoint: CheckpointId, effect: WriteManifest, committed: frozenset[str]) -> None:
+        """What a checkpoint holds, with all that is committed up to it, is the effect of a prefix of every split."""
+        where = f"checkpoint {checkpoint}"
+        held: dict[OperatorUid, set[Identity]] = {}
+        folded: dict[OperatorUid, list[tuple[int, Identity]]] = {}
+        for snapshot in effect.pending.snapshots.values():
+            for operator in snapshot.operators:
+                for file in operator.files:
+                    content = self._cluster.storage.objects.get(LAYOUT.absolute(file.path))
+                    if content is None or isinstance(content, Torn):
+                        raise Violation(f"{where} names {file.path}, which is {'torn' if content else 'not there'}")
+                    self._collect(operator.operator, content, held, folded)
+        wanted = flow(self._logical, self._prefix(effect), held)
+        for one in self._logical.operators:
+            if one.kind is OperatorKind.AGGREGATE:
+                assert isinstance(one.config, dict) and isinstance(one.config["divisor"], int)
+                arrived = folded.get(one.uid, [])
+                check_keys(one.uid, one.config["divisor"], arrived)
+                differ(f"{where}, state of {one.uid}", (identity for _, identity in arrived), wanted.arrived[one.uid])
+            elif one.kind is OperatorKind.SINK:
+                found = self._rows_of(one.uid, committed)
+                differ(f"{where}, all committed by {one.uid}", found, wanted.left[one.uid])
+
+    @staticmethod
+    def _collect(
+        uid: OperatorUid, content: object, held: dict[OperatorUid, set[Identity]], folded: dict[OperatorUid, list[tuple[int, Identity]]]
+    ) -> None:  # fmt: skip
+        assert isinstance(content, tuple)
+        for item in content:
+            if isinstance(item[1], Folded):
+                folded.setdefault(uid, []).extend((item[0], identity) for identity in item[1].arrived)
+            else:
+                held.setdefault(uid, set()).add(item.identity)
+
+    def _prefix(self, effect: WriteManifest) -> Prefix:
+        prefix = dict(whole(self._cluster.scenario.sources))
+        for uid, assigner in effect.assigners.items():
+            for split in assigner.pending:
+                prefix[(uid, _number(split.id))] = split.position if isinstance(split.position, int) else 0
+        for snapshot in effect.pending.snapshots.values():
+            for operator in snapshot.operators:
+                for split in operator.splits:
+                    prefix[(operator.operator, _number(split.id))] = split.position if isinstance(split.position, int) else 0
+        return prefix
+
+    def _rows_of(self, sink: OperatorUid, paths: frozenset[str]) -> list[Identity]:
+        ever = self._cluster.storage.staged_ever
+        found = [ever[path] for path in sorted(paths) if path in ever]
+        if len(found) != len(paths):
+            raise Violation(f"a committable names what was never staged: {sorted(set(paths) - ever.keys())[0]}")
+        return [row.identity for staged in found if staged.committable.sink == sink for row in staged.rows]
+
+    def on_published(self, staged: Staged) -> None:
+        if str(staged.committable.payload) not in self._may_be_published:
+            raise Violation(f"published without a completed checkpoint that says so: {staged.committable}")
+
+    # ---- the end -----------------------------------------------------------------------------------
+
+    def _check_published(self, where: str) -> None:
+        published = frozenset(self._cluster.storage.published)
+        wanted = self._completed[self._tip].committed if self._tip is not None else frozenset()
+        if published != wanted:
+            missing, extra = sorted(wanted - published), sorted(published - wanted)
+            raise Violation(f"{where}: never committed {missing[:2]}, committed and not to be {extra[:2]}")
+
+    def on_end(self) -> None:
+        """All processes are gone."""
+        self._check_published("at the end")
+        storage = self._cluster.storage
+        wanted = flow(self._logical, whole(self._cluster.scenario.sources), {})
+        chains = ChainCheck(self._logical, rescales=self._cluster.scenario.rescales)
+        for one in self._logical.operators:
+            if one.kind is OperatorKind.SINK:
+                rows = [row for staged in storage.published.values() if staged.committable.sink == one.uid for row in staged.rows]
+                differ(f"output of {one.uid}", (row.identity for row in rows), wanted.left[one.uid])
+                for row in rows:
+                    chains.add(row)
+        chains.check()
+        self._check_orphans()
+
+    def _check_orphans(self) -> None:
+        """What is left staged was left by a zombie after the last preparation, or by a writer that was never told."""
+        newest = self.view.generation
+        prepared_ns, restored = self._prepared[newest]
+        for path, staged in self._cluster.storage.staged.items():
+            committable = staged.committable
+            if committable.generation == newest and not staged.uncertain:
+                raise Violation(f"{path} of the last generation is staged and neither committed nor removed")
+            if staged.staged_ns < prepared_ns and committable.generation < newest and committable.checkpoint > restored:
+                raise Violation(f"{path} was staged before the last restore, for a later checkpoint, and is still there")
+
+
+def _number(split_id: str) -> int:
+    return int(split_id.rsplit("-", 1)[1])
+
+
+__all__ = ["Effect", "Oracle", "PendingCheckpoint"]

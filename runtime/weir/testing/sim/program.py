@@ -1,0 +1,116 @@
+"""The parts of a simulated job: operators by kind, and partitioners that hold rows back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weir.connectors.sink_operator import SinkOperator
+from weir.graph.keygroups import subtask_of
+from weir.graph.logical import LogicalOperator, OperatorKind, Partitioning
+from weir.graph.physical import Edge, PhysicalGraph
+from weir.operators.base import Batch, Operator, SourceOperator
+from weir.protocol.ids import SubtaskId
+from weir.subtask.ports import Partitioner
+from weir.testing.sim.graphs import becomes
+from weir.testing.sim.operators import SimHoldback, SimSource, SimStateless
+from weir.testing.sim.records import Row, SimBatch, key_group, key_of
+from weir.testing.sim.stateful import SimFold, SimSinkWriter
+from weir.testing.sim.storage import SimStorage, StoragePort
+from weir.testing.sim.world import World
+
+
+class SimProgram:
+    """``rows_max``: of a batch. ``held_max``: rows that a partitioner, or an operator that holds back, keeps for later."""
+
+    def __init__(
+        self, world: World, storage: SimStorage, port: StoragePort, *, rows_max: int, row_bytes: int, held_max: int
+    ) -> None:
+        self._world = world
+        self._storage = storage
+        self._port = port
+        self._rows_max = rows_max
+        self._row_bytes = row_bytes
+        self._held_max = held_max
+
+    def operators(self, graph: PhysicalGraph, subtask: SubtaskId) -> Sequence[Operator | SourceOperator]:
+        return [self._operator(graph.operator(uid)) for uid in graph.chains[subtask.chain].operators]
+
+    def _operator(self, operator: LogicalOperator) -> Operator | SourceOperator:
+        rows_max, row_bytes = self._rows_max, self._row_bytes
+        match operator.kind:
+            case OperatorKind.SOURCE:
+                return SimSource(self._world, rows_max=rows_max, row_bytes=row_bytes, splits_open_max=1 + self._held_max % 2)
+            case OperatorKind.MAP_BATCHES:
+                return SimHoldback(self._world, held_max=self._held_max, rows_max=rows_max, row_bytes=row_bytes)
+            case OperatorKind.AGGREGATE:
+                assert isinstance(operator.config, dict) and isinstance(operator.config["divisor"], int)
+                return SimFold(self._world, divisor=operator.config["divisor"], rows_max=rows_max, row_bytes=row_bytes)
+            case OperatorKind.SINK:
+                return SinkOperator(SimSinkWriter(self._storage, self._port))
+            case kind:
+                uid = operator.uid
+                return SimStateless(
+                    self._world, lambda identity: becomes(kind, uid, identity), rows_max=rows_max, row_bytes=row_bytes
+                )
+
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> Partitioner:
+        target = graph.chains[edge.target]
+        if edge.partitioning is Partitioning.HASH:
+            divisor = int(edge.key[0].removeprefix("k"))
+            maximum = graph.max_parallelism[target.operators[0]]
+            return _ByKey(divisor, target.parallelism, maximum, self._row_bytes, self._held_max)
+        turns = target.parallelism if edge.partitioning is Partitioning.REBALANCE else 1
+        return _InTurn(turns, source_index)
+
+
+class _InTurn:
+    """Whole batches; with one target everything goes there."""
+
+    def __init__(self, targets: int, first: int) -> None:
+        self._targets = targets
+        self._next = first % targets
+
+    def add(self, batch: Batch) -> list[tuple[int, Batch]]:
+        target, self._next = self._next, (self._next + 1) % self._targets
+        return [(target, batch)]
+
+    def flush(self) -> list[tuple[int, Batch]]:
+        return []
+
+    @property
+    def pending_rows(self) -> int:
+        return 0
+
+
+class _ByKey:
+    """Holds rows back until more than ``held_max`` wait for a target."""
+
+    def __init__(self, divisor: int, parallelism: int, max_parallelism: int, row_bytes: int, held_max: int) -> None:
+        self._divisor = divisor
+        self._parallelism = parallelism
+        self._max_parallelism = max_parallelism
+        self._row_bytes = row_bytes
+        self._held_max = held_max
+        self._held: list[list[Row]] = [[] for _ in range(parallelism)]
+
+    def add(self, batch: Batch) -> list[tuple[int, Batch]]:
+        assert isinstance(batch, SimBatch)
+        for row in batch.rows:
+            group = key_group(key_of(row.identity, self._divisor), self._max_parallelism)
+            self._held[subtask_of(group, self._parallelism, self._max_parallelism)].append(row)
+        return self._take(self._held_max)
+
+    def flush(self) -> list[tuple[int, Batch]]:
+        return self._take(0)
+
+    @property
+    def pending_rows(self) -> int:
+        return sum(len(rows) for rows in self._held)
+
+    def _take(self, held_max: int) -> list[tuple[int, Batch]]:
+        dealt: list[tuple[int, Batch]] = []
+        for target, rows in enumerate(self._held):
+            if len(rows) > held_max:
+                dealt.append((target, SimBatch(rows, self._row_bytes)))
+                self._held[target] = []
+        return dealt

@@ -1,0 +1,69 @@
+"""Records, and what identifies them; batches that look like Arrow's to the runtime; hashing that is the same everywhere."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from weir.protocol.ids import OperatorUid
+
+
+class Stamp(NamedTuple):
+    """What a keyed fold did to a record: it was the ``number``-th of its key (from 1), after which the chain's hash was ``hash``."""
+
+    fold: OperatorUid
+    key: int
+    number: int
+    hash: int
+
+
+class Identity(NamedTuple):
+    """Unique in the output of any operator: where the record was read, and every operator that it came through."""
+
+    source: OperatorUid
+    split: int
+    position: int
+    path: tuple[str, ...]
+
+
+class Row(NamedTuple):
+    identity: Identity
+    stamps: tuple[Stamp, ...]
+
+
+class SimBatch:
+    """``nbytes`` is what the scenario says a row weighs, so that a few rows fill a window."""
+
+    __slots__ = ("nbytes", "num_rows", "rows")
+
+    def __init__(self, rows: Iterable[Row], row_bytes: int) -> None:
+        self.rows = tuple(rows)
+        self.num_rows = len(self.rows)
+        self.nbytes = self.num_rows * row_bytes
+
+
+KEYS = 12
+
+
+def base_key(identity: Identity) -> int:
+    """Nothing that happens to a record on its way changes its key."""
+    return (identity.position * 7 + identity.split * 13 + len(identity.source) + ord(identity.source[-1])) % KEYS
+
+
+def key_of(identity: Identity, divisor: int) -> int:
+    return base_key(identity) // divisor
+
+
+def key_group(key: int, max_parallelism: int) -> int:
+    return (key * 2_654_435_761 >> 7) % max_parallelism
+
+
+def chain_hash(previous: int, identity: Identity) -> int:
+    """One link of an order-sensitive hash chain."""
+    return zlib.crc32(repr((previous, identity)).encode())
+
+
+def through(identity: Identity, uid: str) -> Identity:
+    """The record after operator ``uid``."""
+    return identity._replace(path=(*identity.path, uid))

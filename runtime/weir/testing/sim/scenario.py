@@ -1,0 +1,144 @@
+"""What a seed decides before anything runs: the job, its input, its settings, and what will go wrong."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from enum import StrEnum
+
+from weir.graph.logical import LogicalGraph
+from weir.kernel.checkpoints import CheckpointConfig
+from weir.kernel.job import JobConfig
+from weir.kernel.restarts import RestartConfig
+from weir.protocol.ids import OperatorUid
+from weir.testing.sim.graphs import GraphMaker, SourceShape
+from weir.testing.sim.storage import StorageFaults
+from weir.testing.sim.world import MS
+
+SLOTS_MAX = 4
+FAULTS_END_NS = 1_200 * MS
+"""From here on nothing new goes wrong, so that the job must come to its end."""
+DEADLINE_NS = 60_000 * MS
+EVENTS_MAX = 120_000
+STEPS = (
+    "create",
+    "put",
+    "stage",
+    "publish",
+    "discard",
+    "delete",
+    "deploy",
+    "trigger",
+    "acknowledge",
+    "register",
+    "cancel",
+    "start",
+)
+
+
+class FaultKind(StrEnum):
+    CRASH_SLOT = "crash slot"
+    PAUSE_SLOT = "pause slot"
+    CRASH_DRIVER = "crash driver"
+    PAUSE_DRIVER = "pause driver"
+    CUT_CONTROL = "cut control connection"
+    CUT_DATA = "cut data connection"
+    HOLD = "hold a connection"
+    SUSPEND = "suspend"
+    CANCEL = "cancel"
+    SAVEPOINT = "savepoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """At ``at_ns``, or right after the ``count``-th step of kind ``step``, whichever is given."""
+
+    kind: FaultKind
+    duration_ns: int
+    at_ns: int | None = None
+    step: str | None = None
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    seed: int
+    logical: LogicalGraph
+    sources: dict[OperatorUid, SourceShape]
+    slots: int
+    rows_max: int
+    row_bytes: int
+    held_max: int
+    config: JobConfig
+    tick_ns: int
+    storage: StorageFaults
+    faults: tuple[Fault, ...]
+    slowness: float
+    """Of the network, as a factor."""
+    over_the_wire: bool
+    """Control messages go through their JSON form."""
+    rescales: bool
+    goes_back: bool
+    """Some restart restores an older checkpoint than the newest."""
+    retained: int
+
+
+def scenario(seed: int) -> Scenario:
+    rng = random.Random(f"scenario {seed}")
+    slots = rng.choice((1, 2, 2, 3, 3, 4))
+    maker = GraphMaker(rng, slots)
+    logical = maker.make()
+    calm = rng.random() < 0.1
+    bad_storage = not calm and rng.random() < 0.4
+    worst = rng.choice((0.01, 0.05, 0.12))
+    storage = StorageFaults(
+        fails=rng.random() * worst, tears=rng.random() * worst, lies=rng.random() * worst, reads_fail=rng.random() * worst / 4
+    )
+    faults = () if calm else tuple(_fault(rng) for _ in range(rng.choice((1, 1, 2, 3, 5))))
+    return Scenario(
+        seed=seed,
+        logical=logical,
+        sources=maker.sources,
+        slots=slots,
+        rows_max=rng.choice((1, 3, 6)),
+        row_bytes=rng.choice((1_000, 300_000, 1_500_000, 5_000_000)),
+        held_max=rng.choice((0, 1, 4)),
+        config=_config(rng),
+        tick_ns=rng.choice((5, 10, 20)) * MS,
+        storage=storage if bad_storage else StorageFaults(),
+        faults=faults,
+        slowness=rng.choice((0.5, 1.0, 1.0, 3.0)),
+        over_the_wire=rng.random() < 0.04,
+        rescales=rng.random() < 0.4,
+        goes_back=rng.random() < 0.15,
+        retained=rng.choice((1, 2, 3)),
+    )
+
+
+def _config(rng: random.Random) -> JobConfig:
+    periodic = rng.random() < 0.85
+    return JobConfig(
+        checkpoints=CheckpointConfig(
+            interval_ms=rng.choice((10, 25, 60)) if periodic else None,
+            timeout_ms=rng.choice((60, 120, 400)),
+            min_pause_ms=rng.choice((0, 0, 10)),
+            tolerable_failed_checkpoints=rng.choice((0, 2, 5)),
+        ),
+        restarts=RestartConfig(attempts_max=10, initial_delay_ms=5, delay_max_ms=100),
+        heartbeat_timeout_ms=rng.choice((150, 250)),
+        lease_ms=rng.choice((200, 400)),
+        slots_timeout_ms=5_000,
+        deploy_timeout_ms=800,
+        cancel_timeout_ms=rng.choice((60, 120)),
+        commit_attempts_max=5,
+        log_attempts_max=4,
+        storage_retry_ms=5,
+    )
+
+
+def _fault(rng: random.Random) -> Fault:
+    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 2, 2, 1, 2, 1, 2))[0]
+    duration_ns = rng.choice((5, 30, 120, 350, 900)) * MS
+    if rng.random() < 0.5:
+        return Fault(kind, duration_ns, at_ns=int(rng.random() ** 2 * 600 * MS))
+    return Fault(kind, duration_ns, step=rng.choice(STEPS), count=int(1 + rng.random() ** 2 * 25))

@@ -1,0 +1,262 @@
+"""A simulated slot process: the production ``SlotRuntime`` on simulated ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from weir.errors import CheckpointError, NotFound
+from weir.graph.physical import PhysicalGraph
+from weir.operators.base import Beside, SnapshotReader, SnapshotWriter
+from weir.protocol.frames import Frame
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
+from weir.protocol.messages import (
+    Cancelled,
+    Deploy,
+    FromSlot,
+    Heartbeat,
+    Lease,
+    Register,
+    ToSlot,
+    decode_from_slot,
+    decode_to_slot,
+    encode,
+)
+from weir.protocol.snapshots import StateFile
+from weir.storage.layout import JobLayout, state_path
+from weir.subtask.slot import SlotRuntime, SlotSettings
+from weir.testing.sim.graphs import JOB
+from weir.testing.sim.network import Connection
+from weir.testing.sim.process import Process
+from weir.testing.sim.program import SimProgram
+from weir.testing.sim.storage import SimStorage, StoragePort, Torn
+from weir.testing.sim.world import MS, US
+
+if TYPE_CHECKING:
+    from weir.testing.sim.cluster import Cluster
+    from weir.testing.sim.driver import SimDriver
+
+HEARTBEAT_NS = 40 * MS
+LAYOUT = JobLayout(JOB)
+
+
+class SimSlot(Process):
+    """Registers with ``driver``; ends itself when that connection closes or the lease runs out."""
+
+    def __init__(self, cluster: Cluster, driver: SimDriver, task: int, number: int) -> None:
+        super().__init__(cluster.world, cluster.workers, f"slot{number}(task {task} of {driver.name})")
+        self.cluster = cluster
+        self.driver = driver
+        self.task = task
+        self.number = number
+        self.incarnation = SlotIncarnation(f"i{number}")
+        self.replaced = False
+        scenario = cluster.scenario
+        port = StoragePort(cluster.storage, cluster.workers, self.name)
+        program = SimProgram(
+            self.world, cluster.storage, port,
+            rows_max=scenario.rows_max, row_bytes=scenario.row_bytes, held_max=scenario.held_max,
+        )  # fmt: skip
+        self.runtime = SlotRuntime(program, self, SlotSettings(batch_rows=scenario.rows_max))
+        self.links: dict[int, Connection] = {}
+        self.deployed: Deploy | None = None
+        self._port = port
+        self._background = self.lane()
+        self._beside = self.lane()
+        self._control: Connection | None = None
+        self._ready: set[int] = set()
+        self._clock_ns = 0
+        self._turn_due_ns: int | None = None
+        self._turns = 0
+        self._lease_until_ns: int | None = None
+        self.post(self.world.between(2 * MS, 40 * MS), self._connect)
+
+    # ---- the line to the coordinator -----------------------------------------------------------
+
+    def _connect(self) -> None:
+        if not self.driver.alive:
+            self.exit("nobody to register with")
+            return
+        self.world.step("register", self.name)
+        self._control = self.driver.accept(self)
+        self.send_control(Register(self.incarnation, self.task, "sim", 1, self.number, "sim"))
+        self._beat()
+
+    def _beat(self) -> None:
+        if self._lease_until_ns is not None and self.world.now_ns > self._lease_until_ns:
+            self.exit("the lease has run out")
+            return
+        self.send_control(Heartbeat(self._turns))
+        self.post(HEARTBEAT_NS, self._beat)
+
+    def on_control(self, message: object) -> None:
+        if isinstance(message, Lease):
+            self._lease_until_ns = self.world.now_ns + message.lease_ms * MS
+            return
+        if self.cluster.scenario.over_the_wire:
+            message = decode_to_slot(encode(message))  # type: ignore[arg-type]  # what the driver sent
+        if isinstance(message, Deploy):
+            self.world.step("deploy", f"{self.name} generation {message.generation}")
+            self.deployed = message
+        self._clock_ns = max(self._clock_ns, self.world.now_ns)
+        self.runtime.on_control(message)  # type: ignore[arg-type]  # what the driver sent
+        if isinstance(message, Deploy):
+            self.cluster.oracle.on_deployed(self)
+        if self.runtime.stop_reason is not None:
+            self.exit(f"told to stop: {self.runtime.stop_reason}")
+        self.wake()
+
+    def on_control_closed(self, reason: str) -> None:
+        late_ns = self.world.between(0, 60 * MS) if self.world.chance(0.3) else 0
+        self.post(late_ns, lambda: self.exit(f"the coordinator is gone: {reason}"))
+
+    def exit(self, why: str) -> None:
+        if self.alive:
+            super().exit(why)
+            self.cluster.leave(self)
+            self.cluster.on_slot_exit(self)
+
+    # ---- the loop --------------------------------------------------------------------------------
+
+    def wake(self, at_ns: int = 0) -> None:
+        now_ns = self.world.now_ns
+        due_ns = max(now_ns, self._clock_ns, at_ns)
+        if self.alive and (self._turn_due_ns is None or due_ns < self._turn_due_ns):
+            self._turn_due_ns = due_ns
+            self.world.at(due_ns - now_ns, lambda: self.deliver(lambda: self._turn(due_ns)))
+
+    def _turn(self, due_ns: int) -> None:
+        if self._turn_due_ns != due_ns:
+            return
+        self._turn_due_ns = None
+        self._clock_ns = max(self._clock_ns, self.world.now_ns)
+        self._turns += 1
+        worked = self.runtime.turn()
+        if worked:
+            self.cluster.oracle.on_turn(self, self._turns)
+            self._clock_ns += self.world.between(20 * US, 400 * US)
+            self.wake()
+        else:
+            wake_at_ns = self.runtime.wake_at_ns()
+            if wake_at_ns is not None:
+                self.wake(wake_at_ns)
+
+    # ---- SlotPorts -------------------------------------------------------------------------------
+
+    def monotonic_ns(self) -> int:
+        self._clock_ns += 500
+        return self._clock_ns
+
+    def thread_cpu_ns(self) -> int:
+        return self._clock_ns
+
+    def send_control(self, message: FromSlot) -> None:
+        self.cluster.oracle.on_sent_by_slot(self, message)
+        if self._control is not None:
+            self._control.send(self, message)
+        if isinstance(message, Cancelled):
+            self.world.step("cancel", self.name)
+
+    def send_frame(self, slot: int, frame: Frame) -> None:
+        link = self.links.get(slot)
+        if link is not None:
+            link.send(self, frame)
+
+    def open_channels(self, deploy: Deploy, graph: PhysicalGraph) -> None:
+        self._ready = set()
+        self.links = {}
+        self.cluster.join(self, deploy)
+
+    def channels_ready(self) -> bool:
+        return self.deployed is not None and len(self._ready) == len(self.deployed.peers) - 1
+
+    def close_channels(self) -> None:
+        self.cluster.leave(self)
+        for link in self.links.values():
+            link.close(self)
+        self.links = {}
+
+    def background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
+        future = self._background.submit(work)
+
+        def finished() -> None:
+            error = future.exception()
+            done(None if error else future.result(), error)
+            self.wake()
+
+        future.when_done(lambda: self.post(0, finished))
+
+    def run_beside(self, work: Callable[[], object]) -> Beside:
+        return self._beside.submit(work)
+
+    def snapshot_writer(self, generation: Generation, checkpoint: CheckpointId, subtask: SubtaskId) -> SnapshotWriter:
+        return _Writer(self.cluster.storage, self._port, generation, checkpoint, subtask)
+
+    def snapshot_reader(self) -> SnapshotReader:
+        return _Reader(self.cluster.storage)
+
+    def rss_bytes(self) -> int:
+        return 0
+
+    # ---- data connections ------------------------------------------------------------------------
+
+    def on_link_ready(self, peer: int, link: Connection) -> None:
+        if self.links.get(peer) is link:
+            self._ready.add(peer)
+            self.wake()
+
+    def on_frame(self, frame: object) -> None:
+        assert isinstance(frame, Frame)
+        self._clock_ns = max(self._clock_ns, self.world.now_ns)
+        self.runtime.on_frame(frame)
+        self.wake()
+
+    def on_link_closed(self, peer: int, reason: str) -> None:
+        self.runtime.on_peer_lost(peer, reason)
+        self.wake()
+
+
+class _Writer:
+    """Objects, not bytes; what matters is when they are there and under which name."""
+
+    def __init__(
+        self, storage: SimStorage, port: StoragePort, generation: Generation, checkpoint: CheckpointId, subtask: SubtaskId
+    ) -> None:
+        self._storage = storage
+        self._port = port
+        self._generation = generation
+        self._checkpoint = checkpoint
+        self._subtask = subtask
+
+    def put(self, operator: OperatorUid, data: Sequence[Any], *, rows: int, key_groups: tuple[int, int] | None) -> StateFile:
+        path = state_path(
+            operator,
+            generation=self._generation,
+            checkpoint=self._checkpoint,
+            subtask=self._subtask.index,
+            attempt=self._storage.unique_name("sim"),
+        )
+        (content,) = data
+        self._port.ask(lambda: self._storage.put(LAYOUT.absolute(path), content))
+        return StateFile(path, 1, "sim", rows, key_groups)
+
+
+class _Reader:
+    def __init__(self, storage: SimStorage) -> None:
+        self._storage = storage
+
+    def read(self, file: StateFile) -> Any:
+        try:
+            content = self._storage.get(LAYOUT.absolute(file.path))
+        except NotFound as error:
+            raise CheckpointError(f"{file.path} is missing") from error
+        if isinstance(content, Torn):
+            raise CheckpointError(f"{file.path} is torn")
+        return content
+
+
+def over_the_wire(message: FromSlot) -> FromSlot:
+    return decode_from_slot(encode(message))
+
+
+__all__ = ["LAYOUT", "SimSlot", "ToSlot", "over_the_wire"]
