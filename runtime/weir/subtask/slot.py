@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from weir.errors import ProtocolError, Retry, WeirError
+from weir.errors import ProtocolError, Retry, SlotError, WeirError
 from weir.graph.keygroups import key_group_range
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import CheckpointMode
@@ -126,7 +126,9 @@ class SlotRuntime:
             channel.push(frame)
 
     def on_peer_lost(self, slot: int, reason: str) -> None:
-        """The coordinator finds out by itself; without its word nothing can be done here but wait."""
+        """What was on its way is lost, and nobody sends it again. If the peer is alive, nobody but its neighbours can know."""
+        if self._deployment is not None and not self._deployment.failed:
+            self._fail(SlotError(f"the data connection to slot {slot} was lost: {reason}"), None)
 
     def _on_current(
         self,

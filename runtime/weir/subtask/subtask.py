@@ -262,7 +262,8 @@ class SourceSubtask(SubtaskRuntime):
         self._request_split = request_split
         self._orders: deque[CheckpointId | Split] = deque()
         self._requested = False
-        self._no_more = False
+        self._no_more = end_of_input_ran
+        """Who has ended stays ended: a split taken up now would pass operators whose on_end_of_input does not run again."""
         self._poll_at_ns = 0
 
     def trigger(self, checkpoint: CheckpointId) -> None:
