@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -12,14 +13,15 @@ from typing import Protocol
 import structlog
 from pyspark.sql import SparkSession
 
-from weir.connectors.base import Committer
+from weir.connectors.base import Committer, Source
 from weir.connectors.registry import sink_from, source_from
+from weir.connectors.spark_query import SparkQuerySource
 from weir.coordinator.driver import Coordinator, SlotControl
 from weir.coordinator.plan import JobPlan
 from weir.coordinator.progress import Progress, Snapshot
 from weir.coordinator.runner import EffectRunner
 from weir.coordinator.start import Fresh, StartMode, StartPoint, find_start, restore_point
-from weir.errors import JobFailed, SlotError
+from weir.errors import ConfigError, JobFailed, SlotError
 from weir.graph.compatibility import check_restorable
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, OperatorKind
@@ -33,8 +35,11 @@ from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap
 from weir.protocol.ids import OperatorUid
 from weir.spark.code import pack_code
-from weir.spark.session import close_session, driver_address, open_session
+from weir.spark.planner import LazySession
+from weir.spark.session import driver_address
 from weir.spark.slots import SlotPool
+from weir.storage.base import CheckpointStorage
+from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
 from weir.storage.probe import probe
 from weir.subtask.process_settings import ProcessSettings
@@ -47,7 +52,10 @@ log = structlog.get_logger(__name__)
 class JobLike(Protocol):
     """What ``weir.Job`` offers; this layer is above it."""
 
+    @property
+    def name(self) -> str: ...
     def to_graph(self) -> tuple[LogicalGraph, CodeBundle]: ...
+    def sources(self) -> Mapping[OperatorUid, Source]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,8 @@ class RunOptions:
     control_ports: tuple[int, int] = (0, 0)
     storage_options: Mapping[str, str] = field(default_factory=dict)
     spark_conf: Mapping[str, str] = field(default_factory=dict)
+    staging_dir: str | None = None
+    """Where rows of Spark queries are staged; None: beside the checkpoints, which then must be in a directory."""
     by_value: Iterable[ModuleType] = ()
 
 
@@ -151,16 +161,56 @@ class RunningJob:
             self._error = error
 
 
-def launch(job: JobLike, options: RunOptions, *, spark: SparkSession | None = None) -> RunningJob:
-    """Check everything that can be checked before anything runs, then start. ``spark``: a session of ``open_session`` to
-    run on, left open afterwards; None: one of its own.
+def session_for(options: RunOptions, job: str) -> LazySession:
+    """One that fits ``options``: to build jobs with Spark queries in (``planning``), then to ``launch`` with."""
+    slots = options.parallelism + options.spares
+    return LazySession(options.master, slots, app_name=f"weir {job}", conf=options.spark_conf)
+
+
+def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = None) -> RunningJob:
+    """Check everything that can be checked before anything runs, then start. ``session``: left open afterwards; None:
+    one of its own.
 
     Raises GraphError, ConfigError, CheckpointError, RestoreError, SlotError: nothing has been changed then.
     """
-    logical, bundle = job.to_graph()
+    job.to_graph()
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     probe(storage)
-    start = find_start(storage, logical.job, options.start)
+    start = find_start(storage, job.name, options.start)
+    own = session or session_for(options, job.name)
+    try:
+        with own.planning():
+            _stage_queries(job, storage, options)
+        return _launch(job, storage, start, options, own, close_session=session is None)
+    except BaseException:
+        if session is None:
+            own.close()
+        raise
+
+
+def _stage_queries(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> None:
+    for uid, source in job.sources().items():
+        if not isinstance(source, SparkQuerySource):
+            continue
+        root = options.staging_dir or (storage.url if "://" not in storage.url else None)
+        if root is None:
+            raise ConfigError(
+                f"source '{uid}' is a Spark query, whose rows are staged where all slots can read them: checkpoints are in "
+                f"{storage.url}, so name a shared directory by staging_dir"
+            )
+        source.stage(os.path.join(root, JobLayout(job.name).staged_splits(uid)))
+
+
+def _launch(
+    job: JobLike,
+    storage: CheckpointStorage,
+    start: StartPoint,
+    options: RunOptions,
+    session: LazySession,
+    *,
+    close_session: bool,
+) -> RunningJob:
+    logical, bundle = job.to_graph()
     graph, notes = _compile(logical, start, options)
     plan = JobPlan(
         graph=graph,
@@ -170,16 +220,17 @@ def launch(job: JobLike, options: RunOptions, *, spark: SparkSession | None = No
         retained=options.retained,
     )
     code = pack_code(bundle.entries, by_value=options.by_value)
-    session = spark or open_session(
-        options.master, options.parallelism + options.spares, app_name=f"weir {logical.job}", extra_conf=options.spark_conf
+    spark = session.get()
+    return _start(
+        plan,
+        start,
+        storage=storage,
+        code=code,
+        spark=spark,
+        end_session=session.close if close_session else lambda: None,
+        options=options,
+        notes=notes,
     )
-    try:
-        return _start(plan, start, storage_url=storage.url, code=code, session=session, own_session=spark is None, options=options,
-                      notes=notes)  # fmt: skip
-    except BaseException:
-        if spark is None:
-            close_session(session)
-        raise
 
 
 def _compile(logical: LogicalGraph, start: StartPoint, options: RunOptions) -> tuple[PhysicalGraph, tuple[str, ...]]:
@@ -214,16 +265,16 @@ def _start(
     plan: JobPlan,
     start: StartPoint,
     *,
-    storage_url: str,
+    storage: CheckpointStorage,
     code: Mapping[str, bytes],
-    session: SparkSession,
-    own_session: bool,
+    spark: SparkSession,
+    end_session: Callable[[], None],
     options: RunOptions,
     notes: tuple[str, ...],
 ) -> RunningJob:
     run = secrets.randbits(63)
     secret = secrets.token_bytes(32)
-    address = driver_address(session)
+    address = driver_address(spark)
     server = ControlServer(
         Credentials(secret, plan.job),
         host=address.bind,
@@ -234,7 +285,7 @@ def _start(
     )
     process_settings = ProcessSettings(
         run=run,
-        storage_url=storage_url,
+        storage_url=storage.url,
         storage_options=dict(options.storage_options),
         batch_rows=options.batch_rows,
     )
@@ -268,8 +319,7 @@ def _start(
         coordinator_ready.wait()
         coordinator.fail(str(error), type(error).__name__)
 
-    pool = SlotPool(session, plan.graph.slots, bootstrap, spares=options.spares, on_failure=on_failure)
-    storage = open_storage(storage_url, dict(options.storage_options))
+    pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_failure=on_failure)
     runner = EffectRunner(plan, storage, start.log)
     coordinator = Coordinator(master, server, runner, progress, SlotControl(replace=pool.replace))
     coordinator_ready.set()
@@ -277,8 +327,7 @@ def _start(
     def close(_finish: Finish) -> None:
         pool.close(grace_s=3.0)
         server.close()
-        if own_session:
-            close_session(session)
+        end_session()
 
     try:
         pool.start()
@@ -288,8 +337,8 @@ def _start(
     return RunningJob(coordinator, progress, plan.committers, close, notes)
 
 
-def run_job(job: JobLike, options: RunOptions, *, spark: SparkSession | None = None) -> JobResult:
+def run_job(job: JobLike, options: RunOptions, *, session: LazySession | None = None) -> JobResult:
     """``launch`` and ``wait``."""
-    result = launch(job, options, spark=spark).wait()
+    result = launch(job, options, session=session).wait()
     assert result is not None
     return result

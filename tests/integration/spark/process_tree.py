@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 from pathlib import Path
 
 import psutil
@@ -31,6 +32,24 @@ def listening(processes: list[psutil.Process]) -> list[tuple[str, int]]:
                 if connection.status == psutil.CONN_LISTEN:
                     found.add((connection.laddr.ip, connection.laddr.port))
     return sorted(found)
+
+
+_SPARK_CALL = struct.pack(">qbqi", 8 + 13 + 5, 3, 77, 5) + b"hello"
+"""Length of the frame, kind (a remote call), its number, length of its body, body."""
+_GATEWAY_CALL = b"c\no0\nshutdown\ne\n"
+_PAGE_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+def refusal(port: int) -> str:
+    """How the server at ``port`` refuses a well-formed call of a stranger; empty: it does not."""
+    if b"Expected SaslMessage" in intrude(port, _SPARK_CALL):
+        return "spark"
+    answer = intrude(port, _GATEWAY_CALL)
+    if answer.startswith(b"!x") and b"uthentication" in answer:
+        return "gateway"
+    if intrude(port, _PAGE_REQUEST).startswith(b"HTTP/1.1 403"):
+        return "page"
+    return ""
 
 
 def intrude(port: int, message: bytes) -> bytes:
