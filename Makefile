@@ -63,7 +63,7 @@ lock: setup ## Resolve requirements/*.lock anew from pyproject.toml: UPGRADE=1 t
 	$(RUN) tools/lock.py $(if $(UPGRADE),--upgrade)
 
 audit: setup ## Known vulnerabilities in the locked packages (asks an advisory service)
-	$(BIN)/pip-audit --require-hashes --disable-pip --requirement requirements/dev.lock
+	@$(RUN) tools/audit.py
 
 clean: ## Remove what the targets above wrote, .venv apart
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse metastore_db derby.log

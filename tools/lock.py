@@ -7,10 +7,13 @@ Versions that are locked already are kept as long as they fit; ``--upgrade`` tak
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from package_index import install_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "requirements"
@@ -29,7 +32,7 @@ def compile_lock(name: str, arguments: list[str], *, upgrade: bool) -> None:
             fresh.write_bytes(lock.read_bytes())  # uv keeps the versions that it finds in the output file
         command = [str(Path(sys.executable).parent / "uv"), "pip", "compile", *arguments, "--output-file", str(fresh)]
         options = ["--universal", "--python-version", PYTHON_MIN, "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
-        subprocess.run([*command, *options], cwd=ROOT, check=True)
+        subprocess.run([*command, *options], cwd=ROOT, env=install_environment(os.environ, ROOT), check=True)
         fresh.replace(lock)
     packages = sum("==" in line for line in lock.read_text().splitlines())
     print(f"{lock.relative_to(ROOT)}: {packages} packages")
