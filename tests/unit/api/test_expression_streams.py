@@ -10,13 +10,16 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings
 from tests.unit.api.job_runner import FLIGHTS, flight, flights, result
 
 from weir.api.rowwise_check import check_rowwise
 from weir.api.stream import Stream
 from weir.errors import GraphError, SchemaError
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 
 codes = st.sampled_from(["JFK", "LGA", "ß", "", None])
 some_flights = st.lists(
@@ -24,12 +27,14 @@ some_flights = st.lists(
 )
 
 
+@patient
 @given(some_flights, st.integers(-100, 100))
 def test_filter_keeps_the_rows_that_a_python_loop_keeps(rows: list[dict[str, Any]], least: int) -> None:
     kept = result(rows, lambda stream: stream.filter(pl.col("delay") > least, pl.col("origin") == "JFK"))
     assert kept == [row for row in rows if row["delay"] is not None and row["delay"] > least and row["origin"] == "JFK"]
 
 
+@patient
 @given(some_flights)
 def test_computed_columns_are_what_a_python_loop_computes(rows: list[dict[str, Any]]) -> None:
     made = result(

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings
 from tests.unit.api.job_runner import FLIGHTS, flight, flights, result, run
 
 from weir import Job, agg, sinks, sources
@@ -26,6 +26,7 @@ ROWS = [
     flight("JFK", "SFO", None, 0.5),
     flight("JFK", None, 1, None),
 ]
+patient = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 rows_with_keys = st.lists(
     st.builds(flight, st.sampled_from(["JFK", "LGA", "EWR", None]), st.just("x"), st.none() | st.integers(-9, 9), st.just(1.0)),
     min_size=1,
@@ -86,7 +87,7 @@ def folded(rows: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
     return last
 
 
-@settings(max_examples=25, deadline=None)
+@patient
 @given(rows_with_keys, st.sampled_from(["batch", "each"]))
 def test_the_last_update_of_each_key_is_the_aggregate_of_all_its_records(rows: list[dict[str, Any]], emit: Any) -> None:
     made = result(

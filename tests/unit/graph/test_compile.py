@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings
 from tests.unit.graph.graph_builders import counts, dealt, graph, hashed, operator, row_map, sink, source, word_count
 
 from weir.errors import GraphError, SchemaError, SlotError
@@ -12,6 +12,9 @@ from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import PhysicalGraph
 from weir.protocol import codec
+
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def chains(physical: PhysicalGraph) -> list[tuple[str, ...]]:
@@ -157,6 +160,7 @@ def logical_graphs(draw: st.DrawFn) -> LogicalGraph:
     return graph(*operators, *sinks)
 
 
+@patient
 @given(logical_graphs())
 def test_any_shape_compiles_to_chains_and_channels_that_hold_together(logical: LogicalGraph) -> None:
     physical = compile_graph(logical, slots=3)
@@ -186,6 +190,7 @@ def test_any_shape_compiles_to_chains_and_channels_that_hold_together(logical: L
     assert len(set(sent)) == len(sent)
 
 
+@patient
 @given(logical_graphs())
 def test_a_compiled_graph_survives_json(logical: LogicalGraph) -> None:
     physical = compile_graph(logical, slots=3)

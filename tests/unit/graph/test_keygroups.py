@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings
 
 from weir.graph.keygroups import key_group_range, max_parallelism_for, subtask_of
 
 
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@patient
 @given(st.data())
 def test_every_group_belongs_to_exactly_the_subtask_whose_range_holds_it(data: st.DataObject) -> None:
     max_parallelism = data.draw(st.integers(1, 2048))
@@ -30,6 +34,7 @@ def test_the_number_of_key_groups_is_the_next_power_of_two_over_one_and_a_half_t
     assert max_parallelism_for(parallelism) == groups
 
 
+@patient
 @given(st.integers(1, 32_768))
 def test_the_default_number_of_key_groups_always_has_room_for_p(parallelism: int) -> None:
     assert parallelism <= max_parallelism_for(parallelism) <= 32_768

@@ -10,13 +10,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings
 from tests.unit.operators.operator_harness import context, process, rows, sizes
 
 from weir.errors import UserCodeError
 from weir.operators.rows import rows_of
 from weir.operators.rowwise import FilterRowsOperator, FlatMapOperator, MapOperator
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 
 WHERE = "map 'm' (at job.py:3)"
 SCHEMA = pa.schema([("word", pa.string()), ("n", pa.int64())])
@@ -45,6 +48,7 @@ def is_even(row: dict[str, Any]) -> bool:
     return row["n"] is not None and row["n"] % 2 == 0
 
 
+@patient
 @given(some_rows, st.integers(1, 7))
 def test_map_is_a_python_map(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
     made = process(MapOperator(length, SCHEMA, WHERE), batch_of(given_rows), batch_rows=batch_rows)
@@ -53,6 +57,7 @@ def test_map_is_a_python_map(given_rows: list[dict[str, Any]], batch_rows: int) 
     assert all(batch.schema == SCHEMA for batch in made)
 
 
+@patient
 @given(some_rows, st.integers(1, 7))
 def test_flat_map_is_a_nested_loop(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
     made = process(FlatMapOperator(repeated, SCHEMA, WHERE), batch_of(given_rows), batch_rows=batch_rows)
@@ -60,6 +65,7 @@ def test_flat_map_is_a_nested_loop(given_rows: list[dict[str, Any]], batch_rows:
     assert all(size == batch_rows for size in sizes(made)[:-1])
 
 
+@patient
 @given(some_rows, st.integers(1, 7))
 def test_filter_rows_is_a_python_filter(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
     made = process(FilterRowsOperator(is_even, WHERE), batch_of(given_rows), batch_rows=batch_rows)
@@ -68,7 +74,12 @@ def test_filter_rows_is_a_python_filter(given_rows: list[dict[str, Any]], batch_
 
 
 def test_a_row_that_expands_without_end_comes_out_in_bounded_batches() -> None:
-    operator = FlatMapOperator(lambda row: ({"word": "x", "n": n} for n in itertools.count()), SCHEMA, WHERE)
+    def endless(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for n in itertools.count():
+            assert n < 40, "pulled further than three batches need: without a bound this would fill the memory"
+            yield {"word": "x", "n": n}
+
+    operator = FlatMapOperator(endless, SCHEMA, WHERE)
     operator.open(context(batch_rows=10))
     step = operator.process(batch_of([{"word": "a", "n": 1}]), 0)
     assert [batch.num_rows for batch in itertools.islice(step, 3) if batch is not None] == [10, 10, 10]
