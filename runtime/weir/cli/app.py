@@ -109,8 +109,14 @@ def graph_command(
     from weir.cli.run import parse_settings
     from weir.graph.compile import compile_graph
     from weir.graph.render import graph_json, render
+    from weir.spark.planner import LazySession
 
-    logical, _ = load_job(target, parse_settings(settings, "--set")).to_graph()
+    session = LazySession("local", parallelism, app_name=f"weir graph {target}", conf={})
+    try:
+        with session.planning():
+            logical, _ = load_job(target, parse_settings(settings, "--set")).to_graph()
+    finally:
+        session.close()
     graph = compile_graph(logical, slots=parallelism)
     typer.echo(graph_json(graph) if as_json else render(graph), nl=False)
 

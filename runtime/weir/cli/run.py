@@ -7,18 +7,19 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from weir.api.entry import load_job
+from weir.api.job import Job
 from weir.cli.exits import OF_OUTCOME, Exit
 from weir.cli.progress_line import follow
 from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
 from weir.errors import ConfigError
 from weir.kernel.effects import Outcome
 from weir.protocol.ids import CheckpointId
-from weir.spark.launch import JobResult, RunningJob, RunOptions, launch
+from weir.spark.launch import JobResult, RunningJob, RunOptions, launch, session_for
+from weir.spark.planner import LazySession
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
@@ -55,10 +56,19 @@ def start_mode(*, resume: bool, from_checkpoint: int | None) -> StartMode:
 
 def run(target: str, params: Mapping[str, object], options: RunOptions, *, yes: bool, quiet: bool) -> int:
     """Returns the exit code. Raises WeirError for whatever keeps the job from starting."""
-    job = load_job(target, params)
+    session = session_for(options, target)
+    try:
+        with session.planning():
+            job = load_job(target, params)
+        return _run(job, options, session, yes=yes, quiet=quiet)
+    finally:
+        session.close()
+
+
+def _run(job: Job, options: RunOptions, session: LazySession, *, yes: bool, quiet: bool) -> int:
     if isinstance(options.start, FromCheckpoint):
         confirm_going_back(job, options.start.checkpoint, options, yes=yes)
-    running = launch(job, options)
+    running = launch(job, options, session=session)
     suspend_on_signals(running)
     result = follow(running, quiet=quiet)
     if not quiet:
@@ -66,7 +76,7 @@ def run(target: str, params: Mapping[str, object], options: RunOptions, *, yes: 
     return OF_OUTCOME[result.outcome]
 
 
-def confirm_going_back(job: Any, checkpoint: CheckpointId, options: RunOptions, *, yes: bool) -> None:
+def confirm_going_back(job: Job, checkpoint: CheckpointId, options: RunOptions, *, yes: bool) -> None:
     """Show what a restore of ``checkpoint`` abandons, and ask. Raises ConfigError where nobody can be asked."""
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     view, _ = JobLog(storage, JobLayout(job.name)).read()

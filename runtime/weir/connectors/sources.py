@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from weir.connectors.generator import GeneratorSource
 from weir.connectors.iterable import FailAt, Fault, IterableSource
 from weir.connectors.json_lines_source import JsonLinesSource
 from weir.connectors.parquet_source import ParquetSource
+from weir.connectors.spark_query import SparkQuerySource
 from weir.connectors.staged_dataframe import StagedDataFrame
 from weir.connectors.text_source import TextSource
 from weir.errors import ConfigError
@@ -32,6 +33,7 @@ __all__ = [
     "FailAt",
     "Fault",
     "GeneratedColumn",
+    "dataframe",
     "emitted_ns",
     "event_time",
     "floats",
@@ -41,6 +43,7 @@ __all__ = [
     "json_lines",
     "parquet",
     "row_index",
+    "sql",
     "staged_dataframe",
     "text",
     "uniform_ints",
@@ -107,3 +110,13 @@ def iterable(
 def staged_dataframe(directory: Path, schema: pa.Schema) -> StagedDataFrame:
     """What Spark has written of a DataFrame to ``directory`` (used by ``weir.spark``)."""
     return StagedDataFrame(local_paths(directory)[0], encode_schema(schema))
+
+
+def sql(query: str) -> SparkQuerySource:
+    """The rows of a bounded Spark SQL query, run once when the job first starts and staged beside its checkpoints."""
+    return SparkQuerySource(query)
+
+
+def dataframe(build: Callable[[Any], Any]) -> SparkQuerySource:
+    """The rows of the DataFrame that ``build(spark)`` returns: any bounded one. Run once, as ``sql``."""
+    return SparkQuerySource(build)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 import structlog
 from pyspark.sql import SparkSession
@@ -192,7 +193,7 @@ def _stage_queries(job: JobLike, storage: CheckpointStorage, options: RunOptions
     for uid, source in job.sources().items():
         if not isinstance(source, SparkQuerySource):
             continue
-        root = options.staging_dir or (storage.url if "://" not in storage.url else None)
+        root = options.staging_dir or (unquote(urlsplit(storage.url).path) if storage.url.startswith("file://") else None)
         if root is None:
             raise ConfigError(
                 f"source '{uid}' is a Spark query, whose rows are staged where all slots can read them: checkpoints are in "

@@ -421,6 +421,10 @@ class SlotRuntime:
 
     def _ended(self, subtask: SubtaskId) -> None:
         assert self._deployment is not None
+        # The counters are final now, and the job may be over before they would be sent again.
+        metrics = self.metrics()
+        if metrics is not None:
+            self._ports.send_control(metrics)
         self._ports.send_control(SubtaskEnded(self._deployment.generation, subtask))
 
     def _cancel(self, generation: Generation) -> None:
