@@ -11,7 +11,7 @@ import polars.selectors as cs
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.unit.api.job_runner import FLIGHTS, flight, flights, result
 
 from weir.api.rowwise_check import check_rowwise

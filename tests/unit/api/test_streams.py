@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.unit.api.job_runner import FLIGHTS, flight, flights, result, run
 
 from weir import Job, agg, sinks, sources

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.unit.graph.graph_builders import counts, dealt, graph, hashed, operator, row_map, sink, source, word_count
 
 from weir.errors import GraphError, SchemaError, SlotError
@@ -12,7 +12,6 @@ from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import PhysicalGraph
 from weir.protocol import codec
-
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from weir.graph.keygroups import key_group_range, max_parallelism_for, subtask_of
-
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

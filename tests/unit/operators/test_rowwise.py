@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.unit.operators.operator_harness import context, process, rows, sizes
 
 from weir.errors import UserCodeError
