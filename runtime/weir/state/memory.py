@@ -9,7 +9,9 @@ Addresses need not be aligned: a frame's body may begin anywhere.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -24,9 +26,25 @@ signed: Callable[[Any], int] = cast(Any, np.int64)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _source_digest() -> str:
+    """Of all files that hold kernels."""
+    package = Path(__file__).parent
+    files = [*sorted(package.glob("*.py")), package.parent / "operators" / "scatter.py"]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+_DIGEST = _source_digest()
+
+
 def kernel(function: F) -> F:
-    """Compile on first use, keep the result in numba's on-disk cache, and let go of the GIL while running."""
-    return cast(F, njit(nogil=True, cache=True)(function))
+    """Compile on first use, keep the result in numba's on-disk cache, and let go of the GIL while running.
+
+    Numba takes a cached kernel for stale when its own file has changed, although kernels of other files are compiled into
+    it. So a change of any of these files makes all of them stale: their digest takes the place of the file's time.
+    """
+    compiled: Any = njit(nogil=True, cache=True)(function)
+    compiled._cache._cache_file._source_stamp = _DIGEST
+    return cast(F, compiled)
 
 
 def _load(numba_type: Any, bits: int, *, floating: bool = False) -> Any:

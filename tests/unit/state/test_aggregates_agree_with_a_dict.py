@@ -74,7 +74,7 @@ def jobs(draw: st.DrawFn) -> tuple[tuple[str, ...], tuple[AggregateSpec, ...], E
     return tuple(f"k{n}" for n in range(len(key_types))), tuple(specs), draw(st.sampled_from(Emit)), batches
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(jobs())
 def test_results_are_those_of_a_dict_for_all_types_nulls_slices_and_emit_modes(job: Any) -> None:
     key, specs, emit, batches = job

@@ -59,7 +59,7 @@ def contents(state: ColumnarAggregates, snapshot: OperatorSnapshot, files: Memor
     return found
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data(), emit=st.sampled_from(Emit), key=st.sampled_from([("k",), ("w",), ("k", "w")]))
 def test_a_snapshot_is_the_state_at_its_freeze_whatever_happens_meanwhile(
     data: st.DataObject, emit: Emit, key: tuple[str, ...]
