@@ -44,8 +44,10 @@ class LocalStorage:
         self._staging = self._root / STAGING
         self._token = secrets.token_hex(4)
         self._numbers = itertools.count()
-        self._lasting: set[Path] = set()
-        """Directories whose names are known to survive a power cut."""
+        self._lasting: dict[Path, int] = {}
+        """Directories, by inode, whose names are known to survive a power cut."""
+        self._made: set[Path] = set()
+        """Directories at and above the root that did not exist before."""
 
     @property
     def url(self) -> str:
@@ -139,40 +141,41 @@ class LocalStorage:
         return True
 
     def _in_directory(self, target: Path, step: Callable[[], _T]) -> _T:
-        """Do ``step`` in the directory of ``target``, which is made where it is missing."""
-        for attempt in range(_ATTEMPTS_MAX):
+        """Do ``step`` in the directory of ``target``, which is made where it is missing.
+
+        Nothing comes between making and step: whoever deletes the last object in a directory deletes it too.
+        """
+        for _ in range(_ATTEMPTS_MAX):
             try:
-                if target.parent not in self._lasting:
-                    self._make_directory(target.parent)
                 return step()
             except FileNotFoundError:
-                # Somebody deleted the last file in it, and the directory with it.
-                self._lasting.clear()
-                if attempt == _ATTEMPTS_MAX - 1:
-                    raise
-        raise AssertionError("the last attempt returns or raises")
+                with contextlib.suppress(FileNotFoundError):
+                    self._make_directory(target.parent)
+        return step()
+
+    def _make_directory(self, directory: Path) -> None:
+        missing = [above for above in (self._root, *self._root.parents) if above not in self._made and not above.exists()]
+        directory.mkdir(parents=True, exist_ok=True)
+        self._made.update(missing)
 
     def _settle(self, target: Path) -> None:
-        """Make the name of ``target`` last, which is there already."""
+        """Make the name of ``target`` last, which is there already, and the names of its directories, whoever made them."""
         try:
-            _fsync_directory(target.parent)
+            directory, settled = target.parent, dict[Path, int]()
+            _fsync_directory(directory)
+            while directory in self._made or directory.is_relative_to(self._root):
+                inode = os.stat(directory).st_ino
+                if self._lasting.get(directory) == inode:
+                    break
+                if directory in self._made or directory != self._root:
+                    _fsync_directory(directory.parent)
+                settled[directory] = inode
+                directory = directory.parent
+            self._lasting.update(settled)
         except FileNotFoundError:
             pass  # The file was deleted, and its directory with it.
         except OSError as error:
             raise UnknownOutcome(f"{target} may or may not last: its directory cannot be synced ({error.strerror})") from error
-
-    def _make_directory(self, directory: Path) -> None:
-        """With all its parents. Every name on the way is made to last, also one that another process has just made."""
-        fresh: list[Path] = []
-        while directory not in self._lasting and (directory.is_relative_to(self._root) or not directory.exists()):
-            fresh.append(directory)
-            directory = directory.parent
-        for made in reversed(fresh):
-            made.mkdir(exist_ok=True)
-            with contextlib.suppress(PermissionError):
-                # A parent of the root that we may not read was there before us.
-                _fsync_directory(made.parent)
-        self._lasting.update(fresh)
 
     def _remove_if_empty(self, directory: Path) -> None:
         """And its parents likewise, below the root. A writer that had just made it makes it again."""
@@ -181,7 +184,7 @@ class LocalStorage:
                 directory.rmdir()
             except OSError:
                 return
-            self._lasting.discard(directory)
+            self._lasting.pop(directory, None)
             directory = directory.parent
 
     def _walk(self, top: Path, prefix: str) -> Iterator[StoredObject]:

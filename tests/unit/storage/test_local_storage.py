@@ -50,12 +50,12 @@ def test_file_and_directory_are_synced_before_and_after_the_name_appears(
         fsync(descriptor)
 
     def recorded_link(source: Path, target: Path) -> None:
-        calls.append(f"link {target.name}")
         link(source, target)
+        calls.append(f"link {target.name}")
 
     def recorded_replace(source: Path, target: Path) -> None:
-        calls.append(f"rename {target.name}")
         replace(source, target)
+        calls.append(f"rename {target.name}")
 
     storage.put("job/log/0", (b"makes the directories",))
     monkeypatch.setattr(os, "fsync", recorded_fsync)
@@ -65,8 +65,24 @@ def test_file_and_directory_are_synced_before_and_after_the_name_appears(
     storage.create("job/log/1", b"x")
     storage.put("job/state/new/2", (b"x",))
     kinds = [re.sub(r"\d+-[0-9a-f]+-\d+", "staged", call) for call in calls]
-    created = ["sync staged", "link 1", "sync log"]
-    assert kinds == [*created, *created, "sync staged", "sync job", "sync state", "rename 2", "sync new"]
+    won, lost = ["sync staged", "link 1", "sync log"], ["sync staged", "sync log"]
+    assert kinds == [*won, *lost, "sync staged", "rename 2", "sync new", "sync state", "sync job"]
+
+
+def test_the_names_of_new_directories_are_made_to_last_up_to_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(local, "_fsync_directory", lambda directory: synced.append(os.path.relpath(directory, tmp_path)))
+    storage = LocalStorage(tmp_path / "a" / "root")
+    storage.put("job/object", (b"x",))
+    assert synced == ["a/root/job", "a/root", "a", "."]
+    synced.clear()
+    storage.put("job/object", (b"x",))
+    assert synced == ["a/root/job"]
+    synced.clear()
+    LocalStorage(tmp_path / "a" / "root").put("job/object", (b"x",))
+    assert synced == ["a/root/job", "a/root"], "another process may just have made it and not synced it yet"
 
 
 def test_a_write_whose_name_cannot_be_made_to_last_has_an_unknown_outcome(
@@ -223,7 +239,7 @@ def test_empty_directories_go_with_their_last_object(storage: LocalStorage, tmp_
 def test_writers_and_deleters_of_one_directory_do_not_trip_over_each_other(tmp_path: Path) -> None:
     def write_and_delete(worker: int) -> None:
         storage = LocalStorage(tmp_path)
-        for number in range(40):
+        for number in range(15):
             path = f"shared/directory/{worker}-{number}"
             (storage.put(path, (b"x",)) if number % 2 else storage.create(path, b"x"))
             assert bytes(storage.get(path)) == b"x"

@@ -197,6 +197,24 @@ def test_a_pinned_checkpoint_keeps_its_files_and_does_not_hold_up_the_sweep(job:
     assert pinned_file.path in job.paths()
 
 
+def test_files_of_another_attempt_at_a_retained_checkpoint_wait_until_it_is_retired(job: RunningJob) -> None:
+    attempt = job.write_state(1, attempt="declined")
+    job.complete(1)
+    assert _sweep(job) == []
+    job.complete(2)
+    _retire(job, 1)
+    assert _sweep(job) == [attempt.path]
+
+
+def test_what_a_retired_branch_left_is_swept_although_older_checkpoints_are_retained(job: RunningJob) -> None:
+    for number in (1, 2):
+        job.complete(number)
+    attempt = job.write_state(2, attempt="declined")
+    job.start(2, restored_from=1)
+    _retire(job, 2)
+    assert _sweep(job) == [attempt.path]
+
+
 def test_files_of_an_abandoned_branch_stay(job: RunningJob) -> None:
     for number in (1, 2, 3):
         job.complete(number)

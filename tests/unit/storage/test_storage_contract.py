@@ -106,13 +106,33 @@ class _EverybodyWins(MemoryStorage):
         return True
 
 
+class _EverybodyThinksSo(MemoryStorage):
+    """The first one's object stays, and everybody is told that it is theirs."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        super().create(path, data)
+        return True
+
+
+class _NobodyWins(MemoryStorage):
+    def create(self, path: str, data: bytes) -> bool:
+        super().create(path, data)
+        return False
+
+
 class _LosesBytes(MemoryStorage):
     def get(self, path: str) -> memoryview:
         return super().get(path)[:-1]
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason"), [(_EverybodyWins, "could both commit"), (_LosesBytes, "something else than was written")]
+    ("kind", "reason"),
+    [
+        (_EverybodyWins, "let 5 of 5.*could both commit"),
+        (_EverybodyThinksSo, "let 5 of 5"),
+        (_NobodyWins, "let 0 of 5"),
+        (_LosesBytes, "something else than was written"),
+    ],
 )
 def test_a_probe_refuses_storage_that_exactly_once_cannot_rest_on(kind: type[MemoryStorage], reason: str) -> None:
     storage = kind()
