@@ -19,7 +19,7 @@ from weir.errors import ProtocolError
 from weir.kernel.effects import AppendLog, Commit, DropSlot, Effect, Finish, Prepare, Report, ReportKind, Send, WriteManifest
 from weir.kernel.job import JobMaster
 from weir.protocol.ids import SlotIncarnation
-from weir.protocol.messages import Register, SlotMetrics, decode_from_slot, encode
+from weir.protocol.messages import Register, SlotMetrics, Stop, decode_from_slot, encode
 from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
 
 TICK_MS = 50
@@ -34,9 +34,11 @@ Event = Callable[[JobMaster, int], Sequence[Effect]]
 
 @dataclass(frozen=True, slots=True)
 class SlotControl:
-    """What the loop can do about slots beyond talking to them. ``replace(task)``: have Spark put another in place."""
+    """What the loop can do about slots beyond talking to them. ``replace(task)``: have Spark put another in place;
+    ``release()``: from now on a slot that ends is not started again."""
 
     replace: Callable[[int], None]
+    release: Callable[[], None]
 
 
 class Coordinator:
@@ -147,6 +149,8 @@ class Coordinator:
         for effect in effects:
             match effect:
                 case Send(to, message):
+                    if isinstance(message, Stop):
+                        self._slot_control.release()
                     peer = self._connection_of.get(to)
                     if peer is not None:
                         self._server.send(peer, encode(message))

@@ -322,7 +322,7 @@ def _start(
 
     pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_failure=on_failure)
     runner = EffectRunner(plan, storage, start.log)
-    coordinator = Coordinator(master, server, runner, progress, SlotControl(replace=pool.replace))
+    coordinator = Coordinator(master, server, runner, progress, SlotControl(replace=pool.replace, release=pool.release))
     coordinator_ready.set()
 
     def close(_finish: Finish) -> None:
