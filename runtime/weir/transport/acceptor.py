@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import TypeAlias
 
+from weir.errors import ConfigError
 from weir.transport import sockets
 from weir.transport.greeting import Greeting
 from weir.transport.handshake import NONCE_BYTES, AcceptorHandshake, Credentials, Purpose
@@ -51,7 +52,11 @@ class Acceptor:
         self._note = note
         self._half_open: dict[Proved, str] = {}
         """With the peer's address, oldest first."""
-        self._listener = sockets.listen(host, ports)
+        try:
+            self._listener = sockets.listen(host, ports)
+        except ConfigError:
+            poller.close()  # its owner is not going to exist
+            raise
         self.port: int = self._listener.getsockname()[1]
         poller.watch(self._listener, READ, self._ready)
 

@@ -164,7 +164,6 @@ class _Endpoint:
         for connection, _ in self._connections.values():
             connection.close()
         self._connections = {}
-        self._wakeup.close()
         self._poller.close()
 
 

@@ -157,7 +157,7 @@ class DataExchange:
         self._links = {}
         self._codec = None
         self._is_open = False
-        self._events = [event for event in self._events if isinstance(event, FdReady)]
+        self._events.clear()  # descriptors that are still readable are reported again
 
     def close(self) -> None:
         self.close_generation()

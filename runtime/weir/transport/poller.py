@@ -19,6 +19,7 @@ class Poller:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
+        self._on_close: list[Callable[[], None]] = []
 
     def fileno(self) -> int:
         """Readable whenever a watched descriptor is ready: pollers nest."""
@@ -41,19 +42,24 @@ class Poller:
         """What is ready now, or after at most ``timeout_ns`` (rounded up to a millisecond by the system)."""
         return [(key.data, mask) for key, mask in self._selector.select(timeout_ns / 1e9 if timeout_ns > 0 else 0)]
 
+    def when_closed(self, release: Callable[[], None]) -> None:
+        self._on_close.append(release)
+
     def close(self) -> None:
+        for release in self._on_close:
+            release()
         self._selector.close()
 
 
 class Wakeup:
-    """``wake`` may be called from any thread; many calls before the next wait are one."""
+    """``wake`` may be called from any thread; many calls before the next wait are one. Closed with its poller."""
 
     def __init__(self, poller: Poller) -> None:
-        self._poller = poller
         self._reader, self._writer = socket.socketpair()
         self._reader.setblocking(False)
         self._writer.setblocking(False)
         poller.watch(self._reader, READ, self._drain)
+        poller.when_closed(self._close)
 
     def wake(self) -> None:
         try:
@@ -70,7 +76,6 @@ class Wakeup:
         except BlockingIOError:
             pass
 
-    def close(self) -> None:
-        self._poller.forget(self._reader)
+    def _close(self) -> None:
         self._reader.close()
         self._writer.close()

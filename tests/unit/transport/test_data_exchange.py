@@ -29,7 +29,7 @@ class Mesh:
         return {slot.index: slot.exchange.port for slot in self.slots}
 
     def until(self, done: Callable[[], bool]) -> None:
-        turn_until(self.clock, done, *[party.turn for party in (*self.slots, *self.intruders)])
+        turn_until(self.clock, done, *[slot.turn for slot in self.slots], *[intruder.turn for intruder in self.intruders])
 
     def open(self, generation: int = 1) -> None:
         for slot in self.slots:
@@ -42,8 +42,10 @@ class Mesh:
         return self.intruders[-1]
 
     def close(self) -> None:
-        for party in (*self.slots, *self.intruders):
-            party.close()
+        for slot in self.slots:
+            slot.close()
+        for intruder in self.intruders:
+            intruder.close()
 
 
 @pytest.fixture
@@ -141,6 +143,14 @@ def test_a_claim_that_does_not_fit_the_deployment_is_refused(mesh: Mesh, dialer:
     assert all(slot.exchange.ready() for slot in mesh.slots)
 
 
+def test_a_smaller_index_does_not_dial_a_larger_one(mesh: Mesh) -> None:
+    dialled = mesh.slots[1]
+    dialled.open(1, {0: mesh.ports[0]})  # where nobody lets it in, as slot 0 has not opened
+    mesh.intrude(dialer=0, acceptor=1, patience_ns=300_000_000)
+    mesh.until(lambda: bool(mesh.intruders[0].gave_up))
+    assert any("slot 0 is none that dials slot 1" in note for note in dialled.notes) and not dialled.exchange.ready()
+
+
 def test_a_stranger_with_another_secret_is_never_let_in_and_disturbs_nobody(mesh: Mesh) -> None:
     mesh.slots.append(new_slot(3, credentials=Credentials(b"this is not the secret", "rig"), patience_ns=500_000_000))
     for slot in mesh.slots:
@@ -198,7 +208,7 @@ def test_a_frame_that_is_not_the_peers_to_send_drops_the_peer_and_is_not_deliver
     mesh.slots[0].open(1, mesh.ports)
     mesh.until(lambda: evil.socket is not None)
     outbox = Outbox()
-    outbox.push(FrameCodec(lambda edge: frame.batch.schema).encode(frame))  # type: ignore[attr-defined]  # opaque in the contract
+    outbox.push(FrameCodec(lambda edge: frame.batch.schema).encode(frame))
     assert evil.socket is not None
     outbox.flush(evil.socket, 1 << 20)
     mesh.until(lambda: bool(mesh.slots[0].lost))

@@ -103,6 +103,20 @@ def test_an_outbox_sends_every_byte_once_and_in_order_through_a_narrow_socket(pi
     assert bytes(received) == b"".join(pieces)
 
 
+def test_a_header_cut_anywhere_behind_other_messages_is_put_together() -> None:
+    parts = [(b"ab", b"cdefg"), (b"", b""), (b"h", b"")]
+    stream = b"".join(message(*part) for part in parts)
+    for first in range(1, len(stream)):
+        for second in range(first, len(stream)):
+            left, right = connected_pair()
+            inbox, collector = Inbox(CUT), Collector()
+            with left, right:
+                for piece in (stream[:first], stream[first:second], stream[second:]):
+                    left.send(piece)
+                    inbox.read(right, 1 << 20, collector)
+            assert collector.messages == parts, f"cut at {first} and {second}"
+
+
 def test_reading_stops_at_its_bound_so_that_the_loop_keeps_turning(pair: tuple[socket.socket, socket.socket]) -> None:
     left, right = pair
     collector = Collector()

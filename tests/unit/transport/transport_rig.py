@@ -132,7 +132,8 @@ class Intruder:
 
     def is_waiting_to_be_let_in(self) -> bool:
         """The acceptor has proved itself, and our proof is on its way."""
-        return self._dialer.is_waiting_to_be_let_in()
+        waits: bool = self._dialer.is_waiting_to_be_let_in()
+        return waits
 
     def say(self, data: bytes) -> None:
         """Whatever the kernel takes, whether the other end still listens or not."""
