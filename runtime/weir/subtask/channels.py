@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from weir.errors import ProtocolError
 from weir.operators.base import Batch
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, Generation
@@ -114,8 +115,10 @@ class RemoteOutput:
         self._enqueue(Frame(kind, self.channel, generation, epoch, self.sequence, argument))
 
     def on_credit(self, given_back: int) -> None:
+        """Raises ProtocolError if the peer gives back more than it was sent."""
+        if not 0 <= given_back <= self._bytes_out:
+            raise ProtocolError(f"{self.channel}: {given_back} bytes of credit given back, {self._bytes_out} are out")
         self._bytes_out -= given_back
-        assert self._bytes_out >= 0, f"{self.channel}: more credit than was used"
         while self._waiting and self._admits(self._waiting[0]):
             self._transmit(self._waiting.popleft())
 

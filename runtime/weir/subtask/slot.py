@@ -117,7 +117,7 @@ class SlotRuntime:
         if frame.kind is FrameKind.CREDIT:
             output = deployment.remote_outputs.get(frame.channel)
             if output is not None:
-                output.on_credit(frame.argument)
+                self._guard(lambda: output.on_credit(frame.argument), deployment.generation)
             return
         channel = deployment.inputs.get(frame.channel)
         if channel is None:
