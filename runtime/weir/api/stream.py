@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -267,9 +267,8 @@ def _given_form(form: str) -> BatchForm:
 def _form(function: Callable[[Any], Any]) -> BatchForm:
     """By the annotation of the first parameter."""
     try:
-        parameters = list(inspect.signature(function).parameters)
-        target = function if inspect.isroutine(function) else type(function).__call__
-        annotation = get_type_hints(target).get(parameters[0]) if parameters else None
+        parameters = list(inspect.signature(function, eval_str=True).parameters.values())
+        annotation = parameters[0].annotation if parameters else None
     except (TypeError, ValueError, NameError):
         # No signature (built in C), or annotations of names that exist for the type checker only.
         annotation = None

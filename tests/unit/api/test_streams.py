@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -34,22 +35,32 @@ rows_with_keys = st.lists(
 )
 
 
-def upper(frame: pl.DataFrame) -> pl.DataFrame:
+def lower(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("origin").str.to_lowercase())
 
 
 def unannotated(frame):  # type: ignore[no-untyped-def]
-    return upper(frame)
+    return lower(frame)
+
+
+def lower_column(column: str, frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col(column).str.to_lowercase())
 
 
 class Lower:
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        return upper(batch)
+        return lower(batch)
 
 
 @pytest.mark.parametrize(
     ("function", "form"),
-    [(upper, None), (Lower(), None), (unannotated, "polars"), (lambda batch: upper(pl.DataFrame(batch)), "arrow")],
+    [
+        (lower, None),
+        (Lower(), None),
+        (functools.partial(lower_column, "origin"), None),
+        (unannotated, "polars"),
+        (lambda batch: lower(pl.DataFrame(batch)), "arrow"),
+    ],
 )
 def test_map_batches_takes_polars_by_annotation_or_by_name(function: Callable[[Any], Any], form: Any) -> None:
     made = result(ROWS, lambda stream: stream.map_batches(function, form=form))
@@ -211,7 +222,7 @@ def test_options_reach_the_graph() -> None:
         ),
         (lambda s: s.map(lambda row: row, schema={"a": list}), SchemaError, "column 'a': .*list.* is no type"),
         (lambda s: s.map(lambda row: row, schema=["a"]), SchemaError, "a schema is a pyarrow.Schema or a dict"),
-        (lambda s: s.map_batches(upper, form="pandas"), GraphError, "form must be 'arrow' or 'polars', not 'pandas'"),
+        (lambda s: s.map_batches(lower, form="pandas"), GraphError, "form must be 'arrow' or 'polars', not 'pandas'"),
         (lambda s: s.options(uid="a/b"), GraphError, "'a/b' cannot be a uid"),
         (lambda s: s.options(parallelism=0), GraphError, "parallelism must be a whole number from 1, not 0"),
         (lambda s: s.options(name=" "), GraphError, "a name must not be empty"),
