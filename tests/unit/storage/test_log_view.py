@@ -146,6 +146,13 @@ def test_a_retired_checkpoint_is_refused_by_name() -> None:
     assert view.restore_point(CheckpointId(3)).manifest_path == "checkpoints/3/manifest-g1.json"
 
 
+def test_ids_that_a_generation_triggered_and_never_completed_are_not_used_again() -> None:
+    view = fold(started(1), completed(1, 1), started(2, restored_from=1, first_checkpoint=9))
+    assert view.next_checkpoint == 9
+    assert "used up" in (view.objection(completed(2, 8)) or "")
+    assert view.apply(completed(2, 9)).next_checkpoint == 10
+
+
 def test_a_savepoint_is_pinned_from_its_completion_on_and_can_be_unpinned() -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
     assert view.pinned == (1,)
