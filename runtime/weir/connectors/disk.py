@@ -67,8 +67,7 @@ class Disk:
         try:
             with open(draft, "xb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            self.fsync(draft)
             os.link(draft, path)
         except FileExistsError:
             return False

@@ -91,7 +91,7 @@ class OutputLayout:
         path = os.path.join(self.weir, "owner.json")
         claim = {"job": job, "sink": sink}
         disk.make_directory(self.staging)
-        if disk.create(path, json.dumps(claim).encode()):
+        if not disk.exists(path) and disk.create(path, json.dumps(claim).encode()):
             return
         try:
             owner = json.loads(disk.read(path))

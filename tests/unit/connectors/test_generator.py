@@ -118,7 +118,7 @@ def paced_reader(clock: Clock, *, rate: float, splits: int, rows: int | None = N
     return reader
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.floats(1, 1e6), st.integers(1, 4))
 def test_a_rate_is_kept_over_all_splits_by_asking_as_told(rate: float, splits: int) -> None:
     clock = Clock()

@@ -33,7 +33,7 @@ from weir.connectors.staging import OutputLayout
 from weir.connectors.stats import StatsWriter, Totals
 from weir.errors import ConfigError, SchemaError, SinkError
 from weir.operators.base import OperatorContext
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, OperatorSnapshot
 
 NUMBERS = pa.schema([("k", pa.int64()), ("v", pa.int64())])
@@ -306,6 +306,15 @@ def test_totals_survive_aborted_checkpoints_crashes_and_another_parallelism(
             for writer in writers:
                 writer.on_checkpoint_completed(CheckpointId(checkpoint))
             assert committer.result() == Totals(len(completed), {"v": wrapped(completed)} if completed else {})
+
+
+def test_totals_of_an_older_generation_that_are_committed_late_do_not_count() -> None:
+    committer = sinks.stats().committer()
+    for generation, checkpoint, writer, rows in ((2, 4, 0, 7), (1, 3, 1, 5), (2, 2, 0, 6)):
+        payload: Any = {"rows": rows, "sums": {}, "latency": {}}
+        late = Committable("job", OperatorUid("out"), Generation(generation), CheckpointId(checkpoint), writer, payload)
+        committer.commit(Permit(CheckpointId(4)), [late])
+    assert committer.result() == Totals(7)
 
 
 def test_stats_count_all_rows_sum_only_integers_and_skip_nulls() -> None:
