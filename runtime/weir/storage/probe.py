@@ -8,18 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 from weir.errors import ConfigError, StorageError, StorageFull
 from weir.storage.base import CheckpointStorage
+from weir.storage.local import LocalStorage
 
 RACERS = 4
 
 
 def probe(storage: CheckpointStorage) -> None:
-    """Write, read, list and delete below ``.weir-probe/``, and let creates race for a name.
+    """Write, read, list and delete below ``.weir-probe/``, and let creates race for a name. Clears old staging files of a directory.
 
     Raises ConfigError saying what is wrong and what to do, StorageFull if there is no space.
     """
     prefix = f".weir-probe/{secrets.token_hex(8)}/"
     try:
         try:
+            if isinstance(storage, LocalStorage):
+                storage.clear_staging()
             _check_objects(storage, prefix)
             _check_create_if_absent(storage, prefix)
         finally:
