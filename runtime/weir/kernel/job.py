@@ -517,10 +517,13 @@ class JobMaster:
             self._assigners_at.pop(pending.checkpoint),
         )
         commit = Commit(decision.permit, pending.committables())
+        # One at a time: if a later one could succeed while an earlier one is being tried again, everything up to the later
+        # one would count as published.
+        commits = [] if self._commits_open else [commit]
         self._commits_open[pending.checkpoint] = commit
         notice = CheckpointCompleted(self._generation, pending.checkpoint)
         return [
-            commit,
+            *commits,
             *(Send(slot.incarnation, notice) for slot in self._slots.deployed()),
             Report(
                 ReportKind.CHECKPOINT_COMPLETED,
@@ -585,10 +588,12 @@ class JobMaster:
     # ---- commits ---------------------------------------------------------------------------------
 
     def on_committed(self, permit: CommitPermit, now_ms: int) -> list[Effect]:
-        self._commits_open.pop(permit.checkpoint, None)
+        done = self._commits_open.pop(permit.checkpoint, None)
+        waiting = list(self._commits_open.values())
+        following: list[Effect] = [waiting[0]] if done is not None and waiting else []
         if self._ending is not None:
-            return self._end_when_quiet(now_ms)
-        return self._pursue_end(now_ms)
+            return [*following, *self._end_when_quiet(now_ms)]
+        return [*following, *self._pursue_end(now_ms)]
 
     def on_commit_failed(self, permit: CommitPermit, reason: str, retry: bool, now_ms: int) -> list[Effect]:
         """Refused for good, or too often: the job fails loudly. The data stays staged; the next start commits it first."""
@@ -599,7 +604,7 @@ class JobMaster:
             again = Commit(commit.permit, commit.committables, commit.attempt + 1)
             self._commits_open[permit.checkpoint] = again
             return [again]
-        del self._commits_open[permit.checkpoint]
+        self._commits_open.clear()
         failed = f"checkpoint {permit.checkpoint} is completed but could not be committed: {reason}"
         return self._end(Finish(Outcome.FAILED, failed, "SinkError"), now_ms)
 

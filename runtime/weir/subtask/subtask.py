@@ -74,8 +74,9 @@ class SubtaskRuntime(ABC):
             self._pull(now_ns)
 
     def wake_at_ns(self) -> int | None:
-        """When to look again although nothing arrives; None: no need."""
-        return self._waiting_until_ns if self._step is not None and self._waiting_until_ns else None
+        """When to look again although nothing arrives; None: no need. Without room there is none: room comes by an arrival."""
+        waits = self._step is not None and self._waiting_until_ns and self.outputs.has_room()
+        return self._waiting_until_ns if waits else None
 
     def on_aborted(self, checkpoint: CheckpointId) -> None:
         """The coordinator has aborted the checkpoint."""
@@ -297,7 +298,7 @@ class SourceSubtask(SubtaskRuntime):
 
     def wake_at_ns(self) -> int | None:
         if self._step is None and not self.ended and self.source.unfinished():
-            return self._poll_at_ns
+            return self._poll_at_ns if self.outputs.has_room() else None
         return super().wake_at_ns()
 
     def _wants_split(self) -> bool:

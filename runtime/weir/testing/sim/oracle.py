@@ -6,15 +6,17 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from weir.errors import CheckpointError
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.checkpoints import PendingCheckpoint
 from weir.kernel.effects import AppendLog, Commit, Effect, Finish, Outcome, Prepare, Report, ReportKind, WriteManifest
-from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.joblog import CheckpointCompleted, GenerationStarted, decode_entry
 from weir.protocol.logview import LogView
 from weir.protocol.messages import FromSlot, SubtaskFailed
 from weir.subtask.channels import WINDOW_BYTES
+from weir.subtask.subtask import InnerSubtask
 from weir.testing.sim.expected import ChainCheck, Prefix, check_keys, differ, flow, whole
 from weir.testing.sim.records import Identity
 from weir.testing.sim.slot import LAYOUT, SimSlot
@@ -50,6 +52,7 @@ class Oracle:
         self._may_be_published: set[str] = set()
         self._open: dict[str, dict[CheckpointId, int]] = {}
         self._account_starts: dict[int, tuple[object, list[int]]] = {}
+        self._given_up: dict[tuple[int, SubtaskId], tuple[object, CheckpointId]] = {}
         self._tip: CheckpointId | None = None
         """The checkpoint that the newest generation would go on from."""
         self._generation_of = ""
@@ -93,6 +96,8 @@ class Oracle:
                 raise Violation(f"checkpoint {checkpoint} of {driver.name} neither completed nor aborted in {limit_ns // MS} ms")
 
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:
+        if isinstance(error, CheckpointError) and "missing" in str(error) and self.view.retired:
+            return  # retired by a run that was still alive, between reading the log and reading the manifest
         if type(error).__name__ not in ("StorageError", "UnknownOutcome"):
             raise Violation(f"{driver.name} could not start: {type(error).__name__}: {error}")
 
@@ -116,6 +121,8 @@ class Oracle:
     def on_sent_by_slot(self, slot: SimSlot, message: FromSlot) -> None:
         if isinstance(message, SubtaskFailed):
             self._world.say(f"{slot.name}: {message.kind}: {message.reason}")
+            if message.kind == "CheckpointError" and message.generation < self.view.generation:
+                return  # of a driver that does not know yet that it is superseded: what it restores may be retired
             if message.kind not in FAILURES_EXPECTED:
                 raise Violation(f"{slot.name}, subtask {message.subtask}: {message.kind}: {message.reason}")
 
@@ -126,10 +133,25 @@ class Oracle:
                 deployment, [runtime.account._settled_ns for runtime in deployment.subtasks]
             )  # fmt: skip
 
+    def on_checkpoint_aborted(self, slot: SimSlot, checkpoint: CheckpointId) -> None:
+        """From now on nothing that waits for barriers may take a snapshot for it, unless it had decided to."""
+        deployment = slot.runtime._deployment
+        if deployment is None:
+            return
+        for runtime in deployment.subtasks:
+            if isinstance(runtime, InnerSubtask) and not runtime._effects and runtime.outputs.epoch <= checkpoint:
+                self._given_up[slot.number, runtime.subtask] = (runtime, checkpoint)
+
     def on_turn(self, slot: SimSlot, turns: int) -> None:
         deployment = slot.runtime._deployment
         if deployment is None or turns % 8:
             return
+        for runtime in deployment.subtasks:
+            told, given_up = self._given_up.get((slot.number, runtime.subtask), (None, 0))
+            if told is runtime and runtime.outputs.epoch == given_up + 1:
+                raise Violation(
+                    f"{slot.name}: subtask {runtime.subtask} took a snapshot for {given_up}, which it knew to be aborted"
+                )
         known, starts = self._account_starts.get(slot.number, (None, []))
         for runtime, start_ns in zip(deployment.subtasks, starts if known is deployment else (), strict=False):
             account = runtime.account
@@ -150,7 +172,7 @@ class Oracle:
         stale = self.view.is_stale(entry)
         self._world.say(f"log: {type(entry).__name__} generation {entry.generation}{' (stale)' if stale else ''}")
         if stale:
-            return
+            raise Violation(f"{creator} wrote {type(entry).__name__} of fenced generation {entry.generation} as {path}")
         self.view = self.view.apply(entry)
         match entry:
             case GenerationStarted():

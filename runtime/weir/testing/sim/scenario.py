@@ -101,7 +101,7 @@ def scenario(seed: int) -> Scenario:
         sources=maker.sources,
         slots=slots,
         rows_max=rng.choice((1, 3, 6)),
-        row_bytes=rng.choice((1_000, 300_000, 1_500_000, 5_000_000)),
+        row_bytes=rng.choice((1_000, 300_000, 900_000, 1_500_000, 5_000_000)),
         held_max=rng.choice((0, 1, 4)),
         config=_config(rng),
         tick_ns=rng.choice((5, 10, 20)) * MS,

@@ -12,6 +12,7 @@ from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
 from weir.protocol.messages import (
     Cancelled,
+    CheckpointAborted,
     Deploy,
     FromSlot,
     Heartbeat,
@@ -65,6 +66,7 @@ class SimSlot(Process):
         self._beside = self.lane()
         self._control: Connection | None = None
         self._ready: set[int] = set()
+        self._step_ns_max = self.world.random.choice((200, 300, 400, 1_500)) * US
         self._clock_ns = 0
         self._turn_due_ns: int | None = None
         self._turns = 0
@@ -102,6 +104,8 @@ class SimSlot(Process):
         self.runtime.on_control(message)  # type: ignore[arg-type]  # what the driver sent
         if isinstance(message, Deploy):
             self.cluster.oracle.on_deployed(self)
+        elif isinstance(message, CheckpointAborted):
+            self.cluster.oracle.on_checkpoint_aborted(self, message.checkpoint)
         if self.runtime.stop_reason is not None:
             self.exit(f"told to stop: {self.runtime.stop_reason}")
         self.wake()
@@ -134,7 +138,7 @@ class SimSlot(Process):
         worked = self.runtime.turn()
         if worked:
             self.cluster.oracle.on_turn(self, self._turns)
-            self._clock_ns += self.world.between(20 * US, 400 * US)
+            self._clock_ns += self.world.between(20 * US, self._step_ns_max)
             self.wake()
         else:
             wake_at_ns = self.runtime.wake_at_ns()

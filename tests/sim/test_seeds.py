@@ -1,0 +1,32 @@
+"""Two thousand runs of the simulator, each with its own graph, sizes and misfortunes."""
+
+from __future__ import annotations
+
+import pytest
+
+from weir.testing.sim.run import quiet, run
+
+SEEDS = 2_000
+CHUNK = 125
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def test_every_invariant_holds_in_every_run_from(first: int) -> None:
+    quiet()
+    failed = [result for seed in range(first, first + CHUNK) if (result := run(seed)).violation is not None]
+    assert not failed, "\n".join(
+        f"{result.violation}\n  replay: python -m weir.testing.sim --seed {result.seed} -v" for result in failed
+    )
+
+
+def test_a_seed_replays_exactly() -> None:
+    quiet()
+    for seed in range(0, 60, 3):
+        assert run(seed) == run(seed)
+
+
+def test_the_runs_exercise_what_they_are_meant_to() -> None:
+    quiet()
+    results = [run(seed) for seed in range(60)]
+    assert sum(result.generations > 1 for result in results) > 20
+    assert sum(result.checkpoints > 1 for result in results) > 30
