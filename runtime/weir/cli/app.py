@@ -36,16 +36,22 @@ def run_command(
     ] = "weir-checkpoints",
     interval: Annotated[str, typer.Option(help="Between checkpoints: 500ms, 10s, 1m; 'none': only a final one")] = "10s",
     from_checkpoint: Annotated[int | None, typer.Option("--from", metavar="ID", help="Go back to this checkpoint")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest checkpoint (of a driver that died, say)")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the newest checkpoint (of a driver that died, say)")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before something is abandoned")] = False,
     allow_non_restored_state: Annotated[
         bool, typer.Option("--allow-non-restored-state", help="Leave behind state of operators that the graph no longer has")
     ] = False,
     spares: Annotated[int, typer.Option(min=0, help="Warm slots kept ready beyond the parallelism")] = 0,
     retained: Annotated[int, typer.Option(min=1, help="How many completed checkpoints are kept")] = 3,
-    conf: Annotated[list[str], typer.Option("--conf", metavar="NAME=VALUE", help="A Spark setting; may be repeated")] = NO_SETTINGS,
+    conf: Annotated[
+        list[str], typer.Option("--conf", metavar="NAME=VALUE", help="A Spark setting; may be repeated")
+    ] = NO_SETTINGS,
     log_format: Annotated[LogFormat, typer.Option(help="Logs for people or for machines")] = LogFormat.TEXT,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also what is only of interest when something is wrong")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also what is only of interest when something is wrong")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress line and no summary")] = False,
 ) -> None:
     """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume."""

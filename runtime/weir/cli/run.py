@@ -88,7 +88,9 @@ def confirm_going_back(job: Job, checkpoint: CheckpointId, options: RunOptions, 
     others: list[str] = []
     for uid, sink in job.sinks().items():
         (revocable if sink.committer().revocable else others).append(uid)
-    typer.echo(f"Going back to checkpoint {checkpoint} of job '{job.name}' abandons: {', '.join(str(one) for one in left)}", err=True)
+    typer.echo(
+        f"Going back to checkpoint {checkpoint} of job '{job.name}' abandons: {', '.join(str(one) for one in left)}", err=True
+    )
     if revocable:
         typer.echo(f"  taken back from readers (an undo brings it back): {', '.join(revocable)}", err=True)
     if others:

@@ -76,6 +76,15 @@ class Coordinator:
         self.post(lambda master, now_ms: master.fail(reason, kind, now_ms))
 
     def run(self) -> Finish:
+        try:
+            self._loop()
+            assert self._finish is not None
+            self._say_farewell()
+        finally:
+            self._runner.close()
+        return self._finish
+
+    def _loop(self) -> None:
         self._carry_out(self._master.start(_now_ms()))
         next_tick_ms = _now_ms()
         while self._finish is None:
@@ -87,9 +96,6 @@ class Coordinator:
                 next_tick_ms = _now_ms() + TICK_MS
                 self._carry_out(self._master.tick(_now_ms()))
             self._progress.on_phase(self._master.phase, self._master.generation)
-        self._say_farewell()
-        self._runner.close()
-        return self._finish
 
     def _say_farewell(self) -> None:
         """What was sent last arrives before the connections are closed: slots hang up once they have read it."""
@@ -189,4 +195,3 @@ class Coordinator:
 
 def _now_ms() -> int:
     return time.monotonic_ns() // 1_000_000
-

@@ -28,7 +28,7 @@ from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.checkpoints import CheckpointConfig
-from weir.kernel.effects import Finish, Outcome
+from weir.kernel.effects import Outcome
 from weir.kernel.job import JobConfig, JobMaster
 from weir.kernel.restarts import RestartConfig
 from weir.operators.bundle import CodeBundle
@@ -114,7 +114,7 @@ class RunningJob:
         coordinator: Coordinator,
         progress: Progress,
         committers: Mapping[OperatorUid, Committer],
-        close: Callable[[Finish], None],
+        close: Callable[[], None],
         notes: tuple[str, ...],
     ) -> None:
         self._coordinator = coordinator
@@ -152,8 +152,10 @@ class RunningJob:
 
     def _run(self) -> None:
         try:
-            finish = self._coordinator.run()
-            self._close(finish)
+            try:
+                finish = self._coordinator.run()
+            finally:
+                self._close()
             results = {}
             if finish.outcome in (Outcome.FINISHED, Outcome.SUSPENDED):
                 results = {uid: committer.result() for uid, committer in self._committers.items()}
@@ -325,7 +327,7 @@ def _start(
     coordinator = Coordinator(master, server, runner, progress, SlotControl(replace=pool.replace, release=pool.release))
     coordinator_ready.set()
 
-    def close(_finish: Finish) -> None:
+    def close() -> None:
         pool.close(grace_s=3.0)
         server.close()
         end_session()

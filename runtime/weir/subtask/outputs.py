@@ -14,11 +14,12 @@ from weir.subtask.ports import Partitioner
 
 
 class OutputEdge:
-    """``channels`` are in the order of the partitioner's targets."""
+    """``channels``: those of one sending subtask. On a FORWARD edge that is one, whichever subtask it leads to."""
 
     def __init__(self, edge: Edge, partitioner: Partitioner, channels: Sequence[OutputChannel]) -> None:
         self.edge = edge
         self.channels = tuple(channels)
+        self._channel_to = {channel.channel.target: channel for channel in channels}
         self._partitioner = partitioner
 
     def has_pending(self) -> bool:
@@ -31,7 +32,7 @@ class OutputEdge:
         return self._send(self._partitioner.flush(), generation, epoch) if self.has_pending() else 0
 
     def _send(self, dealt: list[tuple[int, Batch]], generation: Generation, epoch: int) -> int:
-        return sum(self.channels[target].send_data(batch, generation, epoch) for target, batch in dealt)
+        return sum(self._channel_to[target].send_data(batch, generation, epoch) for target, batch in dealt)
 
 
 class Outputs:

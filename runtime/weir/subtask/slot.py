@@ -7,6 +7,7 @@ then downstream subtasks first, sources last.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -219,9 +220,7 @@ class SlotRuntime:
         return chosen
 
     @staticmethod
-    def _why_no_room(
-        deployment: Deployment, runtime: SubtaskRuntime, conditions: dict[SubtaskId, Condition]
-    ) -> Condition:
+    def _why_no_room(deployment: Deployment, runtime: SubtaskRuntime, conditions: dict[SubtaskId, Condition]) -> Condition:
         could_run = (Condition.RUNNABLE, Condition.QUEUED)
         for channel in runtime.outputs.lacking():
             if not isinstance(channel, LocalOutput):
@@ -468,7 +467,7 @@ class SlotRuntime:
         if generation is None:
             return
         restartable = not isinstance(error, WeirError) or error.retry is Retry.BACKOFF
-        reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}{_raised_at(error)}"
         self._ports.send_control(SubtaskFailed(generation, subtask, type(error).__name__, reason, restartable))
 
     # ---- what is measured ------------------------------------------------------------------------------
@@ -505,3 +504,10 @@ class SlotRuntime:
             backpressured_us=runtime.account.backpressured_ns // 1_000,
             queued_us=runtime.account.queued_ns // 1_000,
         )
+
+
+def _raised_at(error: BaseException) -> str:
+    """Of an error that nobody foresaw, where it came up is all there is to go by."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    places = [f"{frame.filename.rpartition('/weir/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+    return f" ({' > '.join(places)})" if places else ""
