@@ -40,6 +40,7 @@ class JsonLinesSource(Source):
     unknown_fields: str = "error"
     infer_lines: int = 1000
     split_bytes: int = SPLIT_BYTES
+    rate: float | None = None
 
     kind = "json_lines"
 
@@ -61,7 +62,7 @@ class JsonLinesSource(Source):
         return line_splits(files, split_bytes=min(self.split_bytes, share), number_lines=False)
 
     def reader(self) -> ReadAheadReader:
-        return ReadAheadReader(self._read)
+        return ReadAheadReader(self._read, rate=self.rate)
 
     def _infer(self) -> pa.Schema:
         for file in list_files(self.paths):

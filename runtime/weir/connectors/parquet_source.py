@@ -42,6 +42,7 @@ class ParquetSource(Source):
     paths: tuple[str, ...]
     columns: tuple[str, ...] | None = None
     split_bytes: int = SPLIT_BYTES
+    rate: float | None = None
     schema_ipc: str | None = None
     """Filled in by ``describe``: slots need not look at other files than their own."""
 
@@ -67,7 +68,7 @@ class ParquetSource(Source):
         return row_group_splits(files, self.split_bytes, parallelism)
 
     def reader(self) -> ReadAheadReader:
-        return ReadAheadReader(partial(read_row_groups, schema=self.schema()))
+        return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)
 
 
 def row_group_splits(files: tuple[InputFile, ...], split_bytes: int, parallelism: int) -> tuple[Split, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from weir.operators.base import SourceOperator
+from weir.connectors.token_bucket import TokenBucket
+from weir.operators.base import OperatorContext, SourceOperator
 from weir.protocol.snapshots import JsonValue, Split
 
 ReadSplit = Callable[[Split, int], Iterator[tuple[pa.RecordBatch, JsonValue]]]
@@ -18,6 +20,8 @@ ReadSplit = Callable[[Split, int], Iterator[tuple[pa.RecordBatch, JsonValue]]]
 BYTES_AHEAD = 32 << 20
 BATCHES_AHEAD = 64
 IO_WAIT_NS = 200_000
+PACED_WAIT_NS_MAX = 50_000_000
+BURST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +37,25 @@ class _Read:
 
 class ReadAheadReader(SourceOperator):
     """Reads its splits one after the other in the order given. The queue is bounded in bytes and batches (one batch is
-    always admitted)."""
+    always admitted).
 
-    def __init__(self, read: ReadSplit, *, bytes_ahead: int = BYTES_AHEAD) -> None:
+    ``rate``: rows a second of the whole source, shared evenly by its subtasks; after a stall ``BURST_S`` seconds of it are
+    caught up on, not more. None: as fast as they are taken."""
+
+    def __init__(
+        self,
+        read: ReadSplit,
+        *,
+        rate: float | None = None,
+        bytes_ahead: int = BYTES_AHEAD,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
         self._read = read
+        self._rate = rate
         self._bytes_ahead = bytes_ahead
+        self._clock_ns = clock_ns
+        self._bucket: TokenBucket | None = None
+        self._wait_ns = IO_WAIT_NS
         self._changed = threading.Condition()
         self._queue: deque[_Read] = deque()
         self._queued_bytes = 0
@@ -48,6 +66,11 @@ class ReadAheadReader(SourceOperator):
         self._thread: threading.Thread | None = None
         self._splits: dict[str, Split] = {}
         self._failure: BaseException | None = None
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        if self._rate is not None:
+            self._bucket = TokenBucket(rate=self._rate / context.parallelism, burst_s=BURST_S, now_ns=self._clock_ns())
 
     def add_split(self, split: Split) -> None:
         assert split.id not in self._splits, f"split {split.id} was assigned twice"
@@ -71,6 +94,9 @@ class ReadAheadReader(SourceOperator):
         while True:
             with self._changed:
                 if not self._queue:
+                    self._wait_ns = IO_WAIT_NS
+                    return None
+                if not self._allowed(self._queue[0]):
                     return None
                 item = self._queue.popleft()
                 self._queued_bytes -= item.bytes
@@ -84,6 +110,17 @@ class ReadAheadReader(SourceOperator):
             self._splits[item.split] = replace(self._splits[item.split], position=item.position)
             return item.batch
 
+    def _allowed(self, item: _Read) -> bool:
+        """Takes the tokens for its rows if there are enough."""
+        if self._bucket is None or item.batch is None:
+            return True
+        rows = item.batch.num_rows
+        if self._bucket.available(self._clock_ns()) < rows:
+            self._wait_ns = min(self._bucket.wait_ns(rows), PACED_WAIT_NS_MAX)
+            return False
+        self._bucket.take(rows)
+        return True
+
     def wait(self, timeout_s: float) -> bool:
         """Block until ``poll`` would do something or nothing is being read. For callers that have no loop to run."""
         with self._changed:
@@ -93,7 +130,13 @@ class ReadAheadReader(SourceOperator):
         return tuple(self._splits.values())
 
     def next_poll_after_ns(self) -> int:
-        return IO_WAIT_NS
+        return self._wait_ns
+
+    def _batch_rows(self) -> int:
+        """A batch never needs more tokens than there can be."""
+        if self._rate is None:
+            return self.context.batch_rows
+        return min(self.context.batch_rows, max(1, int(self._rate / self.context.parallelism * BURST_S)))
 
     def gauges(self) -> dict[str, int | float]:
         return {"read_ahead_bytes": self._queued_bytes}
@@ -113,7 +156,7 @@ class ReadAheadReader(SourceOperator):
                     return
                 split = self._todo.popleft()
             try:
-                for batch, position in self._read(split, self.context.batch_rows):
+                for batch, position in self._read(split, self._batch_rows()):
                     if not self._hand_over(_Read(split.id, batch, position, bytes=batch.nbytes)):
                         return
                 if not self._hand_over(_Read(split.id), read_to_end=True):

@@ -54,27 +54,40 @@ Path = str | os.PathLike[str]
 Paths = Path | Iterable[Path]
 
 
-def text(path: Paths, *, file_name: bool = False, line_numbers: bool = False) -> TextSource:
-    """UTF-8 text, one record a line, in column ``line``; where asked with columns ``file`` and ``line_number`` (from 1)."""
-    return TextSource(local_paths(path), file_name, line_numbers)
+def text(path: Paths, *, file_name: bool = False, line_numbers: bool = False, rate: float | None = None) -> TextSource:
+    """UTF-8 text, one record a line, in column ``line``; where asked with columns ``file`` and ``line_number`` (from 1).
+
+    ``rate``: rows a second, shared by the source's subtasks, for replaying what was recorded as a stream."""
+    return TextSource(local_paths(path), file_name, line_numbers, rate=_checked_rate("text", rate))
 
 
 def json_lines(
-    path: Paths, schema: pa.Schema | None = None, *, unknown_fields: str = "error", infer_lines: int = 1000
+    path: Paths,
+    schema: pa.Schema | None = None,
+    *,
+    unknown_fields: str = "error",
+    infer_lines: int = 1000,
+    rate: float | None = None,
 ) -> JsonLinesSource:
     """One JSON object a line. Without a schema it is inferred from the first ``infer_lines`` lines.
 
-    ``unknown_fields``: ``error``, or ``ignore`` fields that are not in the schema."""
+    ``unknown_fields``: ``error``, or ``ignore`` fields that are not in the schema. ``rate``: as for ``text``."""
     if unknown_fields not in ("error", "ignore"):
         raise ConfigError(f"json_lines: unknown_fields must be 'error' or 'ignore', not {unknown_fields!r}")
     if infer_lines < 1:
         raise ConfigError("json_lines: infer_lines must be at least 1")
-    return JsonLinesSource(local_paths(path), None if schema is None else encode_schema(schema), unknown_fields, infer_lines)
+    return JsonLinesSource(
+        local_paths(path),
+        None if schema is None else encode_schema(schema),
+        unknown_fields,
+        infer_lines,
+        rate=_checked_rate("json_lines", rate),
+    )
 
 
-def parquet(path: Paths, *, columns: Iterable[str] | None = None) -> ParquetSource:
-    """Parquet files, all of one schema; ``columns``: read only these."""
-    return ParquetSource(local_paths(path), None if columns is None else tuple(columns))
+def parquet(path: Paths, *, columns: Iterable[str] | None = None, rate: float | None = None) -> ParquetSource:
+    """Parquet files, all of one schema; ``columns``: read only these. ``rate``: as for ``text``."""
+    return ParquetSource(local_paths(path), None if columns is None else tuple(columns), rate=_checked_rate("parquet", rate))
 
 
 def generator(
@@ -120,3 +133,9 @@ def sql(query: str) -> SparkQuerySource:
 def dataframe(build: Callable[[Any], Any]) -> SparkQuerySource:
     """The rows of the DataFrame that ``build(spark)`` returns: any bounded one. Run once, as ``sql``."""
     return SparkQuerySource(build)
+
+
+def _checked_rate(source: str, rate: float | None) -> float | None:
+    if rate is not None and not rate > 0:
+        raise ConfigError(f"sources.{source}: rate must be positive (rows a second), not {rate!r}; leave it out for no limit")
+    return None if rate is None else float(rate)

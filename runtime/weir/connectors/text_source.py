@@ -31,6 +31,7 @@ class TextSource(Source):
     file_name: bool = False
     line_numbers: bool = False
     split_bytes: int = SPLIT_BYTES
+    rate: float | None = None
 
     kind = "text"
 
@@ -51,7 +52,7 @@ class TextSource(Source):
         return line_splits(files, split_bytes=min(self.split_bytes, share), number_lines=self.line_numbers)
 
     def reader(self) -> ReadAheadReader:
-        return ReadAheadReader(self._read)
+        return ReadAheadReader(self._read, rate=self.rate)
 
     def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         lines = LineRange.of(split)
