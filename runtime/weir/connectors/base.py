@@ -8,14 +8,22 @@ completed. Committing is done by the coordinator with a ``CommitPermit``, which 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
 from weir.operators.base import OperatorContext, SourceOperator
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, Split
+
+Line: TypeAlias = Mapping[Generation, CheckpointId]
+"""A line of history (``LogView.line``): what a generation in it committed for checkpoints up to the id given is on it."""
+
+
+def is_on(line: Line, *, generation: int, checkpoint: int) -> bool:
+    limit = line.get(Generation(generation))
+    return limit is not None and checkpoint <= limit
 
 
 class CommitPermit(Protocol):
@@ -99,11 +107,16 @@ class Committer(ABC):
         """Remove what any generation older than ``before_generation`` staged for checkpoints > ``checkpoint``, also of
         subtasks that no longer exist."""
 
-    def abandon(self, committables: Sequence[Committable], *, branch: str) -> None:
-        """Take back what was committed (revocable sinks only): readers no longer see it; ``reinstate`` undoes it."""
+    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str) -> None:
+        """Take back what is committed and not on ``line`` (revocable sinks only): readers no longer see it.
+
+        ``committables``: of completed checkpoints off the line that are still listed somewhere; they may not be published
+        yet. What was published of others, long retired, is found by the sink itself. Comes before ``abort_after``.
+        """
         raise NotImplementedError
 
-    def reinstate(self, *, branch: str) -> None:
+    def reinstate(self, *, line: Line, branch: str) -> None:
+        """Undo ``abandon`` for what is on ``line``."""
         raise NotImplementedError
 
     def result(self) -> object:

@@ -10,9 +10,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weir.connectors.base import CommitPermit, Committer
+from weir.connectors.base import CommitPermit, Committer, Line, is_on
 from weir.connectors.disk import Disk, sink_error
-from weir.connectors.staging import OutputLayout, is_void
+from weir.connectors.staging import OutputLayout, PartName, is_void
 from weir.errors import ProtocolError, SinkError
 from weir.protocol.codec import from_json
 from weir.protocol.ids import CheckpointId, Generation
@@ -97,38 +97,52 @@ class DirectoryCommitter(Committer):
         except OSError as error:
             raise sink_error("removing what was staged and not completed", staging, error) from error
 
-    def abandon(self, committables: Sequence[Committable], *, branch: str) -> None:
-        if not committables:
-            return
+    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str) -> None:
         target = self._layout.branch(branch)
+        leaving = [
+            StagedPart.of(one) for one in committables if not is_on(line, generation=one.generation, checkpoint=one.checkpoint)
+        ]
         try:
+            published = [name for name in self._disk.list(self._layout.out) if self._is_off(line, name)]
+            if not leaving and not published:
+                return
             self._disk.make_directory(target)
             self._disk.fsync(self._layout.abandoned)
-            for part in map(StagedPart.of, committables):
+            for part in leaving:
                 # The staged name first: from then on a late commit of a zombie finds nothing to publish.
                 self._move(self._staged(part), os.path.join(target, part.final))
                 self._move(self._final(part), os.path.join(target, part.final))
+            for name in published:
+                self._move(os.path.join(self._layout.out, name), os.path.join(target, name))
             for directory in (target, self._layout.out):
                 self._disk.fsync(directory)
         except OSError as error:
             raise sink_error(f"abandoning branch {branch}", self._layout.out, error) from error
 
-    def reinstate(self, *, branch: str) -> None:
+    def reinstate(self, *, line: Line, branch: str) -> None:
         source = self._layout.branch(branch)
         try:
-            names = self._disk.list(source)
+            abandoned = self._disk.list(source)
+            names = [name for name in abandoned if PartName.parse(name) is not None and not self._is_off(line, name)]
             for name in names:
-                abandoned, final = os.path.join(source, name), os.path.join(self._layout.out, name)
+                taken_back, final = os.path.join(source, name), os.path.join(self._layout.out, name)
                 try:
-                    self._disk.link(abandoned, final)
+                    self._disk.link(taken_back, final)
                 except FileExistsError:
-                    self._expect_same(abandoned, final)
+                    self._expect_same(taken_back, final)
             self._disk.fsync(self._layout.out)
             for name in names:
                 self._disk.unlink(os.path.join(source, name))
-            self._disk.remove_directory(source)
+            if len(names) == len(abandoned):
+                self._disk.remove_directory(source)
         except OSError as error:
             raise sink_error(f"reinstating branch {branch}", self._layout.out, error) from error
+
+    @staticmethod
+    def _is_off(line: Line, name: str) -> bool:
+        """A part that some checkpoint off the line committed. What bears no name of ours is nobody's here to judge."""
+        part = PartName.parse(name)
+        return part is not None and not is_on(line, generation=part.generation, checkpoint=part.checkpoint)
 
     def _move(self, source: str, target: str) -> None:
         """An absent source is ignored. (A rename between two names of one file would do nothing at all.)"""

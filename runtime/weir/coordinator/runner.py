@@ -12,6 +12,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import assert_never
 
 import structlog
@@ -20,7 +21,7 @@ from weir.connectors.base import Committer
 from weir.coordinator.plan import JobPlan
 from weir.errors import Retry, Superseded, WeirError
 from weir.kernel.checkpoints import CommitPermit
-from weir.kernel.effects import AppendLog, Commit, Effect, Prepare, RecordCompleted, StartGeneration, WriteManifest
+from weir.kernel.effects import AppendLog, Commit, Effect, LogRequest, Prepare, RecordCompleted, StartGeneration, WriteManifest
 from weir.kernel.job import JobMaster
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
@@ -47,6 +48,15 @@ log = structlog.get_logger(__name__)
 Event = Callable[[JobMaster, int], Sequence[Effect]]
 
 
+@dataclass(slots=True)
+class _OpenEntry:
+    """An entry that is to be in the log, and the number under which it may be there already."""
+
+    request: LogRequest | None
+    entry: Entry
+    number: int
+
+
 class EffectRunner:
     """``start`` with a function that brings an event into the loop; ``submit`` from the loop; ``close`` waits for what runs."""
 
@@ -61,6 +71,7 @@ class EffectRunner:
         self._log_lane = ThreadPoolExecutor(1, "weir-log")
         self._manifest_lane = ThreadPoolExecutor(1, "weir-manifests")
         self._sink_lane = ThreadPoolExecutor(1, "weir-sinks")
+        self._open: _OpenEntry | None = None
         self._manifests: dict[CheckpointId, WrittenManifest] = {}
         """From written to recorded."""
         self._confirmed: CheckpointId = CheckpointId(0)
@@ -103,9 +114,11 @@ class EffectRunner:
     def _append(self, effect: AppendLog) -> None:
         self._closing.wait(effect.delay_ms / 1_000)
         request = effect.request
+        # The same entry (the same nonce) at every attempt: it may be in the log already, and must be known again there.
+        if self._open is None or self._open.request is not request:
+            self._open = _OpenEntry(request, self._entry(request), self._log.next_number)
         try:
-            entry = self._entry(request)
-            self._append_entry(entry)
+            self._create(self._open)
         except Superseded:
             newer = self._log.view.generation
             self._post(lambda master, now_ms: master.on_log_superseded(newer, now_ms))
@@ -143,11 +156,16 @@ class EffectRunner:
                 assert_never(request)
 
     def _append_entry(self, entry: Entry) -> None:
+        self._create(_OpenEntry(None, entry, self._log.next_number))
+
+    def _create(self, open_entry: _OpenEntry) -> None:
         """Raises Superseded when a higher generation is in the log, StorageError when it is not known to be created."""
-        outcome = self._log.append(entry, at=self._log.next_number)
-        while not isinstance(outcome, Appended):
+        while True:
+            outcome = self._log.append(open_entry.entry, at=open_entry.number)
+            if isinstance(outcome, Appended):
+                return
             # Somebody else took the number. If that was a newer generation, the next try raises Superseded.
-            outcome = self._log.append(entry, at=outcome.next_number)
+            open_entry.number = outcome.next_number
 
     # ---- manifests -----------------------------------------------------------------------------
 
@@ -183,6 +201,7 @@ class EffectRunner:
                 uid: AssignerState(state.pending, state.assigned, state.finished) for uid, state in effect.assigners.items()
             },
             statistics=summarise(subtasks, end_to_end_ms=float(took_ms)),
+            published_up_to=self._confirmed,
         )
 
     # ---- sinks -----------------------------------------------------------------------------------
@@ -210,48 +229,53 @@ class EffectRunner:
 
     def _prepare(self, effect: Prepare) -> None:
         try:
+            restored = effect.permit.checkpoint if effect.permit is not None else None
             if effect.permit is not None:
                 self._commit_again(effect.permit)
-            restored = effect.permit.checkpoint if effect.permit is not None else CheckpointId(0)
+            # Taking back comes before aborting: what is completed and not yet published is staged too, and may be wanted again.
+            self._take_back(effect.generation, restored)
             for committer in self._plan.committers.values():
-                committer.abort_after(restored, before_generation=effect.generation)
-            self._take_back(effect.generation)
+                committer.abort_after(restored or CheckpointId(0), before_generation=effect.generation)
             enumerated = self._enumerate(effect.enumerate_sources)
         except WeirError as error:
             reason, kind = str(error), type(error).__name__
             self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, now_ms))
             return
-        self._confirmed = restored
+        self._confirmed = restored or CheckpointId(0)
         self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
         if not self._swept:
             self._swept = True
             self._log_lane.submit(self._guarded, self._sweep)
 
     def _commit_again(self, permit: CommitPermit) -> None:
-        """Everything on the line up to the restored checkpoint that this process has not seen published."""
+        """Everything on the line up to the restored checkpoint that is not known to be published."""
         view = self._log.view
+        published_up_to = self._read(view, permit.checkpoint).published_up_to
         for checkpoint in view.ancestry(permit.checkpoint):
-            if checkpoint > self._confirmed:
+            if checkpoint > published_up_to:
                 self._publish(permit, self._committables(view, checkpoint))
 
-    def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
-        record = view.restore_point(checkpoint)
-        return read_manifest(self._storage, self._layout, record).committables()
+    def _read(self, view: LogView, checkpoint: CheckpointId) -> Manifest:
+        return read_manifest(self._storage, self._layout, view.restore_point(checkpoint))
 
-    def _take_back(self, generation: Generation) -> None:
+    def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
+        return self._read(view, checkpoint).committables()
+
+    def _take_back(self, generation: Generation, restored: CheckpointId | None) -> None:
         """What a restore went back behind is taken back from the sinks, what it returned to is shown again (runtime.md, section 4)."""
         view = self._log.view
+        line = view.line(restored)
         for branch, left in _by_branch(view.abandonment_due).items():
-            after = min(one.after for one in left)
             committables = [committable for one in left for committable in self._committables(view, one.checkpoint)]
             for uid, committer in self._revocable():
-                committer.abandon([committable for committable in committables if committable.sink == uid], branch=branch)
+                mine = [committable for committable in committables if committable.sink == uid]
+                committer.abandon(mine, line=line, branch=branch)
             checkpoints = tuple(one.checkpoint for one in left)
-            entry = BranchAbandoned(generation, branch, after or None, checkpoints, uuid.uuid4().hex, _wall_ms())
-            self._in_log_lane(entry)
+            after = min(one.after for one in left) or None
+            self._in_log_lane(BranchAbandoned(generation, branch, after, checkpoints, uuid.uuid4().hex, _wall_ms()))
         for branch, back in _by_branch(self._log.view.reinstatement_due).items():
             for _, committer in self._revocable():
-                committer.reinstate(branch=branch)
+                committer.reinstate(line=line, branch=branch)
             checkpoints = tuple(one.checkpoint for one in back)
             self._in_log_lane(BranchReinstated(generation, branch, checkpoints, uuid.uuid4().hex, _wall_ms()))
 

@@ -155,15 +155,26 @@ class LogView:
 
     def ancestry(self, checkpoint: CheckpointId | None) -> tuple[CheckpointId, ...]:
         """Kept checkpoints on the line from the beginning to ``checkpoint``, itself included. None: the beginning."""
+        line = self.line(checkpoint)
+        return tuple(
+            sorted(kept.checkpoint for kept in self.kept if kept.checkpoint <= line.get(kept.generation, _NO_CHECKPOINT))
+        )
+
+    def line(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
+        """For every generation on the line from the beginning to ``checkpoint`` the last id of it that is on the line.
+
+        What a sink has published is on the line if its generation is in here and its checkpoint is at most that id; holds
+        for retired checkpoints too, which no list names any more.
+        """
         record = self.find(checkpoint) if checkpoint is not None else None
         generation, limit = (record.generation if record else None), checkpoint
-        line: list[CheckpointId] = []
         starts = {start.generation: start for start in self.generations}
+        line: dict[Generation, CheckpointId] = {}
         while generation is not None and limit is not None:
-            line += [kept.checkpoint for kept in self.kept if kept.generation == generation and kept.checkpoint <= limit]
+            line[generation] = limit
             start = starts[generation]
             generation, limit = start.restored_generation, start.restored_from
-        return tuple(sorted(line))
+        return line
 
     def left_behind_by(self, restored_from: CheckpointId | None) -> tuple[CheckpointId, ...]:
         """What a restore of ``restored_from`` would abandon: kept checkpoints of the current branch that are not its ancestors."""

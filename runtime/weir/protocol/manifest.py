@@ -72,6 +72,8 @@ class Manifest:
     subtasks: tuple[SubtaskSnapshot, ...]
     assigners: dict[OperatorUid, AssignerState]
     statistics: CheckpointStatistics
+    published_up_to: CheckpointId = CheckpointId(0)
+    """What checkpoints up to this one committed was known to be published when this was written: nobody need look again."""
     format: int = MANIFEST_FORMAT
 
     def operators(self) -> Iterator[OperatorSnapshot]:

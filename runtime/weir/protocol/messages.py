@@ -219,7 +219,16 @@ class Stop:
 
 
 FromSlot: TypeAlias = (
-    Register | Heartbeat | Deployed | Acknowledge | Decline | SubtaskFailed | SubtaskEnded | RequestSplit | Cancelled | SlotMetrics
+    Register
+    | Heartbeat
+    | Deployed
+    | Acknowledge
+    | Decline
+    | SubtaskFailed
+    | SubtaskEnded
+    | RequestSplit
+    | Cancelled
+    | SlotMetrics
 )
 ToSlot: TypeAlias = (
     Deploy | Start | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | AssignSplit | Cancel | Lease | Stop

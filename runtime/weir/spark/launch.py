@@ -34,7 +34,7 @@ from weir.kernel.restarts import RestartConfig
 from weir.operators.bundle import CodeBundle
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap
-from weir.protocol.ids import OperatorUid
+from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.spark.code import pack_code
 from weir.spark.planner import LazySession
 from weir.spark.session import driver_address
@@ -48,6 +48,11 @@ from weir.transport.control import ControlServer
 from weir.transport.handshake import Credentials
 
 log = structlog.get_logger(__name__)
+
+
+UNSEEN_IDS_MAX = 100
+"""Checkpoints that an earlier process may have triggered after its last entry in the log, at most: their ids are left out, so
+that no id is ever used twice."""
 
 
 class JobLike(Protocol):
@@ -311,7 +316,7 @@ def _start(
         plan.config,
         sources=plan.sources,
         generation=start.view.next_generation,
-        next_checkpoint=start.view.next_checkpoint,
+        next_checkpoint=CheckpointId(start.view.next_checkpoint + (UNSEEN_IDS_MAX if start.view.generation else 0)),
         restore=restore_point(start.manifest) if start.manifest is not None else None,
     )
     failed: list[SlotError] = []

@@ -213,7 +213,7 @@ def test_an_abandonment_cut_anywhere_is_completed_by_the_next_and_undone_by_rein
         return published + torn + untouched
 
     def abandon(output: Output, committables: tuple[Committable, ...]) -> None:
-        output.committer.abandon(committables, branch="b1")
+        output.committer.abandon(committables, line={Generation(1): CheckpointId(1)}, branch="b1")
 
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         abandon(output, committables)
@@ -221,7 +221,7 @@ def test_an_abandonment_cut_anywhere_is_completed_by_the_next_and_undone_by_rein
         assert output.visible() == [1] and output.staged() == []
         output.commit(committables)  # a zombie, or a restore that knows no better
         assert output.visible() == [1]
-        output.committer.reinstate(branch="b1")
+        output.committer.reinstate(line={Generation(1): CheckpointId(3)}, branch="b1")
         assert output.visible() == [1, 2, 3, 4]
 
     cut_everywhere(prepare, abandon, check)
@@ -231,10 +231,10 @@ def test_reinstating_cut_anywhere_is_completed_by_the_next() -> None:
     def prepare(output: Output) -> None:
         committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
         output.commit(committables)
-        output.committer.abandon(committables, branch="b1")
+        output.committer.abandon(committables, line={}, branch="b1")
 
     def reinstate(output: Output, nothing: object) -> None:
-        output.committer.reinstate(branch="b1")
+        output.committer.reinstate(line={Generation(1): CheckpointId(2)}, branch="b1")
 
     def check(output: Output, nothing: object) -> None:
         reinstate(output, nothing)
@@ -322,7 +322,7 @@ def test_a_payload_cannot_name_files_outside(output: Output, name: str) -> None:
         with pytest.raises(ProtocolError, match="no name of a staged file"):
             output.commit([replace(committable, payload=payload)])
     with pytest.raises(SinkError, match="cannot name a branch"):
-        output.committer.abandon([committable], branch="../x")
+        output.committer.abandon([committable], line={}, branch="../x")
 
 
 def snapshot_of(sink: SinkOperator, epochs: Sequence[Sequence[int]], checkpoint: int) -> tuple[Committable, ...]:
@@ -345,6 +345,8 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         self.manifests: dict[int, tuple[Committable, ...]] = {}
         self.values: dict[int, list[int]] = {}
         self.ever_completed: set[int] = set()
+        self.limits: dict[int, int] = {}
+        """The line of history: the last checkpoint of each generation that is on it."""
         self.abandoned: list[Committable] = []
         self.zombies: list[SinkOperator] = []
         self.sinks: list[SinkOperator] = []
@@ -370,6 +372,8 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
     def recover(self, to: int, cuts: list[int]) -> None:
         """Restore checkpoint ``to``: commit it, sweep, take back what is committed after it; all of it cut as often as told."""
         self.zombies = self.sinks or self.zombies
+        if self.generation:
+            self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}
         self.generation += 1
         self.branches += 1
         later = [
@@ -378,8 +382,9 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
 
         def restore() -> None:
             self.output.commit(self.manifests.get(to, ()), to)
+            line = {Generation(one): CheckpointId(limit) for one, limit in self.limits.items()}
+            self.output.committer.abandon(later, line=line, branch=f"b{self.branches}")
             self.output.abort_after(to, self.generation)
-            self.output.committer.abandon(later, branch=f"b{self.branches}")
 
         for before in [*cuts, None]:
             self.cut(before, restore)

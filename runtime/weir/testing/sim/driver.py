@@ -24,17 +24,14 @@ from weir.kernel.effects import (
     RecordCompleted,
     Report,
     Send,
-    StartGeneration,
     WriteManifest,
 )
 from weir.kernel.job import JobMaster, JobPhase
 from weir.operators.base import SourceOperator
-from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation
-from weir.protocol.joblog import Entry
-from weir.protocol.logview import LogView
+from weir.protocol.ids import SlotIncarnation
 from weir.protocol.messages import Acknowledge, TriggerCheckpoint
-from weir.protocol.snapshots import Committable, JsonValue, Split
-from weir.storage.joblog import Appended, JobLog
+from weir.protocol.snapshots import JsonValue, Split
+from weir.storage.joblog import JobLog
 from weir.testing.sim.graphs import JOB, SourceShape
 from weir.testing.sim.lanes import Lane
 from weir.testing.sim.network import Connection, End
@@ -204,35 +201,6 @@ class SimRunner(EffectRunner):
         self._manifest_lane = driver.lane()  # type: ignore[assignment]
         self._sink_lane = driver.lane()  # type: ignore[assignment]
         self._closing = _Closing(driver)  # type: ignore[assignment]
-        self._entries: dict[int, tuple[object, Entry]] = {}
-        self._numbers: dict[str, int] = {}
-        self._gone_back_to: CheckpointId | None = None
-
-    def _entry(self, request: StartGeneration | RecordCompleted) -> Entry:
-        """Asked again after an unknown outcome, the entry must be the same: the log tells it from others by its nonce."""
-        if id(request) not in self._entries:
-            self._entries[id(request)] = (request, super()._entry(request))
-        return self._entries[id(request)][1]
-
-    def _append_entry(self, entry: Entry) -> None:
-        """And it must be asked for under the same number: the next one may be free, and there the entry would be stale."""
-        at = self._numbers.setdefault(entry.nonce, self._log.next_number)
-        outcome = self._log.append(entry, at=at)
-        while not isinstance(outcome, Appended):
-            self._numbers[entry.nonce] = outcome.next_number
-            outcome = self._log.append(entry, at=outcome.next_number)
-
-    def _take_back(self, generation: Generation) -> None:
-        due = self._log.view.abandonment_due
-        self._gone_back_to = min((left.after for left in due), default=None)
-        super()._take_back(generation)
-        self._gone_back_to = None
-
-    def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
-        """A manifest also lists epochs before its own that were not confirmed: those that the restored checkpoint keeps are not taken back."""
-        found = super()._committables(view, checkpoint)
-        after = self._gone_back_to
-        return found if after is None else tuple(committable for committable in found if committable.checkpoint > after)
 
 
 class _Closing:

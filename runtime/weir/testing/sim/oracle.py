@@ -96,12 +96,14 @@ class Oracle:
                 raise Violation(f"checkpoint {checkpoint} of {driver.name} neither completed nor aborted in {limit_ns // MS} ms")
 
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:
-        if isinstance(error, CheckpointError) and "missing" in str(error) and self.view.retired:
+        if isinstance(error, CheckpointError) and self.view.retired and ("missing" in str(error) or "retired" in str(error)):
             return  # retired by a run that was still alive, between reading the log and reading the manifest
         if type(error).__name__ not in ("StorageError", "UnknownOutcome"):
             raise Violation(f"{driver.name} could not start: {type(error).__name__}: {error}")
 
     def on_finish(self, driver: SimDriver, finish: Finish) -> None:
+        if finish.kind == "Superseded" and driver.master is not None and driver.master.generation < self.view.generation:
+            return
         if finish.outcome is Outcome.FAILED and finish.kind not in ENDINGS_EXPECTED:
             raise Violation(f"{driver.name} failed: {finish.kind}: {finish.reason}")
         if finish.outcome in (Outcome.FINISHED, Outcome.SUSPENDED) and driver.master is not None:

@@ -59,19 +59,24 @@ class SimProgram:
             divisor = int(edge.key[0].removeprefix("k"))
             maximum = graph.max_parallelism[target.operators[0]]
             return _ByKey(divisor, target.parallelism, maximum, self._row_bytes, self._held_max)
-        turns = target.parallelism if edge.partitioning is Partitioning.REBALANCE else 1
-        return _InTurn(turns, source_index)
+        match edge.partitioning:
+            case Partitioning.REBALANCE:
+                return _InTurn(range(target.parallelism), source_index)
+            case Partitioning.FORWARD:
+                return _InTurn((source_index,), 0)
+            case _:
+                return _InTurn((0,), 0)
 
 
 class _InTurn:
-    """Whole batches; with one target everything goes there."""
+    """Whole batches; with one target everything goes there. ``first``: where in ``targets`` to begin, modulo their number."""
 
-    def __init__(self, targets: int, first: int) -> None:
+    def __init__(self, targets: Sequence[int], first: int) -> None:
         self._targets = targets
-        self._next = first % targets
+        self._next = first % len(targets)
 
     def add(self, batch: Batch) -> list[tuple[int, Batch]]:
-        target, self._next = self._next, (self._next + 1) % self._targets
+        target, self._next = self._targets[self._next], (self._next + 1) % len(self._targets)
         return [(target, batch)]
 
     def flush(self) -> list[tuple[int, Batch]]:

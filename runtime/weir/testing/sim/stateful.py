@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weir.connectors.base import CommitPermit, Committer, PendingCommit, SinkWriter
+from weir.connectors.base import CommitPermit, Committer, Line, PendingCommit, SinkWriter, is_on
 from weir.errors import SinkError, StorageError
 from weir.operators.base import Batch, Operator, OperatorContext, PendingSnapshot, SnapshotReader, Step
 from weir.protocol.ids import CheckpointId, Generation
@@ -147,9 +147,18 @@ class SimCommitter(Committer):
 
         self._port.ask(lambda: self._storage.discard_staged(doomed))
 
-    def abandon(self, committables: Sequence[Committable], *, branch: str) -> None:
-        for committable in committables:
-            self._port.ask(lambda committable=committable: self._storage.abandon(str(committable.payload), branch))  # type: ignore[misc]
+    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str) -> None:
+        listed = {str(committable.payload): committable for committable in committables}
+        published = {path: staged.committable for path, staged in self._storage.published.items()}
+        for path, committable in {**published, **listed}.items():
+            on_line = is_on(line, generation=committable.generation, checkpoint=committable.checkpoint)
+            if committable.sink == self._uid and not on_line:
+                self._port.ask(lambda path=path: self._storage.abandon(path, branch))  # type: ignore[misc]
 
-    def reinstate(self, *, branch: str) -> None:
-        self._port.ask(lambda: self._storage.reinstate(branch))
+    def reinstate(self, *, line: Line, branch: str) -> None:
+        def wanted(committable: Committable) -> bool:
+            return committable.sink == self._uid and is_on(
+                line, generation=committable.generation, checkpoint=committable.checkpoint
+            )
+
+        self._port.ask(lambda: self._storage.reinstate(branch, wanted))

@@ -150,8 +150,9 @@ class SimStorage:
         if staged is not None:
             self.abandoned[path] = (branch, staged)
 
-    def reinstate(self, branch: str) -> None:
-        for path in [path for path, (left, _) in self.abandoned.items() if left == branch]:
+    def reinstate(self, branch: str, wanted: Callable[[Committable], bool]) -> None:
+        back = [path for path, (left, staged) in self.abandoned.items() if left == branch and wanted(staged.committable)]
+        for path in back:
             self.published[path] = self.abandoned.pop(path)[1]
 
     # ---- luck ------------------------------------------------------------------------------------
