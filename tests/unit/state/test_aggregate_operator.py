@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-
 from tests.unit.state.conftest import MemoryFiles
+
 from weir.operators.aggregate import AggregateOperator
 from weir.operators.base import OperatorContext
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid

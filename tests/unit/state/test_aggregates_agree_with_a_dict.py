@@ -172,3 +172,22 @@ SCHEMA = pa.schema([("id", pa.int64()), ("amount", pa.float64()), ("name", pa.st
 def test_what_cannot_be_aggregated_is_refused_with_the_way_out(key: Any, specs: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         output_schema(SCHEMA, key, specs)
+
+
+def test_once_a_null_was_met_it_is_remembered_who_has_had_a_value() -> None:
+    schema = pa.schema([("k", pa.int64()), ("v", pa.int64())])
+    specs = (AggregateSpec("s", A.SUM, "v"), AggregateSpec("low", A.MIN, "v"))
+    state, oracle = table(("k",), specs, schema, Emit.EACH), Oracle(("k",), specs, Emit.EACH)
+    for values in ([1, None, None], [None, 2, None], [3, 4, 5], [None, None, None]):
+        batch = pa.record_batch([pa.array([7, 8, 9]), pa.array(values, pa.int64())], schema=schema)
+        assert rows_of(state.update(batch)) == oracle.update(batch)
+
+
+def test_null_keys_are_one_key_whatever_lies_beneath_them() -> None:
+    def dirty(values: list[int]) -> pa.Array:
+        return pa.Array.from_buffers(pa.int64(), 3, [pa.py_buffer(b"\x04"), pa.py_buffer(np.array(values))])
+
+    schema = pa.schema([("k", pa.int64())])
+    state = table(("k",), (AggregateSpec("n", A.COUNT),), schema, Emit.EACH)
+    assert rows_of(state.update(pa.record_batch([dirty([1, 2, 7])], schema=schema))) == [(None, 1), (None, 2), (7, 1)]
+    assert rows_of(state.update(pa.record_batch([dirty([7, 0, 7])], schema=schema))) == [(None, 3), (None, 4), (7, 2)]
