@@ -1,0 +1,71 @@
+"""A small job and hand-made snapshots of it, for tests of the kernel."""
+
+from __future__ import annotations
+
+from weir.graph.compile import compile_graph
+from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
+from weir.graph.physical import PhysicalGraph
+from weir.protocol.ids import ChannelId, OperatorUid, SlotIncarnation, SubtaskId
+from weir.protocol.messages import Register
+from weir.protocol.snapshots import (
+    ChannelSnapshot,
+    Committable,
+    OperatorSnapshot,
+    Split,
+    StateFile,
+    SubtaskSnapshot,
+    SubtaskStatistics,
+)
+
+SOURCE, TOTALS, SINK = OperatorUid("source"), OperatorUid("totals"), OperatorUid("sink")
+COLUMNS = (Column("key", "int64"),)
+
+
+def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
+    """source -> [by key] totals -> sink: two chains and one edge of slots x slots channels."""
+    uid = OperatorUid(totals)
+    operators = (
+        LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, ""),
+        LogicalOperator(
+            uid, "totals", OperatorKind.AGGREGATE, (Input(SOURCE, Partitioning.HASH, ("key",)),), COLUMNS, "",
+            max_parallelism=8, stateful=True,
+        ),
+        LogicalOperator(SINK, "sink", OperatorKind.SINK, (Input(uid),), COLUMNS, ""),
+    )  # fmt: skip
+    return compile_graph(LogicalGraph("job", operators), slots=slots)
+
+
+def snapshot(
+    of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False
+) -> SubtaskSnapshot:
+    """What the subtask would acknowledge: the source a split in work, the totals a file of all their key groups."""
+    if subtask.chain == 0:
+        split = Split(f"split{subtask.index}", None, 3)
+        operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,)),)
+    else:
+        parallelism = of.chains[1].parallelism
+        width = 8 // parallelism
+        groups = (subtask.index * width, subtask.index * width + width - 1)
+        file = StateFile(f"state/{subtask.index}", 1, "x", 1, groups)
+        committable = Committable("job", SINK, 1, checkpoint, subtask.index, f"part-{subtask.index}")  # type: ignore[arg-type]
+        operators = (
+            OperatorSnapshot(of.chains[1].operators[0], subtask.index, files=(file,)),
+            OperatorSnapshot(SINK, subtask.index, committables=(committable,)),
+        )
+    return SubtaskSnapshot(
+        subtask.chain,
+        subtask.index,
+        operators,
+        inputs=tuple(ChannelSnapshot(channel, sequence, 1_000 + channel.source) for channel in of.inputs_of(subtask)),
+        outputs=tuple(ChannelSnapshot(channel, sequence) for channel in of.outputs_of(subtask)),
+        ended=ended,
+        statistics=SubtaskStatistics(),
+    )
+
+
+def register(number: int) -> Register:
+    return Register(SlotIncarnation(f"slot{number}"), number, "host", 1000 + number, number, "executor")
+
+
+def channel(source: int, target: int) -> ChannelId:
+    return ChannelId(0, source, target)

@@ -1,0 +1,116 @@
+"""Algorithm 1 of the ABS paper, and what real channels add to it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weir.kernel.alignment import Aligner, AlignmentGivenUp, CheckpointMode, TakeSnapshot
+from weir.protocol.ids import ChannelId, CheckpointId
+
+A, B, C = ChannelId(0, 0, 0), ChannelId(0, 1, 0), ChannelId(1, 0, 0)
+
+
+def aligner(*channels: ChannelId, last: int = 0) -> Aligner:
+    return Aligner(channels or (A, B), mode=CheckpointMode.EXACTLY_ONCE, last=CheckpointId(last))
+
+
+def barrier(to: Aligner, channel: ChannelId, checkpoint: int, at_ns: int = 0) -> list[object]:
+    return list(to.on_barrier(channel, CheckpointId(checkpoint), now_ns=at_ns))
+
+
+def test_a_channel_is_blocked_from_its_barrier_until_all_have_delivered_it() -> None:
+    aligning = aligner(A, B, C)
+    assert barrier(aligning, A, 1, 10) == []
+    assert barrier(aligning, C, 1, 20) == []
+    assert [aligning.is_blocked(channel) for channel in (A, B, C)] == [True, False, True]
+    assert aligning.missing() == {B}
+    assert barrier(aligning, B, 1, 35) == [TakeSnapshot(CheckpointId(1), 25)]
+    assert not any(aligning.is_blocked(channel) for channel in (A, B, C))
+
+
+def test_a_single_input_takes_its_snapshot_at_once() -> None:
+    assert barrier(aligner(A), A, 7) == [TakeSnapshot(CheckpointId(7), 0)]
+
+
+def test_an_obsolete_barrier_neither_blocks_nor_snapshots() -> None:
+    aligning = aligner(last=3)
+    assert barrier(aligning, A, 3) == []
+    assert barrier(aligning, A, 2) == []
+    assert not aligning.is_blocked(A)
+    assert aligning.current is None
+
+
+def test_a_barrier_older_than_the_one_being_aligned_has_no_effect() -> None:
+    aligning = aligner()
+    barrier(aligning, A, 5)
+    assert barrier(aligning, B, 4) == []
+    assert not aligning.is_blocked(B)
+    assert aligning.current == 5
+
+
+def test_the_first_barrier_of_a_newer_checkpoint_gives_up_the_older_one_and_unblocks_its_channels() -> None:
+    aligning = aligner()
+    barrier(aligning, A, 1)
+    assert barrier(aligning, B, 2) == [AlignmentGivenUp(CheckpointId(1))]
+    assert not aligning.is_blocked(A)
+    assert aligning.is_blocked(B)
+    assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)]
+
+
+def test_the_end_of_an_input_counts_as_its_barrier() -> None:
+    aligning = aligner()
+    barrier(aligning, A, 1)
+    assert aligning.on_end(B, now_ns=9) == [TakeSnapshot(CheckpointId(1), 9)]
+    assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)], "an ended channel is waited for no more"
+
+
+def test_an_abort_unblocks_and_the_barriers_still_on_their_way_are_ignored() -> None:
+    aligning = aligner()
+    barrier(aligning, A, 1)
+    assert aligning.on_aborted(CheckpointId(1)) == [AlignmentGivenUp(CheckpointId(1))]
+    assert not aligning.is_blocked(A)
+    assert barrier(aligning, B, 1) == []
+    assert not aligning.is_blocked(B)
+
+
+def test_an_abort_before_any_barrier_is_remembered() -> None:
+    aligning = aligner()
+    assert aligning.on_aborted(CheckpointId(1)) == []
+    assert barrier(aligning, A, 1) == []
+    assert barrier(aligning, A, 2) == []
+    assert aligning.is_blocked(A)
+
+
+def test_an_abort_of_an_older_checkpoint_leaves_a_newer_alignment_alone() -> None:
+    aligning = aligner()
+    barrier(aligning, A, 2)
+    assert aligning.on_aborted(CheckpointId(1)) == []
+    assert aligning.is_blocked(A)
+
+
+@given(st.lists(st.tuples(st.sampled_from("bae"), st.integers(0, 2), st.integers(1, 5)), max_size=40))
+def test_snapshots_come_in_order_each_once_and_only_when_every_open_channel_delivered(steps: list[tuple[str, int, int]]) -> None:
+    channels = (A, B, C)
+    aligning = aligner(*channels)
+    taken: list[int] = []
+    aborted: set[int] = set()
+    newest: dict[ChannelId, set[int]] = {channel: set() for channel in channels}
+    for kind, which, checkpoint in steps:
+        channel = channels[which]
+        if kind == "a":
+            effects = aligning.on_aborted(CheckpointId(checkpoint))
+            aborted.add(checkpoint)
+        elif kind == "e":
+            effects = aligning.on_end(channel, now_ns=0)
+        elif aligning.is_blocked(channel) or channel in aligning.ended:
+            continue
+        else:
+            newest[channel].add(checkpoint)
+            effects = aligning.on_barrier(channel, CheckpointId(checkpoint), now_ns=0)
+        for effect in effects:
+            if isinstance(effect, TakeSnapshot):
+                assert effect.checkpoint not in aborted
+                assert all(effect.checkpoint in newest[one] or one in aligning.ended for one in channels)
+                taken.append(effect.checkpoint)
+    assert taken == sorted(set(taken))

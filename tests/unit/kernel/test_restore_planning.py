@@ -1,0 +1,104 @@
+"""From a completed checkpoint to what each slot gets back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from kernel_cases import SOURCE, TOTALS, channel, graph, snapshot
+
+from weir.errors import RestoreError
+from weir.graph.keygroups import key_group_range
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.restore import RestorePoint, plan_restore, restored_assigners
+from weir.kernel.splits import AssignerSnapshot, SplitAssigner
+from weir.protocol.ids import CheckpointId, SubtaskId
+from weir.protocol.snapshots import ChannelSnapshot, Split
+
+
+def point(of: PhysicalGraph, *, ended: tuple[SubtaskId, ...] = ()) -> RestorePoint:
+    assigned = tuple(f"split{index}" for index in range(of.slots)) + ("finished",)
+    return RestorePoint(
+        CheckpointId(1),
+        of,
+        tuple(snapshot(of, subtask, ended=subtask in ended) for subtask in of.subtasks()),
+        {SOURCE: AssignerSnapshot((Split("waiting", None),), assigned, 2)},
+    )
+
+
+def test_without_a_checkpoint_all_channels_begin_at_zero() -> None:
+    shares = plan_restore(graph(2), None)
+    assert [len(share.channels) for share in shares] == [3, 3]
+    assert {restored.sequence for share in shares for restored in share.channels} == {0}
+
+
+def test_the_same_graph_gets_back_just_what_it_gave() -> None:
+    of = graph(2)
+    shares = plan_restore(of, point(of))
+    for slot, share in enumerate(shares):
+        (restored,) = share.operators
+        assert (restored.operator, restored.subtask) == (TOTALS, slot)
+        assert [file.path for one in restored.snapshots for file in one.files] == [f"state/{slot}"]
+        own = {one.channel: one for one in share.channels}
+        assert own[channel(0, slot)].sequence == 5
+        assert own[channel(0, slot)].watermark_ms == 1_000
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2), (2, 3), (4, 1), (1, 3)])
+def test_keyed_state_moves_by_key_group_and_every_group_finds_its_owner(before: int, after: int) -> None:
+    shares = plan_restore(graph(after), point(graph(before)))
+    for slot, share in enumerate(shares):
+        first, last = key_group_range(slot, after, 8)
+        files = [file for restored in share.operators for one in restored.snapshots for file in one.files]
+        covered = {group for file in files if file.key_groups for group in range(file.key_groups[0], file.key_groups[1] + 1)}
+        assert set(range(first, last + 1)) <= covered
+        assert all(file.key_groups and file.key_groups[0] <= last and first <= file.key_groups[1] for file in files)
+
+
+def test_after_a_rescale_numbers_go_on_above_all_that_were_used() -> None:
+    shares = plan_restore(graph(3), point(graph(2)))
+    assert {restored.sequence for share in shares for restored in share.channels} == {5}
+    assert {restored.watermark_ms for share in shares for restored in share.channels} == {1_000}, "the lowest of the edge"
+
+
+def test_splits_in_work_go_back_with_their_positions_before_those_that_nobody_had_begun() -> None:
+    assigner = restored_assigners(point(graph(2)))[SOURCE]
+    assert [assigner.request(0) for _ in range(4)] == [
+        Split("split0", None, 3),
+        Split("split1", None, 3),
+        Split("waiting", None),
+        None,
+    ]
+    assert assigner.snapshot() == AssignerSnapshot((), ("split0", "split1", "waiting"), 3)
+
+
+def test_a_split_assigned_and_not_in_work_was_finished_and_stays_so() -> None:
+    restored = SplitAssigner.restored(AssignerSnapshot((), ("done",), 4), ())
+    assert restored.request(0) is None
+    assert restored.snapshot().finished == 5
+
+
+def test_a_torn_checkpoint_is_refused_by_channel() -> None:
+    of = graph(2)
+    whole = point(of)
+    torn = list(whole.subtasks)
+    last = torn[-1]
+    first, *rest = last.inputs
+    torn[-1] = replace(last, inputs=(ChannelSnapshot(first.channel, first.sequence + 1), *rest))
+    with pytest.raises(RestoreError, match=rf"torn: channel {first.channel}"):
+        plan_restore(of, replace(whole, subtasks=tuple(torn)))
+
+
+def test_state_of_an_operator_that_is_gone_is_refused_by_name() -> None:
+    with pytest.raises(RestoreError, match="operator 'totals' has state .* uid='totals'"):
+        plan_restore(graph(2, totals="renamed"), point(graph(2)))
+
+
+def test_a_subtask_that_had_ended_stays_so_and_after_a_rescale_only_if_all_had() -> None:
+    of = graph(2)
+    one, both = (SubtaskId(0, 0),), (SubtaskId(0, 0), SubtaskId(0, 1))
+    assert [share.ended for share in plan_restore(of, point(of, ended=one))] == [one, ()]
+    assert [share.ended for share in plan_restore(graph(3), point(of, ended=one))] == [(), (), ()]
+    assert [share.ended for share in plan_restore(graph(3), point(of, ended=both))] == [
+        (SubtaskId(0, 0),), (SubtaskId(0, 1),), (SubtaskId(0, 2),),
+    ]  # fmt: skip
