@@ -1,0 +1,224 @@
+"""A slot on hand-made ports: a clock that tests move, no sockets, work beside the loop done when the test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from weir.graph.compile import compile_graph
+from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
+from weir.graph.physical import Edge, PhysicalGraph
+from weir.operators.base import Batch, Operator, PendingSnapshot, SourceOperator, Step
+from weir.protocol import codec
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
+from weir.protocol.messages import Deploy, FromSlot, Peer, RestoredChannel, Start
+from weir.protocol.snapshots import OperatorSnapshot, Split
+from weir.subtask.slot import SlotRuntime, SlotSettings
+
+SOURCE, KEYED = OperatorUid("source"), OperatorUid("keyed")
+MIB = 1024 * 1024
+
+
+class Rows:
+    """As much of a batch as the runtime sees."""
+
+    def __init__(self, *rows: object, nbytes: int = 8) -> None:
+        self.rows = rows
+        self.num_rows = len(rows)
+        self.nbytes = nbytes
+
+
+class ListSource(SourceOperator):
+    """Gives the batches it was made with, one a poll, from one split."""
+
+    def __init__(self, batches: Sequence[Rows]) -> None:
+        self.batches = list(batches)
+        self.splits: list[Split] = []
+
+    def add_split(self, split: Split) -> None:
+        self.splits.append(split)
+
+    def wants_split(self) -> bool:
+        return not self.splits
+
+    def poll(self) -> Batch | None:
+        batch = self.batches.pop(0) if self.batches else None
+        if not self.batches:
+            self.splits = []
+        return batch
+
+    def unfinished(self) -> tuple[Split, ...]:
+        return tuple(self.splits)
+
+
+class Collecting(Operator):
+    """Keeps what arrives. ``work`` may stand in for the step of each batch."""
+
+    def __init__(self, work: Callable[[Batch], Step] | None = None) -> None:
+        self.arrived: list[object] = []
+        self.snapshots: list[int] = []
+        self.ended = False
+        self._work = work
+
+    def process(self, batch: Batch, input_index: int) -> Step:
+        self.arrived += batch.rows
+        return self._work(batch) if self._work is not None else iter(())
+
+    def on_end_of_input(self) -> Step:
+        self.ended = True
+        return iter(())
+
+    def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot:
+        self.snapshots.append(checkpoint)
+        return _Written(self.context.uid, self.context.subtask)
+
+
+class _Written:
+    def __init__(self, uid: OperatorUid, subtask: int) -> None:
+        self._snapshot = OperatorSnapshot(uid, subtask)
+
+    def advance(self) -> bool:
+        return True
+
+    def write(self, writer: object) -> OperatorSnapshot:
+        return self._snapshot
+
+    def discard(self) -> None:
+        pass
+
+
+class InTurn:
+    """Whole batches to each target in turn."""
+
+    pending_rows = 0
+
+    def __init__(self, targets: int) -> None:
+        self._targets = targets
+        self._next = 0
+
+    def add(self, batch: Batch) -> list[tuple[int, Batch]]:
+        self._next += 1
+        return [((self._next - 1) % self._targets, batch)]
+
+    def flush(self) -> list[tuple[int, Batch]]:
+        return []
+
+
+class Bench:
+    """Ports and program of slot 0, whose source and keyed operator a test gives."""
+
+    def __init__(self, source: ListSource, keyed: Operator, *, slots: int = 1) -> None:
+        self.graph = graph(slots)
+        self.now_ns = 0
+        self.sent: list[FromSlot] = []
+        self.frames: list[tuple[int, Frame]] = []
+        self.background_work: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
+        self._parts: dict[OperatorUid, Operator | SourceOperator] = {SOURCE: source, KEYED: keyed}
+        self.runtime = SlotRuntime(self, self, SlotSettings())  # type: ignore[arg-type]  # ports and program in one
+
+    # ---- program ---------------------------------------------------------------------------------
+
+    def operators(self, graph: PhysicalGraph, subtask: SubtaskId) -> Sequence[Operator | SourceOperator]:
+        return [self._parts[uid] for uid in graph.chains[subtask.chain].operators]
+
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> InTurn:
+        return InTurn(graph.chains[edge.target].parallelism)
+
+    # ---- ports -------------------------------------------------------------------------------------
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def thread_cpu_ns(self) -> int:
+        return self.now_ns
+
+    def send_control(self, message: FromSlot) -> None:
+        self.sent.append(message)
+
+    def send_frame(self, slot: int, frame: Frame) -> None:
+        self.frames.append((slot, frame))
+
+    def open_channels(self, deploy: Deploy, graph: PhysicalGraph) -> None:
+        pass
+
+    def channels_ready(self) -> bool:
+        return True
+
+    def close_channels(self) -> None:
+        pass
+
+    def background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
+        self.background_work.append((work, done))
+
+    def run_beside(self, work: Callable[[], object]) -> Any:
+        raise AssertionError("nothing here works beside the loop")
+
+    def snapshot_writer(self, generation: Generation, checkpoint: CheckpointId, subtask: SubtaskId) -> Any:
+        return None
+
+    def snapshot_reader(self) -> Any:
+        return None
+
+    def rss_bytes(self) -> int:
+        return 0
+
+    # ---- what tests do -------------------------------------------------------------------------------
+
+    def deploy(self, generation: int = 1, *, ended: tuple[SubtaskId, ...] = (), started: bool = True) -> Bench:
+        channels = {channel for edge in self.graph.edges for channel in self.graph.channels_of_edge(edge)}
+        self.runtime.on_control(
+            Deploy(
+                Generation(generation),
+                SlotIndex(0),
+                codec.to_json(self.graph),
+                tuple(Peer(SlotIndex(slot), "host", 1) for slot in range(self.graph.slots)),
+                None,
+                (),
+                tuple(RestoredChannel(channel, 0, None) for channel in sorted(channels)),
+                ended,
+                CheckpointId(1),
+            )
+        )
+        if started:
+            self.runtime.on_control(Start(Generation(generation)))
+        return self
+
+    def turns(self, limit: int = 100) -> int:
+        """Until nothing can be done; returns how many turns did something."""
+        for done in range(limit):
+            self.now_ns += 1_000
+            if not self.runtime.turn():
+                return done
+        return limit
+
+    def messages(self, kind: type) -> list[Any]:
+        return [message for message in self.sent if isinstance(message, kind)]
+
+
+def graph(slots: int) -> PhysicalGraph:
+    columns = (Column("key", "int64"),)
+    key = Input(SOURCE, Partitioning.HASH, ("key",))
+    operators = (
+        LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), columns, ""),
+        LogicalOperator(KEYED, "keyed", OperatorKind.AGGREGATE, (key,), columns, "", stateful=True),
+        LogicalOperator(OperatorUid("sink"), "sink", OperatorKind.SINK, (Input(KEYED),), columns, ""),
+    )
+    compiled = compile_graph(LogicalGraph("job", operators), slots=slots)
+    chain = compiled.chains[1]
+    # The keyed operator alone at the end: a sink would only be in the way.
+    return PhysicalGraph(
+        compiled.logical,
+        slots,
+        (compiled.chains[0], type(chain)(chain.index, (KEYED,), chain.parallelism)),
+        compiled.edges,
+        compiled.max_parallelism,
+    )
+
+
+def data(channel: ChannelId, sequence: int, batch: Rows, generation: int = 1) -> Frame:
+    return Frame(FrameKind.DATA, channel, Generation(generation), 1, sequence, batch.nbytes, batch, batch.nbytes)
+
+
+def mark(kind: FrameKind, channel: ChannelId, sequence: int, argument: int = 0, generation: int = 1) -> Frame:
+    return Frame(kind, channel, Generation(generation), 1, sequence, argument)

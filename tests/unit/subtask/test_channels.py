@@ -1,0 +1,135 @@
+"""Credit-based flow control: bounded, and in order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slot_cases import MIB, Rows
+
+from weir.errors import ProtocolError
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import ChannelId, Generation
+from weir.subtask.channels import WINDOW_BYTES, InputChannel, LocalOutput, RemoteOutput
+
+CHANNEL = ChannelId(0, 0, 1)
+ONE = Generation(1)
+
+
+class Wire:
+    """A sender, what it has sent, and the receiver that hands credit back."""
+
+    def __init__(self) -> None:
+        self.sent: list[Frame] = []
+        self.output = RemoteOutput(CHANNEL, 0, self.sent.append)
+        self.input = InputChannel(CHANNEL, 0, lambda channel, given_back: self.output.on_credit(given_back))
+        self._arrived = 0
+
+    def send(self, nbytes: int) -> None:
+        self.output.send_data(Rows(1, nbytes=nbytes), ONE, 1)  # type: ignore[arg-type]  # opaque here
+
+    def consume(self) -> Frame | None:
+        for frame in self.sent[self._arrived :]:
+            self.input.push(frame)
+        self._arrived = len(self.sent)
+        if self.input.head is None:
+            return None
+        frame = self.input.pop()
+        self.input.release(frame)
+        return frame
+
+
+def test_there_is_room_until_a_window_is_on_its_way() -> None:
+    wire = Wire()
+    for _ in range(4):
+        assert wire.output.has_room()
+        wire.send(MIB)
+    assert not wire.output.has_room()
+    wire.consume()
+    assert wire.output.has_room()
+
+
+def test_an_empty_channel_admits_one_batch_larger_than_the_window() -> None:
+    wire = Wire()
+    wire.send(3 * WINDOW_BYTES)
+    assert len(wire.sent) == 1
+    wire.send(8)
+    assert len(wire.sent) == 1, "the next waits for all of it to be consumed"
+    wire.consume()
+    assert len(wire.sent) == 2
+
+
+def test_marks_take_no_credit_but_stay_in_order_behind_what_waits() -> None:
+    wire = Wire()
+    wire.send(WINDOW_BYTES)
+    wire.send(MIB)
+    wire.output.send_mark(FrameKind.BARRIER, ONE, 1, 7)
+    assert [frame.kind for frame in wire.sent] == [FrameKind.DATA]
+    wire.consume()
+    assert [(frame.kind, frame.sequence) for frame in wire.sent] == [
+        (FrameKind.DATA, 0),
+        (FrameKind.DATA, 1),
+        (FrameKind.BARRIER, 2),
+    ]
+
+
+def test_a_mark_goes_out_at_once_where_nothing_waits_even_without_credit() -> None:
+    wire = Wire()
+    wire.send(WINDOW_BYTES)
+    wire.output.send_mark(FrameKind.BARRIER, ONE, 1, 7)
+    assert [frame.kind for frame in wire.sent] == [FrameKind.DATA, FrameKind.BARRIER]
+
+
+def test_more_credit_than_was_used_is_refused() -> None:
+    wire = Wire()
+    wire.send(8)
+    with pytest.raises(ProtocolError, match="9 bytes of credit given back, 8 are out"):
+        wire.output.on_credit(9)
+
+
+def test_small_batches_are_credited_together_but_never_held_back_when_the_channel_is_empty() -> None:
+    credits: list[int] = []
+    channel = InputChannel(CHANNEL, 0, lambda _, given_back: credits.append(given_back))
+    frames = [Frame(FrameKind.DATA, CHANNEL, ONE, 1, number, 8, None, 8) for number in range(3)]
+    for frame in frames:
+        channel.push(frame)
+    for _ in frames:
+        channel.release(channel.pop())
+    assert credits == [24]
+
+
+def test_a_local_channel_counts_what_its_consumer_holds() -> None:
+    target = InputChannel(CHANNEL, 0, None)
+    output = LocalOutput(CHANNEL, 5, target)
+    output.send_data(Rows(1, nbytes=WINDOW_BYTES), ONE, 1)  # type: ignore[arg-type]
+    assert not output.has_room()
+    frame = target.pop()
+    assert not output.has_room(), "it is still being worked on"
+    target.release(frame)
+    assert output.has_room()
+    assert (frame.sequence, output.sequence) == (5, 6)
+
+
+@given(st.lists(st.one_of(st.integers(1, 2 * WINDOW_BYTES), st.none()), max_size=60))
+def test_no_more_than_a_window_or_one_batch_is_ever_on_its_way_and_all_arrives_in_order(steps: list[int | None]) -> None:
+    wire = Wire()
+    wanted = 0
+    consumed: list[int] = []
+
+    def consume() -> bool:
+        frame = wire.consume()
+        if frame is not None:
+            consumed.append(frame.sequence)
+        return frame is not None
+
+    for nbytes in steps:
+        if nbytes is None:
+            consume()
+        elif wire.output.has_room():
+            wire.send(nbytes)
+            wanted += 1
+        out = [frame.bytes_held for frame in wire.sent if frame.sequence >= len(consumed)]
+        assert sum(out) <= WINDOW_BYTES or len(out) == 1
+    while consume():
+        pass
+    assert consumed == list(range(wanted))

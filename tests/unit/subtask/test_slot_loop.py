@@ -1,0 +1,287 @@
+"""The loop of a slot, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, Rows, data, mark
+
+from weir.errors import InputError, StorageError, UserCodeError
+from weir.operators.base import Batch, Step
+from weir.protocol.frames import FrameKind
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
+from weir.protocol.messages import (
+    Acknowledge,
+    AssignSplit,
+    Cancel,
+    Cancelled,
+    CheckpointAborted,
+    Decline,
+    Deployed,
+    RequestSplit,
+    Start,
+    SubtaskEnded,
+    SubtaskFailed,
+    TriggerCheckpoint,
+)
+from weir.protocol.snapshots import Split
+
+ONE = Generation(1)
+FROM_PEER = ChannelId(0, 1, 0)
+TO_PEER = ChannelId(0, 0, 1)
+
+
+def fed(bench: Bench) -> Bench:
+    """With its one split."""
+    bench.turns()
+    bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("all", None), CheckpointId(1)))
+    return bench
+
+
+def test_a_deployed_slot_says_so_and_does_nothing_before_the_start() -> None:
+    bench = Bench(ListSource([Rows(1)]), Collecting()).deploy(started=False)
+    bench.turns()
+    assert bench.messages(Deployed) == [Deployed(ONE)]
+    assert not bench.messages(RequestSplit)
+    bench.runtime.on_control(Start(ONE))
+    bench.turns()
+    assert len(bench.messages(RequestSplit)) == 1, "asked once, not at every turn"
+
+
+def test_records_flow_from_the_source_through_the_chain_and_the_end_follows() -> None:
+    keyed = Collecting()
+    bench = fed(Bench(ListSource([Rows(1, 2), Rows(3)]), keyed).deploy())
+    bench.turns()
+    bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, None, CheckpointId(1)))
+    bench.turns()
+    assert keyed.arrived == [1, 2, 3]
+    assert keyed.ended
+    assert [ended.subtask for ended in bench.messages(SubtaskEnded)] == [SubtaskId(0, 0), SubtaskId(1, 0)]
+
+
+def test_downstream_is_served_before_the_source() -> None:
+    keyed = Collecting()
+    bench = fed(Bench(ListSource([Rows(number) for number in range(5)]), keyed).deploy())
+    source = bench.runtime._program._parts[SOURCE]  # type: ignore[attr-defined]  # the bench itself
+    lag = 0
+    while bench.turns(1):
+        lag = max(lag, 5 - len(source.batches) - len(keyed.arrived))
+    assert keyed.arrived == [0, 1, 2, 3, 4]
+    assert lag <= 1
+
+
+def test_a_trigger_snapshots_the_source_at_its_position_and_the_barrier_follows_its_data() -> None:
+    keyed = Collecting()
+    bench = fed(Bench(ListSource([Rows(1), Rows(2)]), keyed).deploy())
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    acknowledged = bench.messages(Acknowledge)
+    assert [(one.snapshot.chain, [split.id for split in one.snapshot.operators[0].splits]) for one in acknowledged] == [
+        (0, ["all"])
+    ]
+    assert keyed.snapshots == [1]
+    work, done = bench.background_work.pop()
+    done(work(), None)
+    assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0, 1]
+
+
+def test_a_write_that_fails_in_the_background_declines_the_checkpoint_and_work_goes_on() -> None:
+    keyed = Collecting()
+    bench = fed(Bench(ListSource([Rows(1)]), keyed).deploy())
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    bench.background_work.pop()[1](None, StorageError("disk full"))
+    (declined,) = bench.messages(Decline)
+    assert (declined.subtask, declined.reason) == (SubtaskId(1, 0), "StorageError: disk full")
+    assert not bench.messages(SubtaskFailed)
+
+
+def test_data_behind_a_barrier_waits_until_all_channels_have_delivered_theirs() -> None:
+    keyed = Collecting()
+    bench = Bench(ListSource([]), keyed, slots=2).deploy()
+    for frame in (
+        data(FROM_PEER, 0, Rows("before")),
+        mark(FrameKind.BARRIER, FROM_PEER, 1, 1),
+        data(FROM_PEER, 1, Rows("after")),
+    ):
+        bench.runtime.on_frame(frame)
+    bench.turns()
+    assert keyed.arrived == ["before"]
+    assert keyed.snapshots == []
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    assert keyed.snapshots == [1]
+    assert keyed.arrived == ["before", "after"]
+
+
+def test_an_abort_lets_blocked_data_through() -> None:
+    keyed = Collecting()
+    bench = Bench(ListSource([]), keyed, slots=2).deploy()
+    for frame in (mark(FrameKind.BARRIER, FROM_PEER, 0, 1), data(FROM_PEER, 0, Rows("after"))):
+        bench.runtime.on_frame(frame)
+    bench.turns()
+    assert keyed.arrived == []
+    bench.runtime.on_control(CheckpointAborted(ONE, CheckpointId(1)))
+    bench.turns()
+    assert keyed.arrived == ["after"]
+    assert keyed.snapshots == []
+
+
+def test_a_source_sends_nothing_while_a_target_has_no_room_and_does_not_ask_to_be_woken() -> None:
+    big = [Rows(number, nbytes=3 * MIB) for number in range(8)]
+    bench = fed(Bench(ListSource(big), Collecting(), slots=2).deploy())
+    bench.turns()
+    to_peer = [frame for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.DATA]
+    assert len(to_peer) == 1
+    assert bench.runtime.wake_at_ns() is None, "a time in the past would make the loop spin"
+    account = bench.runtime._deployment.subtasks[-1].account  # type: ignore[union-attr]
+    before = account.backpressured_ns
+    bench.now_ns += 50_000
+    bench.runtime.turn()
+    assert account.backpressured_ns - before == 50_000
+    for frame in to_peer:
+        bench.runtime.on_frame(mark(FrameKind.CREDIT, TO_PEER, 0, frame.bytes_held))
+    assert bench.turns() > 0
+
+
+def test_lack_of_room_in_a_local_consumer_that_could_run_counts_as_queued_and_one_that_waits_as_backpressure() -> None:
+    waiting = [True]
+
+    def work(batch: Batch) -> Step:
+        while waiting[0]:
+            yield None
+
+    bench = fed(Bench(ListSource([Rows(number, nbytes=5 * MIB) for number in range(3)]), Collecting(work)).deploy())
+    bench.turns()
+    consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]
+    before = source.account.backpressured_ns
+    bench.now_ns += 100_000
+    bench.runtime.turn()
+    assert source.account.backpressured_ns - before == 100_000
+    queued_before = source.account.queued_ns
+    bench.now_ns += 2_000_000
+    bench.runtime.turn()
+    assert source.account.queued_ns - queued_before == 2_000_000, (
+        "the consumer looks again: the loop is what the source waits for"
+    )
+    for runtime in (consumer, source):
+        account = runtime.account
+        total = account.busy_ns + account.idle_ns + account.backpressured_ns + account.queued_ns
+        assert total == account._settled_ns
+
+
+def test_a_step_that_has_nothing_ready_is_taken_up_again_after_a_millisecond() -> None:
+    pulls: list[int] = []
+
+    def work(batch: Batch) -> Step:
+        for number in range(3):
+            pulls.append(number)
+            yield None
+
+    bench = fed(Bench(ListSource([Rows(1)]), Collecting(work)).deploy())
+    bench.turns()
+    assert pulls == [0]
+    wake_at_ns = bench.runtime.wake_at_ns()
+    assert wake_at_ns is not None
+    assert 0 < wake_at_ns - bench.now_ns <= 1_000_000
+    bench.now_ns = wake_at_ns
+    bench.turns()
+    assert pulls == [0, 1]
+
+
+def test_no_snapshot_is_taken_in_the_middle_of_a_step() -> None:
+    waiting = [True]
+
+    def work(batch: Batch) -> Step:
+        while waiting[0]:
+            yield None
+
+    keyed = Collecting(work)
+    bench = fed(Bench(ListSource([Rows(1)]), keyed).deploy())
+    bench.turns()
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    assert keyed.snapshots == []
+    waiting[0] = False
+    bench.now_ns += 2_000_000
+    bench.turns()
+    assert keyed.snapshots == [1]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "restartable"),
+    [
+        (lambda: UserCodeError("division by zero in score"), "UserCodeError", False),
+        (lambda: InputError("line 3 is not JSON"), "InputError", False),
+        (lambda: StorageError("no answer"), "StorageError", True),
+        (lambda: RuntimeError("a bug"), "RuntimeError", True),
+    ],
+)
+def test_an_operator_that_raises_fails_its_subtask_and_stops_the_slot(
+    error: Callable[[], Exception], kind: str, restartable: bool
+) -> None:
+    def work(batch: Batch) -> Step:
+        raise error()
+
+    bench = fed(Bench(ListSource([Rows(1), Rows(2)]), Collecting(work)).deploy())
+    bench.turns()
+    (failed,) = bench.messages(SubtaskFailed)
+    assert (failed.generation, failed.subtask, failed.kind, failed.restartable) == (1, SubtaskId(1, 0), kind, restartable)
+    assert str(error()) in failed.reason
+    assert not bench.runtime.turn()
+
+
+def test_a_lost_data_connection_fails_the_slot_so_that_the_job_recovers() -> None:
+    bench = Bench(ListSource([]), Collecting(), slots=2).deploy()
+    bench.runtime.on_peer_lost(1, "connection reset")
+    (failed,) = bench.messages(SubtaskFailed)
+    assert (failed.kind, failed.restartable) == ("SlotError", True)
+    assert "slot 1" in failed.reason
+
+
+def test_a_missing_frame_fails_the_slot() -> None:
+    bench = Bench(ListSource([]), Collecting(), slots=2).deploy()
+    bench.runtime.on_frame(data(FROM_PEER, 1, Rows("second")))
+    bench.turns()
+    (failed,) = bench.messages(SubtaskFailed)
+    assert failed.kind == "ProtocolError"
+
+
+def test_frames_and_orders_of_another_generation_have_no_effect() -> None:
+    keyed = Collecting()
+    bench = Bench(ListSource([]), keyed, slots=2).deploy(generation=2)
+    bench.runtime.on_frame(data(FROM_PEER, 0, Rows("old"), generation=1))
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    assert keyed.arrived == []
+    assert not bench.messages(Acknowledge)
+
+
+def test_what_is_cancelled_is_fenced_also_against_a_deployment_that_arrives_later() -> None:
+    bench = Bench(ListSource([]), Collecting())
+    bench.runtime.on_control(Cancel(Generation(3)))
+    assert bench.messages(Cancelled) == [Cancelled(Generation(3))]
+    bench.deploy(generation=3)
+    assert bench.runtime.generation is None
+    bench.deploy(generation=4)
+    assert bench.runtime.generation == 4
+
+
+def test_a_source_that_had_ended_takes_no_split_after_a_restore_and_its_chain_is_not_ended_twice() -> None:
+    keyed = Collecting()
+    ended = (SubtaskId(0, 0), SubtaskId(1, 0))
+    bench = Bench(ListSource([Rows(1)]), keyed).deploy(ended=ended)
+    bench.turns()
+    assert not bench.messages(RequestSplit)
+    assert [message.subtask for message in bench.messages(SubtaskEnded)] == list(ended)
+    assert not keyed.ended, "on_end_of_input ran before the snapshot"
+
+
+def test_a_split_assigned_for_an_epoch_that_is_over_is_refused() -> None:
+    bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
+    bench.turns()
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("late", None), CheckpointId(1)))
+    (failed,) = bench.messages(SubtaskFailed)
+    assert failed.kind == "ProtocolError"
