@@ -152,3 +152,19 @@ def test_the_compiled_choice_of_targets_is_the_formula_of_key_groups(max_paralle
     owners = np.array([subtask_of(int(group), 7, max_parallelism) for group in groups])
     for target, piece in sender.flush():
         assert np.array_equal(piece["k"].to_numpy(), keys[owners == target])
+
+
+@pytest.mark.parametrize("null_first", [True, False])
+def test_order_is_kept_where_batches_with_nulls_and_batches_without_take_turns(null_first: bool) -> None:
+    """They take different ways through the partitioner; neither may overtake the other."""
+    sender = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=8)
+    with_null, without = [1, 1, 1, None], [1] * 5
+    sent: list[int] = []
+    first = 0
+    for keys in [with_null, without] * 6 if null_first else [without, with_null] * 6:
+        for _, piece in sender.add(batch_of(FIXED, keys, first)):
+            sent += [row["a"] for row in piece.to_pylist() if row["k"] == 1]
+        first += len(keys)
+    for _, piece in sender.flush():
+        sent += [row["a"] for row in piece.to_pylist() if row["k"] == 1]
+    assert sent == sorted(sent) and len(sent) == 48
