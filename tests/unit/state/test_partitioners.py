@@ -158,7 +158,8 @@ def test_the_compiled_choice_of_targets_is_the_formula_of_key_groups(max_paralle
 def test_order_is_kept_where_batches_with_nulls_and_batches_without_take_turns(null_first: bool) -> None:
     """They take different ways through the partitioner; neither may overtake the other."""
     sender = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=8)
-    with_null, without = [1, 1, 1, None], [1] * 5
+    with_null: list[int | None] = [1, 1, 1, None]
+    without: list[int | None] = [1] * 5
     sent: list[int] = []
     first = 0
     for keys in [with_null, without] * 6 if null_first else [without, with_null] * 6:
