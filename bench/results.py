@@ -1,0 +1,211 @@
+"""Measurements as they are kept: one JSON object a line, and as a table."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bench.ceiling_run import CeilingRun
+from bench.measuring import Run
+from rich.console import Console
+from rich.table import Table
+
+NONE, EVERY_SECOND = "no checkpoints", "checkpoint every 1 s"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One run. ``baseline_*``: the run without checkpoints of the same pair; ``ceiling_*``: the program written by hand,
+    just before. None: not measured. ``*_per_cpu_s``: a second of one core, spent by slots (or by the ceiling's processes).
+
+    ``checkpointed_bytes``: of a checkpoint, on average. ``sync_*`` and ``longest_batch_ms_max`` are over all subtasks and
+    checkpoints of the measured time, p99 over the checkpoints' longest. ``peak_rss_mb``: of the largest slot."""
+
+    workload: str
+    setting: str
+    parallelism: int
+    slots: int
+    records: int
+    seconds: float
+    records_per_s: float
+    records_per_cpu_s: float
+    driver_cpu_share: float
+    """Cores that the driver was busy with: coordinator, Java and the benchmark itself."""
+    baseline_records_per_s: float | None
+    baseline_records_per_cpu_s: float | None
+    ceiling_records_per_s: float | None
+    ceiling_records_per_cpu_s: float | None
+    checkpoints: int
+    checkpoints_aborted: int
+    checkpoint_ms_avg: float | None
+    checkpoint_ms_max: float | None
+    alignment_ms_max: float | None
+    sync_ms_max: float | None
+    sync_ms_p99: float | None
+    sync_cpu_ms_max: float | None
+    sync_cpu_ms_p99: float | None
+    longest_batch_ms_max: float | None
+    checkpointed_bytes: int | None
+    peak_rss_mb: float
+    start_s: float
+    latency_p50_ms: float | None
+    latency_p99_ms: float | None
+    result_ok: bool
+    wrong: str | None
+    run: dict[str, object] = field(default_factory=dict)
+    """When, with which arguments and seed."""
+
+    @property
+    def of_ceiling(self) -> float | None:
+        return None if self.ceiling_records_per_s is None else self.records_per_s / self.ceiling_records_per_s
+
+    @property
+    def of_ceiling_cpu(self) -> float | None:
+        return None if self.ceiling_records_per_cpu_s is None else self.records_per_cpu_s / self.ceiling_records_per_cpu_s
+
+    @property
+    def of_baseline(self) -> float | None:
+        return None if self.baseline_records_per_s is None else self.records_per_s / self.baseline_records_per_s
+
+    @property
+    def of_baseline_cpu(self) -> float | None:
+        if self.baseline_records_per_cpu_s is None:
+            return None
+        return self.records_per_cpu_s / self.baseline_records_per_cpu_s
+
+
+def measurement(
+    workload: str,
+    setting: str,
+    parallelism: int,
+    run: Run,
+    *,
+    baseline: Run | None = None,
+    ceiling: CeilingRun | None = None,
+    about: dict[str, object],
+) -> Measurement:
+    done = run.checkpoints
+    sync_ms = [one.sync_us_max / 1e3 for one in done]
+    sync_cpu_ms = [one.sync_cpu_us_max / 1e3 for one in done]
+    return Measurement(
+        workload=workload,
+        setting=setting,
+        parallelism=parallelism,
+        slots=parallelism,
+        records=run.records,
+        seconds=round(run.seconds, 3),
+        records_per_s=run.records_per_s,
+        records_per_cpu_s=run.records_per_cpu_s,
+        driver_cpu_share=run.cpu.driver / run.seconds,
+        baseline_records_per_s=baseline.records_per_s if baseline else None,
+        baseline_records_per_cpu_s=baseline.records_per_cpu_s if baseline else None,
+        ceiling_records_per_s=ceiling.records_per_s if ceiling else None,
+        ceiling_records_per_cpu_s=ceiling.records_per_cpu_s if ceiling else None,
+        checkpoints=len(done),
+        checkpoints_aborted=run.aborted,
+        checkpoint_ms_avg=statistics.fmean(one.end_to_end_ms for one in done) if done else None,
+        checkpoint_ms_max=max((one.end_to_end_ms for one in done), default=None),
+        alignment_ms_max=max((one.alignment_ms_max for one in done), default=None),
+        sync_ms_max=max(sync_ms, default=None),
+        sync_ms_p99=percentile(sync_ms, 0.99),
+        sync_cpu_ms_max=max(sync_cpu_ms, default=None),
+        sync_cpu_ms_p99=percentile(sync_cpu_ms, 0.99),
+        longest_batch_ms_max=max((one.longest_batch_ms_max for one in done), default=None),
+        checkpointed_bytes=round(statistics.fmean(one.state_bytes for one in done)) if done else None,
+        peak_rss_mb=run.peak_rss_bytes / 1e6,
+        start_s=run.start_s,
+        latency_p50_ms=run.totals.latency_ms(0.5),
+        latency_p99_ms=run.totals.latency_ms(0.99),
+        result_ok=run.wrong is None,
+        wrong=run.wrong,
+        run=about,
+    )
+
+
+def percentile(values: Sequence[float], quantile: float) -> float | None:
+    """The smallest value that at least this share of all does not exceed."""
+    return sorted(values)[max(0, math.ceil(quantile * len(values)) - 1)] if values else None
+
+
+def append(measured: Measurement, file: Path) -> None:
+    with file.open("a") as lines:
+        lines.write(json.dumps(asdict(measured)) + "\n")
+
+
+def spread(values: Iterable[float | None]) -> str:
+    """``median (lowest to highest)``, in per cent."""
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return "-"
+    if len(known) == 1:
+        return f"{known[0]:.1%}"
+    return f"{statistics.median(known):.1%} ({known[0]:.1%} to {known[-1]:.1%})"
+
+
+def show(measured: Sequence[Measurement], console: Console) -> None:
+    """A line for each workload, setting and parallelism: medians over its runs; ratios with their spread."""
+    table = Table(title="Throughput: medians of steady state")
+    for name in ("workload", "slots", "setting", "runs", "M records/s", "M/cpu s", "of ceiling", "by cpu", "of no checkpoints",
+                 "by cpu", "RSS MB"):  # fmt: skip
+        table.add_column(name, justify="left" if name in ("workload", "setting") else "right")
+    for runs in _groups(measured):
+        table.add_row(
+            runs[0].workload,
+            str(runs[0].slots),
+            runs[0].setting,
+            str(len(runs)),
+            f"{statistics.median(one.records_per_s for one in runs) / 1e6:.2f}",
+            f"{statistics.median(one.records_per_cpu_s for one in runs) / 1e6:.2f}",
+            spread(one.of_ceiling for one in runs),
+            spread(one.of_ceiling_cpu for one in runs),
+            spread(one.of_baseline for one in runs),
+            spread(one.of_baseline_cpu for one in runs),
+            f"{max(one.peak_rss_mb for one in runs):.0f}",
+        )
+    console.print(table)
+    _show_checkpoints(measured, console)
+    for one in measured:
+        if one.latency_p99_ms is not None and one.latency_p50_ms is not None:
+            console.print(
+                f"Latency of {one.workload} at {one.records_per_s / 1e6:.2f} M records/s, {one.slots} slots: "
+                f"p50 {one.latency_p50_ms:.1f} ms, p99 {one.latency_p99_ms:.1f} ms"
+            )
+    for one in measured:
+        if one.wrong is not None:
+            console.print(f"[red]WRONG[/red] {one.workload}, {one.slots} slots, {one.setting}: {one.wrong}", markup=True)
+
+
+def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None:
+    table = Table(title="Checkpoints, milliseconds: over all of the measured time (sync and batch: longest of any subtask)")
+    for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "sync p99 cpu", "batch held up",
+                 "MB"):  # fmt: skip
+        table.add_column(name, justify="left" if name == "workload" else "right")
+    for runs in _groups(measured):
+        taken = [one for one in runs if one.checkpoints]
+        if not taken:
+            continue
+        table.add_row(
+            runs[0].workload,
+            str(runs[0].slots),
+            str(sum(one.checkpoints for one in taken)),
+            str(sum(one.checkpoints_aborted for one in taken)),
+            f"{statistics.fmean(one.checkpoint_ms_avg or 0 for one in taken):.0f}",
+            f"{max(one.checkpoint_ms_max or 0 for one in taken):.0f}",
+            f"{max(one.alignment_ms_max or 0 for one in taken):.1f}",
+            f"{max(one.sync_ms_p99 or 0 for one in taken):.2f}",
+            f"{max(one.sync_cpu_ms_p99 or 0 for one in taken):.2f}",
+            f"{max(one.longest_batch_ms_max or 0 for one in taken):.1f}",
+            f"{statistics.fmean(one.checkpointed_bytes or 0 for one in taken) / 1e6:.1f}",
+        )
+    console.print(table)
+
+
+def _groups(measured: Sequence[Measurement]) -> list[list[Measurement]]:
+    groups: dict[tuple[str, int, str], list[Measurement]] = {}
+    for one in measured:
+        groups.setdefault((one.workload, one.slots, one.setting), []).append(one)
+    return list(groups.values())
