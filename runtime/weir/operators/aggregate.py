@@ -39,7 +39,6 @@ class AggregateOperator(Operator):
             subtask=context.subtask,
             key_groups=context.key_groups,
             max_parallelism=context.max_parallelism,
-            tracking=context.tracking,
         )
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:

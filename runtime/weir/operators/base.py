@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
@@ -41,11 +41,8 @@ class OperatorContext:
     key_groups: tuple[int, int]
     generation: Generation
     batch_rows: int = 65_536
-    tracking: bool = True
-    """False: the job takes no checkpoints, so state need not be able to snapshot without stopping."""
     run_beside: Callable[[Callable[[], object]], Beside] | None = None
     """Run a blocking function on the slot's worker thread, in order; None where there is none (tests)."""
-    scratch: dict[str, str] = field(default_factory=dict)
 
 
 class Beside(Protocol):

@@ -48,14 +48,12 @@ class ColumnarAggregates:
         subtask: int,
         key_groups: tuple[int, int],
         max_parallelism: int,
-        tracking: bool = True,
     ) -> None:
         """``key_groups``: first and last, both included, that are kept on restore. Raises SchemaError."""
         self.schema = output_schema(input_schema, key, aggregates)
         self._layout: RowLayout = layout_of(input_schema, key, aggregates)
         self._emit = emit
         self._key_groups = key_groups
-        self._snapshots = tracking
         self._table = TableDescription(uid, subtask, max_parallelism, self._layout)
         self._keys = KeyEncoder(self._layout)
         self._values = ValueEncoder(self._layout)
@@ -105,7 +103,6 @@ class ColumnarAggregates:
         return pa.RecordBatch.from_arrays([*key_columns, *columns], schema=self.schema)
 
     def freeze(self, checkpoint: CheckpointId) -> ColumnarSnapshot:
-        assert self._snapshots, f"{self._table.uid}: the job takes no checkpoints (tracking is off), but one was asked for"
         self._tracker.trim(self._chunks.capacity >> 16)
         gathering = self._tracker.freeze(self._index.rows)
         return ColumnarSnapshot(self._table, self._tracker, gathering, self._chunks, self._keys.interners)
