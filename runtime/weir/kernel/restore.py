@@ -34,10 +34,7 @@ class RestorePoint:
 
     def committables(self) -> tuple[Committable, ...]:
         return tuple(
-            committable
-            for subtask in self.subtasks
-            for operator in subtask.operators
-            for committable in operator.committables
+            committable for subtask in self.subtasks for operator in subtask.operators for committable in operator.committables
         )
 
 
@@ -82,9 +79,7 @@ def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotR
 
 def _fresh_channels(graph: PhysicalGraph, slot: int) -> tuple[RestoredChannel, ...]:
     own = {
-        channel
-        for subtask in graph.subtasks_of_slot(slot)
-        for channel in (*graph.inputs_of(subtask), *graph.outputs_of(subtask))
+        channel for subtask in graph.subtasks_of_slot(slot) for channel in (*graph.inputs_of(subtask), *graph.outputs_of(subtask))
     }
     return tuple(RestoredChannel(channel, 0, None) for channel in sorted(own))
 
@@ -175,16 +170,26 @@ def _lowest_watermark(ends: Iterable[ChannelSnapshot]) -> int | None:
 
 
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
-    """By subtask where the parallelism is the same; else only if all subtasks of the chain's head had ended."""
+    """By subtask where the parallelism is the same; else only if all subtasks of the chain's head had ended.
+
+    And never before all that sends to it has: its channels may come from other subtasks than they did.
+    """
     by_head: dict[OperatorUid, dict[int, bool]] = defaultdict(dict)
     for subtask in point.subtasks:
         by_head[point.graph.chains[subtask.chain].operators[0]][subtask.index] = subtask.ended
-    result = set()
+    result: set[SubtaskId] = set()
     for chain in graph.chains:
         old = by_head.get(chain.operators[0])
         if not old:
             continue
         for index in range(chain.parallelism):
-            if old[index] if len(old) == chain.parallelism else all(old.values()):
-                result.add(SubtaskId(chain.index, index))
+            own = SubtaskId(chain.index, index)
+            had_ended = old[index] if len(old) == chain.parallelism else all(old.values())
+            senders = {
+                SubtaskId(graph.edges[channel.edge].source, channel.source)
+                for channel in graph.inputs_of(own)
+                if not graph.edges[channel.edge].feedback
+            }
+            if had_ended and senders <= result:
+                result.add(own)
     return result

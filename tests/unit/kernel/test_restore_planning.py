@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kernel_cases import SOURCE, TOTALS, channel, graph, snapshot
+from kernel_cases import COLUMNS, SOURCE, TOTALS, channel, graph, snapshot
 
 from weir.errors import RestoreError
+from weir.graph.compile import compile_graph
 from weir.graph.keygroups import key_group_range
+from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint, plan_restore, restored_assigners
 from weir.kernel.splits import AssignerSnapshot, SplitAssigner
-from weir.protocol.ids import CheckpointId, SubtaskId
-from weir.protocol.snapshots import ChannelSnapshot, Split
+from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.snapshots import ChannelSnapshot, Split, SubtaskSnapshot
 
 
 def point(of: PhysicalGraph, *, ended: tuple[SubtaskId, ...] = ()) -> RestorePoint:
@@ -102,3 +104,25 @@ def test_a_subtask_that_had_ended_stays_so_and_after_a_rescale_only_if_all_had()
     assert [share.ended for share in plan_restore(graph(3), point(of, ended=both))] == [
         (SubtaskId(0, 0),), (SubtaskId(0, 1),), (SubtaskId(0, 2),),
     ]  # fmt: skip
+
+
+def test_a_subtask_that_had_ended_is_not_ended_any_more_if_others_send_to_it_now() -> None:
+    """Two operators of parallelism 2 read a source: subtask by subtask at first, in turn once the source has three."""
+
+    def fan_out(slots: int) -> PhysicalGraph:
+        source = LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, "")
+        sinks = [
+            LogicalOperator(OperatorUid(name), name, OperatorKind.SINK, (Input(SOURCE),), COLUMNS, "", parallelism=2)
+            for name in ("left", "right")
+        ]
+        return compile_graph(LogicalGraph("job", (source, *sinks)), slots=slots)
+
+    def taken(of: PhysicalGraph, subtask: SubtaskId) -> SubtaskSnapshot:
+        return replace(snapshot(of, SubtaskId(0, subtask.index)), chain=subtask.chain, operators=(), ended=subtask.index == 0,
+                       inputs=tuple(ChannelSnapshot(one, 5) for one in of.inputs_of(subtask)),
+                       outputs=tuple(ChannelSnapshot(one, 5) for one in of.outputs_of(subtask)))  # fmt: skip
+
+    of = fan_out(2)
+    at = RestorePoint(CheckpointId(1), of, tuple(taken(of, subtask) for subtask in of.subtasks()), {})
+    assert [len(share.ended) for share in plan_restore(of, at)] == [3, 0]
+    assert [share.ended for share in plan_restore(fan_out(3), at)] == [(), (), ()]

@@ -11,9 +11,7 @@ from weir.connectors.base import Source
 from weir.coordinator.plan import JobPlan
 from weir.coordinator.runner import EffectRunner
 from weir.coordinator.start import FromCheckpoint, Resume, StartMode, StartPoint, find_start, restore_point
-from weir.errors import WeirError
 from weir.graph.logical import OperatorKind
-from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import (
     AppendLog,
     Commit,
@@ -21,7 +19,6 @@ from weir.kernel.effects import (
     Effect,
     Finish,
     Prepare,
-    RecordCompleted,
     Report,
     Send,
     WriteManifest,
@@ -239,6 +236,3 @@ class SimInput(Source):
 
     def reader(self) -> SourceOperator:
         raise AssertionError("readers of simulated sources are made by SimProgram")
-
-
-__all__ = ["PhysicalGraph", "RecordCompleted", "SimDriver", "WeirError"]

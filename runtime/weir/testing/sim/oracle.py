@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from weir.errors import CheckpointError
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.checkpoints import PendingCheckpoint
-from weir.kernel.effects import AppendLog, Commit, Effect, Finish, Outcome, Prepare, Report, ReportKind, WriteManifest
+from weir.kernel.effects import AppendLog, Commit, Finish, Outcome, Prepare, Report, ReportKind, WriteManifest
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.joblog import CheckpointCompleted, GenerationStarted, decode_entry
 from weir.protocol.logview import LogView
@@ -309,6 +308,3 @@ class Oracle:
 
 def _number(split_id: str) -> int:
     return int(split_id.rsplit("-", 1)[1])
-
-
-__all__ = ["Effect", "Oracle", "PendingCheckpoint"]

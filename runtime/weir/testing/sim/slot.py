@@ -18,7 +18,6 @@ from weir.protocol.messages import (
     Heartbeat,
     Lease,
     Register,
-    ToSlot,
     decode_from_slot,
     decode_to_slot,
     encode,
@@ -261,6 +260,3 @@ class _Reader:
 
 def over_the_wire(message: FromSlot) -> FromSlot:
     return decode_from_slot(encode(message))
-
-
-__all__ = ["LAYOUT", "SimSlot", "ToSlot", "over_the_wire"]
