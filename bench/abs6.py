@@ -55,12 +55,12 @@ class Abs6:
 
     def wrong(self, evidence: Evidence, totals: Totals) -> str | None:
         """What differs from an independent computation over the same input; None: nothing does."""
-        counts = key_counts(evidence.splits_read(SOURCE), seed=self.seed, distinct=self.distinct)
+        counts = key_counts(evidence.splits[SOURCE], seed=self.seed, distinct=self.distinct)
         return self._wrong_state(evidence, counts) or self._wrong_totals(evidence, totals, counts)
 
     def _wrong_state(self, evidence: Evidence, counts: KeyCounts) -> str | None:
         """Count and sum of every key, in the state of the first keyed operator at the last checkpoint."""
-        state = evidence.state(FIRST)
+        state = evidence.states[FIRST]
         known = {
             key: (count, 2 * total + count)
             for key, count, total in zip(*(column.tolist() for column in (counts.keys, counts.rows, counts.values)), strict=True)
@@ -84,7 +84,7 @@ class Abs6:
         (``KeyCounts`` sees to it): the n-th record of a key gives n, then 1 + ... + n, then the sum of those."""
         if self.emit == "batch":
             # Results per batch depend on where batches are cut; that each key arrives, and nothing else, does not.
-            third = evidence.state(THIRD)["key"].to_pylist()
+            third = evidence.states[THIRD]["key"].to_pylist()
             expected = sorted(key // 10 // 10 for key in counts.keys[counts.rows > 0].tolist())
             return None if sorted(third) == expected else f"{len(third)} keys in the last stage, should be {len(expected)}"
         rows = counts.rows.tolist()

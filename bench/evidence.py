@@ -1,4 +1,4 @@
-"""What a job left behind: how far it read, what state it had, what its sinks counted. All from its last checkpoint."""
+"""What a job left behind in its last checkpoint: how far it read, what state it had, what its stats sinks counted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from weir.connectors.base import Source
 from weir.connectors.stats import Totals
+from weir.operators.base import SnapshotReader
 from weir.protocol import codec
 from weir.protocol.ids import OperatorUid
 from weir.protocol.manifest import Manifest
 from weir.protocol.snapshots import JsonValue, Split
-from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.manifests import read_manifest
@@ -30,48 +30,47 @@ class SplitRead:
     position: JsonValue
 
 
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """``sources``: of the job, by uid. Raises CheckpointError where something is damaged or no checkpoint has completed."""
+    """By operator uid. ``splits``: those of a source of which something was read before its barrier. ``states``: key
+    columns and aggregates of a keyed operator, a row a key."""
 
-    def __init__(self, directory: Path, job: str, sources: Mapping[OperatorUid, Source], parallelism: int) -> None:
-        self._storage: CheckpointStorage = open_storage(str(directory))
-        self._layout = JobLayout(job)
-        self._sources = sources
-        self._parallelism = parallelism
-        view, _ = JobLog(self._storage, self._layout).read()
-        if view.newest is None:
-            raise SystemExit(f"job {job} has no completed checkpoint in {directory}")
-        self._manifest: Manifest = read_manifest(self._storage, self._layout, view.newest)
+    splits: Mapping[str, tuple[SplitRead, ...]]
+    states: Mapping[str, pa.Table]
+    totals: Totals
 
-    def splits_read(self, source: str) -> list[SplitRead]:
-        """Splits of which something was read before the barrier."""
-        uid = OperatorUid(source)
-        unfinished = {
-            split.id: split.position for one in self._manifest.operators() if one.operator == uid for split in one.splits
-        }  # fmt: skip
-        pending = {split.id for split in self._manifest.assigners[uid].pending}
-        read = []
-        for split in self._sources[uid].splits(self._parallelism):
-            if split.id in pending or (split.id in unfinished and unfinished[split.id] is None):
-                continue
-            read.append(SplitRead(split, unfinished.get(split.id)))
-        return read
 
-    def state(self, operator: str) -> pa.Table:
-        """Key and aggregates of every key of a keyed operator."""
-        reader = StateReader(self._storage, self._layout, self._manifest.checkpoint)
-        tables = [
-            pa.ipc.open_file(reader.read(file)).read_all()
-            for one in self._manifest.operators()
-            if one.operator == operator
-            for file in one.files
-        ]
-        return pa.concat_tables(tables)
+def read_evidence(directory: Path, job: str, sources: Mapping[OperatorUid, Source], parallelism: int) -> Evidence:
+    """Of the newest checkpoint. Raises CheckpointError where something is damaged, SystemExit where there is none."""
+    storage, layout = open_storage(str(directory)), JobLayout(job)
+    view, _ = JobLog(storage, layout).read()
+    if view.newest is None:
+        raise SystemExit(f"job {job} has no completed checkpoint in {directory}")
+    manifest = read_manifest(storage, layout, view.newest)
+    return evidence_of(manifest, StateReader(storage, layout, manifest.checkpoint), sources, parallelism)
 
-    def sink_totals(self) -> Totals:
-        """What the stats sinks had counted."""
-        total = Totals()
-        for one in self._manifest.operators():
-            if one.inline is not None:
-                total = total.plus(codec.from_json(Totals, one.inline))
-        return total
+
+def evidence_of(
+    manifest: Manifest, reader: SnapshotReader, sources: Mapping[OperatorUid, Source], parallelism: int
+) -> Evidence:  # fmt: skip
+    files: dict[str, list[pa.Table]] = {}
+    totals = Totals()
+    for one in manifest.operators():
+        for file in one.files:
+            files.setdefault(one.operator, []).append(pa.ipc.open_file(reader.read(file)).read_all())
+        if one.inline is not None:
+            totals = totals.plus(codec.from_json(Totals, one.inline))
+    return Evidence(
+        splits={uid: _splits_read(manifest, uid, source, parallelism) for uid, source in sources.items()},
+        states={uid: pa.concat_tables(tables) for uid, tables in files.items()},
+        totals=totals,
+    )
+
+
+def _splits_read(manifest: Manifest, uid: OperatorUid, source: Source, parallelism: int) -> tuple[SplitRead, ...]:
+    begun = {split.id: split.position for one in manifest.operators() if one.operator == uid for split in one.splits}
+    untouched = {split.id for split in manifest.assigners[uid].pending}
+    untouched |= {split for split, position in begun.items() if position is None}
+    return tuple(
+        SplitRead(split, begun.get(split.id)) for split in source.splits(parallelism) if split.id not in untouched
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 import bench.wordcount
-from bench.evidence import Evidence
+from bench.evidence import Evidence, read_evidence
 from bench.processes import CpuSeconds, cpu_seconds
 
 from weir import Job
@@ -93,7 +93,7 @@ def measure(workload: Workload, setting: Setting, session: LazySession, director
     before = running.progress()
     totals_before = Totals()
     if before.completed:
-        totals_before = Evidence(where, job.name, job.sources(), setting.parallelism).sink_totals()
+        totals_before = read_evidence(where, job.name, job.sources(), setting.parallelism).totals
     cpu_before = cpu_seconds()
     records, seconds = _watch(running, setting.seconds)
     cpu = cpu_seconds().since(cpu_before)
@@ -105,7 +105,7 @@ def measure(workload: Workload, setting: Setting, session: LazySession, director
         raise SystemExit(f"{job.name}: {result.outcome} {result.kind} {result.reason}")
     totals = next(iter(result.results.values()))
     assert isinstance(totals, Totals)
-    evidence = Evidence(where, job.name, job.sources(), setting.parallelism)
+    evidence = read_evidence(where, job.name, job.sources(), setting.parallelism)
     wrong = workload.wrong(evidence, totals)
     if result.progress.recoveries and wrong is None:
         wrong = f"the job failed and recovered in between: {result.progress.recoveries[0].reason}"

@@ -43,8 +43,8 @@ class WordCount:
         return job
 
     def wrong(self, evidence: Evidence, totals: Totals) -> str | None:
-        known = count_words(evidence.splits_read(SOURCE))
-        state = evidence.state(COUNT)
+        known = count_words(evidence.splits[SOURCE])
+        state = evidence.states[COUNT]
         found = dict(zip(state["word"].to_pylist(), state["count"].to_pylist(), strict=True))
         if found != known:
             differing = sorted(word for word in known.keys() | found.keys() if known.get(word) != found.get(word))

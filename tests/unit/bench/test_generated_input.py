@@ -1,0 +1,82 @@
+"""The check of abs6 computes its input by numpy, from the definition: it must be what the source really gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bench import generated
+from bench.evidence import SplitRead
+from bench.generated import key_counts
+
+from weir import sources
+from weir.operators.base import OperatorContext
+from weir.protocol.ids import Generation, OperatorUid
+
+SEED, DISTINCT = 11, 500
+
+
+def read(position: int, *, parallelism: int) -> tuple[list[SplitRead], dict[int, tuple[int, int]]]:
+    """The first ``position`` rows of every split, as the source itself gives them: count and sum for each key."""
+    source = sources.generator(
+        {"key": sources.uniform_ints(distinct=DISTINCT, sparse=True), "value": sources.ints(0, generated.VALUES)}, seed=SEED
+    )
+    counted: dict[int, tuple[int, int]] = {}
+    splits = source.splits(parallelism)
+    for split in splits:
+        reader = source.reader()
+        context = OperatorContext("bench", OperatorUid("source"), "source", 0, 1, 1, (0, 0), Generation(1), batch_rows=position)
+        reader.open(context)
+        reader.add_split(split)
+        batch = reader.poll()
+        assert batch is not None
+        assert batch.num_rows == position
+        for key, value in zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True):
+            count, total = counted.get(key, (0, 0))
+            counted[key] = (count + 1, total + value)
+    return [SplitRead(split, position) for split in splits], counted
+
+
+def computed(splits: list[SplitRead]) -> dict[int, tuple[int, int]]:
+    counts = key_counts(splits, seed=SEED, distinct=DISTINCT)
+    return {
+        key: (rows, total)
+        for key, rows, total in zip(counts.keys.tolist(), counts.rows.tolist(), counts.values.tolist(), strict=True)
+        if rows
+    }
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_keys_and_values_are_those_of_the_source(parallelism: int) -> None:
+    splits, counted = read(4_000, parallelism=parallelism)
+
+    assert computed(splits) == counted
+
+
+def test_a_later_run_that_read_more_or_less_is_counted_as_anew() -> None:
+    computed(read(5_000, parallelism=2)[0])
+    for position in (7_001, 300):
+        splits, counted = read(position, parallelism=2)
+
+        assert computed(splits) == counted
+
+
+def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generated, "PIECE", 64)
+    generated._stride.cache_clear()
+    splits, counted = read(1_000, parallelism=2)
+
+    assert computed(splits) == counted
+
+
+def test_another_seed_gives_other_records() -> None:
+    splits, _ = read(1_000, parallelism=1)
+    one, other = (key_counts(splits, seed=seed, distinct=DISTINCT).rows for seed in (SEED, SEED + 1))
+
+    assert not np.array_equal(one, other)
+
+
+def test_keys_that_fall_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generated, "_mix", lambda words: words & np.uint64(127))
+
+    with pytest.raises(SystemExit, match="fall together when divided by 100"):
+        generated._sparse_keys(127)

@@ -1,0 +1,130 @@
+"""Numbers in the table and in results.jsonl."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench.ceiling_run import CeilingRun
+from bench.measuring import Run
+from bench.options import parse
+from bench.processes import CpuSeconds, cpu_seconds
+from bench.results import EVERY_SECOND, NONE, Measurement, append, measurement, percentile, show, spread
+from rich.console import Console
+
+from weir.connectors.stats import Totals
+from weir.coordinator.progress import CheckpointSummary
+from weir.protocol.ids import CheckpointId
+
+PROMISED = {
+    *("workload", "setting", "parallelism", "slots", "records", "seconds", "records_per_s", "baseline_records_per_s"),
+    *("ceiling_records_per_s", "checkpoints", "checkpoint_ms_avg", "checkpoint_ms_max", "alignment_ms_max", "sync_ms_max"),
+    *("checkpointed_bytes", "peak_rss_mb", "result_ok"),
+}
+
+
+def checkpoint(number: int) -> CheckpointSummary:
+    return CheckpointSummary(
+        CheckpointId(number), "periodic", 10 * number, 1_000 * number, 0.5 * number, 100 * number, 7 * number, 1.0, 2.0 * number
+    )
+
+
+def run(records: int, *, checkpoints: int = 0, wrong: str | None = None) -> Run:
+    return Run(
+        records=records,
+        seconds=10.0,
+        cpu=CpuSeconds(slots=20.0, driver=5.0),
+        start_s=0.25,
+        checkpoints=tuple(checkpoint(number) for number in range(1, checkpoints + 1)),
+        aborted=0,
+        peak_rss_bytes=300_000_000,
+        totals=Totals(records),
+        wrong=wrong,
+    )
+
+
+def measured(*, wrong: str | None = None) -> Measurement:
+    return measurement(
+        "abs6", EVERY_SECOND, 2, run(980, checkpoints=4, wrong=wrong), baseline=run(1_000),
+        ceiling=CeilingRun(20_000, 10.0, 10.0, 0), about={"seed": 7},
+    )  # fmt: skip
+
+
+def test_ratios_are_of_the_runs_it_was_paired_with() -> None:
+    one = measured()
+
+    assert (one.records_per_s, one.records_per_cpu_s) == (98.0, 49.0)
+    assert (one.of_baseline, one.of_ceiling) == pytest.approx((0.98, 0.049))
+    assert (one.of_baseline_cpu, one.of_ceiling_cpu) == pytest.approx((0.98, 0.0245))
+    assert one.driver_cpu_share == 0.5
+
+
+def test_checkpoints_are_summed_up_in_milliseconds() -> None:
+    one = measured()
+
+    assert (one.checkpoints, one.checkpoint_ms_avg, one.checkpoint_ms_max) == (4, 25, 40)
+    assert (one.alignment_ms_max, one.sync_ms_max, one.sync_cpu_ms_max, one.longest_batch_ms_max) == (2.0, 0.4, 0.028, 8.0)
+    assert one.checkpointed_bytes == 2_500
+
+
+def test_a_line_holds_all_fields_that_are_promised(tmp_path: Path) -> None:
+    file = tmp_path / "results.jsonl"
+    append(measured(), file)
+    append(measured(wrong="a record is lost"), file)
+    first, second = (json.loads(line) for line in file.read_text().splitlines())
+
+    assert first.keys() >= PROMISED
+    assert (first["result_ok"], second["result_ok"]) == (True, False)
+    assert first["run"] == {"seed": 7}
+
+
+def test_a_percentile_is_a_value_that_was_measured() -> None:
+    values = [float(value) for value in range(200, 0, -1)]
+
+    assert percentile(values, 0.99) == 198.0
+    assert percentile(values, 0.5) == 100.0
+    assert percentile([3.0], 0.99) == 3.0
+    assert percentile([], 0.99) is None
+
+
+def test_a_spread_shows_median_and_both_ends() -> None:
+    assert spread([0.97, None, 1.01, 0.99]) == "99.0% (97.0% to 101.0%)"
+    assert spread([0.5]) == "50.0%"
+    assert spread([None]) == "-"
+
+
+def test_the_table_says_what_was_wrong() -> None:
+    text = io.StringIO()
+    one = measured(wrong="a record is lost")
+    show([replace(one, setting=NONE), one], Console(file=text, width=160))
+
+    assert text.getvalue().count("WRONG abs6, 2 slots") == 2
+    assert "a record is lost" in text.getvalue()
+
+
+def test_options_name_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--only", "abs6,abs7"])
+    assert "no part abs7" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        parse(["--parallelism", "2,none"])
+    assert "numbers separated by commas" in capsys.readouterr().err
+
+
+def test_the_full_plan_is_seven_pairs_of_twenty_seconds() -> None:
+    plan = parse([])
+
+    assert (plan.pairs, plan.seconds, plan.million, plan.parallelisms) == (7, 20.0, 1_000_000, (2, 4))
+    assert parse(["--quick", "--pairs", "3"]).pairs == 3
+    assert parse(["--quick"]).few_pairs == 1
+
+
+def test_processor_time_of_this_process_is_the_drivers() -> None:
+    used = cpu_seconds()
+
+    assert used.driver > 0
+    assert used.slots == 0
+    assert used.since(used) == CpuSeconds(0, 0)
