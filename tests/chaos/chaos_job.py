@@ -1,0 +1,72 @@
+"""The job under attack: running counts per key, and over a second shuffle running counts per group of keys.
+
+Every record's ``id`` says where it comes from (see dataset.py). What an aggregate emits for each record lets the
+oracle work out which records it has seen, one by one and in which order: ``total`` grows by the record's id.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import polars as pl
+import pyarrow as pa
+
+from weir import Job, Params, agg, sinks, sources
+from weir.api.stream import Stream
+
+GENERATED_FROM = 1 << 40
+"""Ids of generated records begin here; those of files are below."""
+GENERATOR_SPLITS = 3
+CODE_OF_KEY = 10_000_000
+"""The second aggregate sums ``key * CODE_OF_KEY + n``."""
+FILES = pa.schema([("id", pa.int64()), ("key", pa.int64())])
+SLICE_S = 0.02
+
+
+def paced(release: str, rows_per_second: float) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """A slow user function, until the file ``release`` is there. What passes through it is the same at any pace."""
+
+    def pace(batch: pa.RecordBatch) -> pa.RecordBatch:
+        until = time.monotonic() + batch.num_rows / rows_per_second
+        while time.monotonic() < until and not os.path.exists(release):
+            time.sleep(SLICE_S)
+        return batch
+
+    return pace
+
+
+def job(params: Params) -> Job:
+    """The parameters come from the plan of a chaos run."""
+    job = Job("chaos")
+    kind = params.choice("input", ["parquet", "json_lines", "generator", "mixed"])
+    keys, groups = params.int("keys"), params.int("groups")
+    streams = []
+    if kind != "generator":
+        data = params.path("data")
+        source = sources.parquet(data) if kind == "parquet" else sources.json_lines(data, FILES)
+        read = job.read(source, uid="files")
+        pace = paced(params.str("release"), params.float("rows_per_second"))
+        streams.append(read.map_batches(pace, blocking=params.bool("beside"), uid="pace"))
+    if kind in ("generator", "mixed"):
+        streams.append(_generated(job, rows=params.int("generated"), rate=params.float("rate"), keys=keys))
+    records = streams[0] if len(streams) == 1 else streams[0].union(*streams[1:], uid="both")
+    text_keys = params.bool("text_keys")
+    if text_keys:
+        records = records.select("id", key=pl.concat_str([pl.lit("key-"), pl.col("key").cast(pl.String)]))
+    per_key = records.key_by("key").aggregate(n=agg.count(), total=agg.sum("id"), emit="each", uid="per-key")
+    rows_per_file = params.int("rows_per_file")
+    per_key.write(sinks.parquet(params.path("out_keys"), rows_per_file=rows_per_file), uid="out-keys")
+    key = pl.col("key").str.strip_prefix("key-").cast(pl.Int64) if text_keys else pl.col("key")
+    coded = per_key.select(group=key % groups, code=key * CODE_OF_KEY + pl.col("n"))
+    per_group = coded.key_by("group").aggregate(n=agg.count(), total=agg.sum("code"), emit="each", uid="per-group")
+    per_group.write(sinks.json_lines(params.path("out_groups"), rows_per_file=rows_per_file), uid="out-groups")
+    return job
+
+
+def _generated(job: Job, *, rows: int, rate: float, keys: int) -> Stream:
+    numbers = job.read(
+        sources.generator({"row": sources.row_index()}, rows=rows, rate=rate, splits=GENERATOR_SPLITS), uid="generator"
+    )
+    return numbers.select(id=pl.col("row") + GENERATED_FROM, key=pl.col("row") * 7919 % keys)

@@ -1,0 +1,159 @@
+"""``make chaos``: many runs, each decided by one seed, counted and summed up."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.chaos.battle import Battle, Report
+from tests.chaos.plan import Plan, make_plan
+
+from weir.spark.standalone import StandaloneCluster
+
+STANDALONE_SHARE = {"local": 0.0, "mix": 0.2, "standalone": 1.0}
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="chaos", description="Real runs with random kills and pauses, judged by an oracle.")
+    parser.add_argument("--runs", type=int, default=200, help="how many (200)")
+    parser.add_argument(
+        "--seed", type=int, help="replay the run of this seed (faults at the same moments, not the same instants)"
+    )
+    parser.add_argument("--first-seed", type=int, help="seeds from here on; without it a random one")
+    parser.add_argument("--master", choices=STANDALONE_SHARE, default="mix", help="where the slots are (mix: a fifth standalone)")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time (1)")
+    parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="a run may take so long (300)")
+    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "chaos", help="of failed runs (build/chaos)")
+    options = parser.parse_args()
+    seeds = [options.seed] if options.seed is not None else _seeds(options.first_seed, options.runs)
+    plans = [make_plan(seed, standalone_share=STANDALONE_SHARE[options.master]) for seed in seeds]
+    arena = _Arena(options)
+    try:
+        with ThreadPoolExecutor(options.jobs) as pool:
+            try:
+                list(pool.map(arena.run, plans))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    finally:
+        arena.close()
+    arena.sum_up()
+    return 0 if arena.failed == 0 and arena.passed == len(plans) else 1
+
+
+def _seeds(first: int | None, runs: int) -> list[int]:
+    first = random.SystemRandom().randrange(1_000_000_000) if first is None else first
+    return list(range(first, first + runs))
+
+
+class _Arena:
+    """What the runs share: a standalone cluster, started when it is first needed, the counts, the console."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._lock = threading.Lock()
+        self._cluster: StandaloneCluster | None = None
+        self._began = 0
+        self._struck: Counter[str] = Counter()
+        self._missed: Counter[str] = Counter()
+        self._left: Counter[str] = Counter()
+        self.passed = 0
+        self.failed = 0
+
+    def run(self, plan: Plan) -> None:
+        directory = self._options.directory / f"{plan.seed}-{os.getpid()}"
+        directory.mkdir(parents=True)
+        report = Battle(plan, directory, self._cluster_for(plan), limit_s=self._options.limit).run()
+        if report.problems:
+            (directory / "report.txt").write_text(f"{plan}\n\n" + "\n".join(report.problems) + "\n")
+        else:
+            shutil.rmtree(directory, ignore_errors=True)
+        with self._lock:
+            self._count(report, directory)
+
+    def _cluster_for(self, plan: Plan) -> StandaloneCluster | None:
+        if not plan.standalone:
+            return None
+        with self._lock:
+            if self._cluster is None:
+                # Room for a zombie and its successor, in every run at a time.
+                cores = 8 * self._options.jobs
+                self._cluster = StandaloneCluster(workers=2, cores=cores, memory_mb=512 * cores)
+                _StartedForGood(self._cluster).start()
+            return self._cluster
+
+    def _count(self, report: Report, directory: Path) -> None:
+        self._began += 1
+        self._struck.update(fault.kind for fault in report.struck)
+        self._missed.update(fault.kind for fault in report.missed)
+        self._left.update(report.notes and ["rivals that left with another code than 3"] * len(report.notes))
+        if report.problems:
+            self.failed += 1
+        else:
+            self.passed += 1
+        for line in _lines(report, self._began, directory, self._options.master):
+            print(line, flush=True)
+
+    def sum_up(self) -> None:
+        for kind in sorted({*self._struck, *self._missed}):
+            missed = f" ({self._missed[kind]} more came too late)" if self._missed[kind] else ""
+            print(f"  {self._struck[kind]:4} x {kind}{missed}")
+        for what, count in self._left.items():
+            print(f"  {count:4} {what}")
+        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+
+    def close(self) -> None:
+        if self._cluster is not None:
+            self._cluster.stop()
+
+
+class _StartedForGood(threading.Thread):
+    """The cluster's processes die with the thread that started them: this one stays until the process ends."""
+
+    def __init__(self, cluster: StandaloneCluster) -> None:
+        super().__init__(name="cluster", daemon=True)
+        self._cluster = cluster
+        self._up = threading.Event()
+        self._error: BaseException | None = None
+
+    def start(self) -> None:
+        super().start()
+        self._up.wait()
+        if self._error is not None:
+            raise self._error
+
+    def run(self) -> None:
+        try:
+            self._cluster.start()
+        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+            self._error = error
+            return
+        finally:
+            self._up.set()
+        threading.Event().wait()
+
+
+def _lines(report: Report, number: int, directory: Path, master: str) -> Iterator[str]:
+    plan = report.plan
+    place = "standalone" if plan.standalone else "local"
+    slots = ">".join(str(count) for count in plan.parallelisms)
+    struck = "; ".join(str(fault) for fault in report.struck) or "no fault in time"
+    head = f"run {number} seed {plan.seed}: {place}, {slots} slots, {plan.input}, {report.rows:,} rows | {struck}"
+    codes = ",".join(str(code) for code in report.exits)
+    tail = f"drivers {codes} log {report.checkpoints} {report.took_s:.1f} s"
+    yield f"{head} | {tail} | {'FAILED' if report.problems else 'ok'}"
+    yield from (f"    note: {note}" for note in report.notes)
+    yield from (f"    {problem}" for problem in report.problems)
+    if report.problems:
+        shown = os.path.relpath(directory)
+        replay = f"{os.path.relpath(sys.executable)} {os.path.relpath(sys.argv[0])} --seed {plan.seed} --master {master}"
+        yield f"    kept: {shown}    again: {replay}"

@@ -1,0 +1,55 @@
+"""The input of a chaos run: files of records that say where they come from, and the same as a frame for the oracle.
+
+``id`` of a file's record: ``file << ROW_BITS | row``; of a generated one: GENERATED_FROM + row. So the origin of a record,
+and its place there, can be told from its id.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import polars as pl
+import pyarrow.parquet as pq
+from tests.chaos.chaos_job import FILES, GENERATED_FROM, GENERATOR_SPLITS
+from tests.chaos.plan import Plan, file_rows
+
+ROW_BITS = 20
+
+
+def write_input(plan: Plan, directory: Path) -> pl.DataFrame:
+    """Returns all records of the run, columns ``id`` and ``key``."""
+    luck = Random(plan.seed * 31 + 7)
+    frames = [_generated(plan)]
+    directory.mkdir(parents=True)
+    for number in range(plan.files):
+        rows = luck.randrange(*file_rows(plan.input))
+        frame = pl.DataFrame(
+            {
+                "id": [number << ROW_BITS | row for row in range(rows)],
+                "key": [luck.randrange(plan.keys) for _ in range(rows)],
+            },
+            schema={"id": pl.Int64, "key": pl.Int64},
+        )
+        frames.append(frame)
+        if plan.input == "parquet":
+            table = frame.to_arrow().cast(FILES)
+            pq.write_table(table, directory / f"part-{number:05d}.parquet", row_group_size=luck.randrange(40, 300))
+        else:
+            frame.write_ndjson(directory / f"part-{number:05d}.jsonl")
+    return pl.concat(frames)
+
+
+def origin() -> pl.Expr:
+    """The split that a record belongs to: its records keep their order on the way to a key."""
+    generated = pl.col("id") >= GENERATED_FROM
+    return (
+        pl.when(generated)
+        .then(-1 - (pl.col("id") - GENERATED_FROM) % GENERATOR_SPLITS)
+        .otherwise(pl.col("id") // (1 << ROW_BITS))
+    )
+
+
+def _generated(plan: Plan) -> pl.DataFrame:
+    rows = pl.int_range(plan.generated, dtype=pl.Int64, eager=True)
+    return pl.DataFrame({"id": rows + GENERATED_FROM, "key": rows * 7919 % plan.keys})
