@@ -34,7 +34,7 @@ from weir.protocol.joblog import (
     GenerationStarted,
 )
 from weir.protocol.logview import LeftBehind, LogView
-from weir.protocol.manifest import AssignerState, Manifest, summarise
+from weir.protocol.manifest import Manifest, summarise
 from weir.protocol.snapshots import Committable, Split
 from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import Appended, JobLog
@@ -197,9 +197,7 @@ class EffectRunner:
             drained=pending.kind.drains,
             graph=codec.to_json(self._plan.graph),
             subtasks=subtasks,
-            assigners={
-                uid: AssignerState(state.pending, state.assigned, state.finished) for uid, state in effect.assigners.items()
-            },
+            assigners=dict(effect.assigners),
             statistics=summarise(subtasks, end_to_end_ms=float(took_ms)),
             published_up_to=self._confirmed,
         )

@@ -8,7 +8,6 @@ from typing import TypeAlias, assert_never
 from weir.errors import ConfigError
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint
-from weir.kernel.splits import AssignerSnapshot
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
 from weir.protocol.logview import LogView
@@ -74,7 +73,5 @@ def restore_point(manifest: Manifest) -> RestorePoint:
         checkpoint=manifest.checkpoint,
         graph=codec.from_json(PhysicalGraph, manifest.graph),
         subtasks=manifest.subtasks,
-        assigners={
-            uid: AssignerSnapshot(state.pending, state.assigned, state.finished) for uid, state in manifest.assigners.items()
-        },
+        assigners=manifest.assigners,
     )

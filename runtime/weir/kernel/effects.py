@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from weir.kernel.checkpoints import CommitPermit, PendingCheckpoint
 from weir.kernel.restore import RestorePoint
-from weir.kernel.splits import AssignerSnapshot
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
+from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import ToSlot
 from weir.protocol.snapshots import Committable
 
@@ -64,7 +64,7 @@ class WriteManifest:
 
     generation: Generation
     pending: PendingCheckpoint
-    assigners: Mapping[OperatorUid, AssignerSnapshot]
+    assigners: Mapping[OperatorUid, AssignerState]
 
 
 @dataclass(frozen=True, slots=True)

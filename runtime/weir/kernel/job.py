@@ -48,9 +48,10 @@ from weir.kernel.effects import (
 from weir.kernel.restarts import RestartConfig, RestartStrategy
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore, restored_assigners
 from weir.kernel.slots import Slot, SlotPhase, SlotTable
-from weir.kernel.splits import AssignerSnapshot, SplitAssigner
+from weir.kernel.splits import SplitAssigner
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
+from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -149,7 +150,7 @@ class JobMaster:
         )
         self._checkpoints: CheckpointCoordinator | None = None
         self._assigners: dict[OperatorUid, SplitAssigner] = {}
-        self._assigners_at: dict[CheckpointId, Mapping[OperatorUid, AssignerSnapshot]] = {}
+        self._assigners_at: dict[CheckpointId, Mapping[OperatorUid, AssignerState]] = {}
         self._ended: set[SubtaskId] = set()
         self._commits_open: dict[CheckpointId, Commit] = {}
         self._log_open: tuple[LogRequest, int] | None = None

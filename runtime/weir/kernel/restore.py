@@ -10,8 +10,9 @@ from weir.errors import RestoreError
 from weir.graph.keygroups import key_group_range
 from weir.graph.logical import Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
-from weir.kernel.splits import AssignerSnapshot, SplitAssigner
+from weir.kernel.splits import SplitAssigner
 from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import RestoredChannel, RestoredOperator
 from weir.protocol.snapshots import ChannelSnapshot, Committable, OperatorSnapshot, Split, SubtaskSnapshot
 
@@ -23,7 +24,7 @@ class RestorePoint:
     checkpoint: CheckpointId
     graph: PhysicalGraph
     subtasks: tuple[SubtaskSnapshot, ...]
-    assigners: Mapping[OperatorUid, AssignerSnapshot]
+    assigners: Mapping[OperatorUid, AssignerState]
 
     def operator_snapshots(self) -> dict[OperatorUid, list[OperatorSnapshot]]:
         result: dict[OperatorUid, list[OperatorSnapshot]] = defaultdict(list)

@@ -10,18 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from weir.protocol.manifest import AssignerState
 from weir.protocol.snapshots import Split
-
-
-@dataclass(frozen=True, slots=True)
-class AssignerSnapshot:
-    """``assigned``: ids handed out and not yet known to be finished; ``finished``: how many are."""
-
-    pending: tuple[Split, ...]
-    assigned: tuple[str, ...]
-    finished: int
 
 
 class SplitAssigner:
@@ -32,7 +23,7 @@ class SplitAssigner:
         self._finished = finished
 
     @classmethod
-    def restored(cls, snapshot: AssignerSnapshot, unfinished: Iterable[Split]) -> SplitAssigner:
+    def restored(cls, snapshot: AssignerState, unfinished: Iterable[Split]) -> SplitAssigner:
         """Give back what the sources had in work (with positions) before what nobody had begun.
 
         What was assigned at the snapshot and is not among ``unfinished`` was finished, and stays so.
@@ -51,5 +42,5 @@ class SplitAssigner:
         self._assigned[split.id] = subtask
         return split
 
-    def snapshot(self) -> AssignerSnapshot:
-        return AssignerSnapshot(tuple(self._pending), tuple(self._assigned), self._finished)
+    def snapshot(self) -> AssignerState:
+        return AssignerState(tuple(self._pending), tuple(self._assigned), self._finished)

@@ -13,8 +13,9 @@ from weir.graph.keygroups import key_group_range
 from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint, plan_restore, restored_assigners
-from weir.kernel.splits import AssignerSnapshot, SplitAssigner
+from weir.kernel.splits import SplitAssigner
 from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.manifest import AssignerState
 from weir.protocol.snapshots import ChannelSnapshot, Split, SubtaskSnapshot
 
 
@@ -24,7 +25,7 @@ def point(of: PhysicalGraph, *, ended: tuple[SubtaskId, ...] = ()) -> RestorePoi
         CheckpointId(1),
         of,
         tuple(snapshot(of, subtask, ended=subtask in ended) for subtask in of.subtasks()),
-        {SOURCE: AssignerSnapshot((Split("waiting", None),), assigned, 2)},
+        {SOURCE: AssignerState((Split("waiting", None),), assigned, 2)},
     )
 
 
@@ -71,11 +72,11 @@ def test_splits_in_work_go_back_with_their_positions_before_those_that_nobody_ha
         Split("waiting", None),
         None,
     ]
-    assert assigner.snapshot() == AssignerSnapshot((), ("split0", "split1", "waiting"), 3)
+    assert assigner.snapshot() == AssignerState((), ("split0", "split1", "waiting"), 3)
 
 
 def test_a_split_assigned_and_not_in_work_was_finished_and_stays_so() -> None:
-    restored = SplitAssigner.restored(AssignerSnapshot((), ("done",), 4), ())
+    restored = SplitAssigner.restored(AssignerState((), ("done",), 4), ())
     assert restored.request(0) is None
     assert restored.snapshot().finished == 5
 
