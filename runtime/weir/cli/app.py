@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from weir.cli.exits import Exit
-from weir.cli.logs import LogFormat, configure_logs
+from weir.cli.logs import LogFormat, complain, set_up
 from weir.errors import WeirError
 
 app_ = typer.Typer(
@@ -52,10 +51,10 @@ def run_command(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also what is only of interest when something is wrong")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress line and no summary")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what went wrong")] = False,
 ) -> None:
     """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume."""
-    configure_logs(log_format, verbose=verbose)
+    logs = set_up(log_format, verbose=verbose)
     from weir.cli.run import parse_duration_ms, parse_settings, run, start_mode
     from weir.spark.launch import RunOptions
 
@@ -69,6 +68,7 @@ def run_command(
         spares=spares,
         retained=retained,
         spark_conf=parse_settings(conf, "--conf"),
+        logs=logs,
     )
     raise typer.Exit(run(target, parse_settings(settings, "--set"), options, yes=yes, quiet=quiet))
 
@@ -79,7 +79,8 @@ def checkpoints_command(
     action: Annotated[str, typer.Argument(help="list, show ID, or verify [ID]")] = "list",
     checkpoint: Annotated[int | None, typer.Argument(metavar="ID")] = None,
     job: Annotated[str | None, typer.Option(help="Which job, where the directory holds several")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines")] = False,
+    retired: Annotated[bool, typer.Option("--retired", help="List those too that are gone")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines; lists all")] = False,
 ) -> None:
     """List the checkpoints of a job, show one, or verify that they are whole."""
     from weir.cli import checkpoints
@@ -92,7 +93,7 @@ def checkpoints_command(
     chosen = CheckpointId(checkpoint) if checkpoint is not None else None
     match action:
         case "list":
-            checkpoints.show_list(storage, name, as_json=as_json)
+            checkpoints.show_list(storage, name, retired=retired, as_json=as_json)
         case "show" if chosen is not None:
             checkpoints.show_one(storage, name, chosen, as_json=as_json)
         case "show":
@@ -148,5 +149,5 @@ def app() -> None:
     try:
         app_()
     except WeirError as error:
-        print(f"weir: {error}", file=sys.stderr)
+        complain(str(error))
         raise SystemExit(Exit.USAGE) from None

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -13,12 +14,15 @@ from weir.cli.exits import Exit
 from weir.errors import ConfigError
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
+from weir.protocol.logview import CheckpointStatus
 from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
 from weir.storage.inspection import CheckpointInfo, list_checkpoints, list_jobs, verify
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.manifests import read_manifest
+
+PIPED_COLUMNS = 160
 
 
 def choose_job(storage: CheckpointStorage, job: str | None) -> str:
@@ -33,19 +37,23 @@ def choose_job(storage: CheckpointStorage, job: str | None) -> str:
     return job
 
 
-def show_list(storage: CheckpointStorage, job: str, *, as_json: bool) -> None:
+def show_list(storage: CheckpointStorage, job: str, *, retired: bool, as_json: bool) -> None:
+    """``retired``: those too whose files are gone (as JSON always)."""
     infos = list_checkpoints(storage, JobLayout(job))
     if as_json:
         typer.echo(json.dumps([codec.to_json(info) for info in infos], indent=2))
         return
-    table = Table(title=f"checkpoints of {job}", title_justify="left")
+    kept = [info for info in infos if retired or info.status is not CheckpointStatus.RETIRED]
+    table = _table(title=f"checkpoints of {job}")
     for column in ("id", "completed (UTC)", "status", "kind", "generation", "branch", "state"):
         table.add_column(column, justify="right" if column in ("id", "generation", "state") else "left")
-    for info in infos:
+    for info in kept:
         table.add_row(*_row(info))
-    Console().print(table)
+    _print(table)
     if not infos:
         typer.echo("none has completed yet")
+    elif len(kept) < len(infos):
+        typer.echo(f"{len(infos) - len(kept)} older ones are retired and gone (--retired lists them)")
 
 
 def _row(info: CheckpointInfo) -> tuple[str, ...]:
@@ -75,12 +83,12 @@ def show_one(storage: CheckpointStorage, job: str, checkpoint: CheckpointId, *, 
         f"  end to end {statistics.end_to_end_ms:.0f} ms, alignment at most {statistics.alignment_ms_max:.1f} ms, "
         f"sync at most {statistics.sync_us_max} us, async at most {statistics.async_ms_max:.0f} ms"
     )
-    table = Table()
+    table = _table()
     for column in ("operator", "subtasks", "rows", "state", "splits in work", "committables"):
         table.add_column(column, justify="left" if column == "operator" else "right")
     for cells in _operators(manifest):
         table.add_row(*cells)
-    Console().print(table)
+    _print(table)
 
 
 def _operators(manifest: Manifest) -> list[tuple[str, ...]]:
@@ -124,6 +132,15 @@ def _object(report: object) -> dict[str, object]:
     value = codec.to_json(report)
     assert isinstance(value, dict)
     return dict(value)
+
+
+def _table(title: str | None = None) -> Table:
+    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+
+
+def _print(table: Table) -> None:
+    # Where there is no terminal nobody has said how wide it is, and a row in one line can be searched.
+    Console(width=None if Console().is_terminal else PIPED_COLUMNS).print(table)
 
 
 def _time(timestamp_ms: int) -> str:

@@ -1,12 +1,16 @@
-"""Logs on standard error: for a person by default, one JSON object a line for machines."""
+"""What the command says on standard error: for a person by default, one JSON object a line for machines."""
 
 from __future__ import annotations
 
-import logging
 import sys
 from enum import StrEnum
 
 import structlog
+
+from weir.subtask.logs import LogSettings, configure_logs
+
+_settings = LogSettings()
+"""Set once, at the start of the command."""
 
 
 class LogFormat(StrEnum):
@@ -14,22 +18,16 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-def configure_logs(form: LogFormat, *, verbose: bool) -> None:
-    level = logging.DEBUG if verbose else logging.INFO
-    shared: list[structlog.typing.Processor] = [
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso" if form is LogFormat.JSON else "%H:%M:%S", utc=form is LogFormat.JSON),
-    ]
-    if form is LogFormat.JSON:
-        rest: list[structlog.typing.Processor] = [
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(default=str),
-        ]
+def set_up(form: LogFormat, *, verbose: bool) -> LogSettings:
+    global _settings
+    _settings = LogSettings(as_json=form is LogFormat.JSON, verbose=verbose)
+    configure_logs(_settings)
+    return _settings
+
+
+def complain(message: str) -> None:
+    """The one message of a command that did not do what it was told."""
+    if _settings.as_json:
+        structlog.get_logger("weir").error(message)
     else:
-        rest = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=28)]
-    structlog.configure(
-        processors=[*shared, *rest],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=False,
-    )
+        print(f"weir: {message}", file=sys.stderr)

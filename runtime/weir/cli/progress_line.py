@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
+import structlog
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -15,6 +17,8 @@ from weir.spark.launch import JobResult, RunningJob
 
 REFRESH_S = 0.5
 PLAIN_EVERY_S = 10.0
+
+log = structlog.get_logger(__name__)
 
 
 def describe(now: Snapshot, rate: float) -> str:
@@ -34,28 +38,42 @@ def describe(now: Snapshot, rate: float) -> str:
     return "  ".join(parts)
 
 
-def follow(job: RunningJob, *, quiet: bool) -> JobResult:
-    """Until the job has ended."""
+def follow(job: RunningJob, *, quiet: bool, as_json: bool) -> JobResult:
+    """Until the job has ended. ``as_json``: progress goes into the log."""
     console = Console(stderr=True)
+    meter = _Meter()
     if quiet:
         return _wait(job)
+    if as_json:
+        return _follow_now_and_then(job, lambda: _log_progress(job.progress(), meter))
     if not console.is_terminal:
-        return _follow_plainly(job)
-    meter = _Meter()
+        return _follow_now_and_then(job, lambda: print(meter.line(job.progress()), file=sys.stderr, flush=True))
     with Live(Text(""), console=console, refresh_per_second=4, transient=True) as live:
         while (result := job.wait(REFRESH_S)) is None:
             live.update(Text(meter.line(job.progress())))
     return result
 
 
-def _follow_plainly(job: RunningJob) -> JobResult:
-    meter = _Meter()
-    printed_at = time.monotonic()
+def _follow_now_and_then(job: RunningJob, tell: Callable[[], None]) -> JobResult:
+    told_at = time.monotonic()
     while (result := job.wait(REFRESH_S)) is None:
-        if time.monotonic() - printed_at >= PLAIN_EVERY_S:
-            printed_at = time.monotonic()
-            print(meter.line(job.progress()), file=sys.stderr, flush=True)
+        if time.monotonic() - told_at >= PLAIN_EVERY_S:
+            told_at = time.monotonic()
+            tell()
     return result
+
+
+def _log_progress(now: Snapshot, meter: _Meter) -> None:
+    log.info(
+        "progress",
+        phase=now.phase,
+        generation=now.generation,
+        records=now.records,
+        records_per_s=round(meter.rate(now)),
+        last_checkpoint=now.completed[-1].checkpoint if now.completed else None,
+        backpressured_ratio_max=round(now.backpressured_ratio_max, 3),
+        recoveries=len(now.recoveries),
+    )
 
 
 def _wait(job: RunningJob) -> JobResult:
@@ -70,10 +88,14 @@ class _Meter:
         self._records = 0
 
     def line(self, now: Snapshot) -> str:
+        return describe(now, self.rate(now))
+
+    def rate(self, now: Snapshot) -> float:
+        """Records a second since the last call."""
         at = time.monotonic()
         rate = max(0, now.records - self._records) / max(at - self._at, 1e-9)
         self._at, self._records = at, now.records
-        return describe(now, rate)
+        return rate
 
 
 def _short(number: float) -> str:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import structlog
 import typer
 
 from weir.api.entry import load_job
@@ -23,6 +24,8 @@ from weir.spark.planner import LazySession
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
+
+log = structlog.get_logger(__name__)
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
@@ -70,9 +73,8 @@ def _run(job: Job, options: RunOptions, session: LazySession, *, yes: bool, quie
         confirm_going_back(job, options.start.checkpoint, options, yes=yes)
     running = launch(job, options, session=session)
     suspend_on_signals(running)
-    result = follow(running, quiet=quiet)
-    if not quiet:
-        print(_summary(result), file=sys.stderr)
+    result = follow(running, quiet=quiet, as_json=options.logs.as_json)
+    _tell_the_end(result, quiet=quiet, as_json=options.logs.as_json)
     return OF_OUTCOME[result.outcome]
 
 
@@ -119,6 +121,29 @@ def suspend_on_signals(running: RunningJob) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
+
+
+def _tell_the_end(result: JobResult, *, quiet: bool, as_json: bool) -> None:
+    """A failure is told even to who wants to hear nothing."""
+    went_well = OF_OUTCOME[result.outcome] is Exit.OK
+    if quiet and went_well:
+        return
+    if not as_json:
+        print(_summary(result), file=sys.stderr)
+        return
+    for note in result.notes:
+        log.info(note)
+    progress = result.progress
+    (log.info if went_well else log.error)(
+        "job ended",
+        outcome=result.outcome,
+        reason=result.reason,
+        kind=result.kind,
+        records=progress.records,
+        checkpoints=len(progress.completed),
+        last_checkpoint=progress.completed[-1].checkpoint if progress.completed else None,
+        recovered_ms=[recovery.took_ms for recovery in progress.recoveries],
+    )
 
 
 def _summary(result: JobResult) -> str:

@@ -43,6 +43,7 @@ from weir.storage.base import CheckpointStorage
 from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
 from weir.storage.probe import probe
+from weir.subtask.logs import LogSettings
 from weir.subtask.process_settings import ProcessSettings
 from weir.transport.control import ControlServer
 from weir.transport.handshake import Credentials
@@ -92,6 +93,8 @@ class RunOptions:
     staging_dir: str | None = None
     """Where rows of Spark queries are staged; None: beside the checkpoints, which then must be in a directory."""
     by_value: Iterable[ModuleType] = ()
+    logs: LogSettings = field(default_factory=LogSettings)
+    """Of the slots. How this process logs is its own business."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +299,7 @@ def _start(
         storage_url=storage.url,
         storage_options=dict(options.storage_options),
         batch_rows=options.batch_rows,
+        logs=options.logs,
     )
     settings = codec.to_json(process_settings)
     assert isinstance(settings, dict)

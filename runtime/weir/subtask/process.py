@@ -26,9 +26,11 @@ from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
 from weir.storage.snapshots import StateReader, StateWriter
 from weir.subtask.control import ControlLine
+from weir.subtask.deployment import SlotSettings
+from weir.subtask.logs import configure_logs
 from weir.subtask.process_settings import ProcessSettings
 from weir.subtask.program import JobProgram, edge_schema
-from weir.subtask.slot import SlotRuntime, SlotSettings
+from weir.subtask.slot import SlotRuntime
 from weir.subtask.warm import warm
 from weir.transport.exchange import DataExchange, FdReady, PeerLost
 from weir.transport.handshake import Credentials
@@ -56,6 +58,7 @@ class SlotProcess:
 
     def __init__(self, bootstrap: SlotBootstrap, task: int, place: SparkPlace) -> None:
         settings = codec.from_json(ProcessSettings, dict(bootstrap.settings))
+        configure_logs(settings.logs)
         self._settings = settings
         self._incarnation = SlotIncarnation(uuid.uuid4().hex)
         credentials = Credentials(bootstrap.secret, bootstrap.job)

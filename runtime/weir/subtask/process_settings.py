@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from weir.subtask.logs import LogSettings
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessSettings:
@@ -13,3 +15,4 @@ class ProcessSettings:
     storage_url: str
     storage_options: dict[str, str] = field(default_factory=dict)
     batch_rows: int = 65_536
+    logs: LogSettings = field(default_factory=LogSettings)
