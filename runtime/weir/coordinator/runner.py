@@ -60,7 +60,9 @@ class _OpenEntry:
 class EffectRunner:
     """``start`` with a function that brings an event into the loop; ``submit`` from the loop; ``close`` waits for what runs."""
 
-    def __init__(self, plan: JobPlan, storage: CheckpointStorage, job_log: JobLog) -> None:
+    def __init__(self, plan: JobPlan, storage: CheckpointStorage, job_log: JobLog, *, from_newest: bool = False) -> None:
+        """``from_newest``: the first generation must not leave behind what is completed until it is in the log."""
+        self._from_newest = from_newest
         self._plan = plan
         self._storage = storage
         self._layout = JobLayout(plan.job)
@@ -166,6 +168,8 @@ class EffectRunner:
                 return
             # Somebody else took the number. If that was a newer generation, the next try raises Superseded.
             open_entry.number = outcome.next_number
+            if self._from_newest and isinstance(open_entry.entry, GenerationStarted):
+                _refuse_leaving_behind(outcome.view, open_entry.entry)
 
     # ---- manifests -----------------------------------------------------------------------------
 
@@ -226,6 +230,7 @@ class EffectRunner:
             self._plan.committers[uid].commit(permit, mine)
 
     def _prepare(self, effect: Prepare) -> None:
+        self._closing.wait(effect.delay_ms / 1_000)
         try:
             restored = effect.permit.checkpoint if effect.permit is not None else None
             if effect.permit is not None:
@@ -235,9 +240,13 @@ class EffectRunner:
             for committer in self._plan.committers.values():
                 committer.abort_after(restored or CheckpointId(0), before_generation=effect.generation)
             enumerated = self._enumerate(effect.enumerate_sources)
+        except Superseded:
+            newer = self._log.view.generation
+            self._post(lambda master, now_ms: master.on_log_superseded(newer, now_ms))
+            return
         except WeirError as error:
-            reason, kind = str(error), type(error).__name__
-            self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, now_ms))
+            reason, kind, retry = str(error), type(error).__name__, error.retry is Retry.BACKOFF
+            self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, retry, now_ms))
             return
         self._confirmed = restored or CheckpointId(0)
         self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
@@ -315,6 +324,16 @@ class EffectRunner:
         else:
             if swept:
                 log.info("orphaned files removed", files=len(swept))
+
+
+def _refuse_leaving_behind(view: LogView, start: GenerationStarted) -> None:
+    """Between the look at the log and this entry another process went on: to take its output back is not what was asked for."""
+    newest = view.newest.checkpoint if view.newest is not None else None
+    if newest != start.restored_from:
+        raise Superseded(
+            f"another process completed checkpoint {newest} while this one was starting from {start.restored_from or 'nothing'}: "
+            "it stops; start again with --resume"
+        )
 
 
 def _by_branch(many: Iterable[LeftBehind]) -> dict[str, list[LeftBehind]]:

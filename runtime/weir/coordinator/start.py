@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from weir.errors import ConfigError
+from weir.errors import CheckpointError, ConfigError
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
-from weir.protocol.logview import LogView
+from weir.protocol.logview import CheckpointRecord, LogView
 from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import JobLog
@@ -47,25 +47,36 @@ class StartPoint:
 
 def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPoint:
     """Raises ConfigError if the mode does not fit the job's history, CheckpointError for a checkpoint that cannot be used."""
-    layout = JobLayout(job)
-    log = JobLog(storage, layout)
-    view, _ = log.read()
+    log = JobLog(storage, JobLayout(job))
+    while True:
+        view, number = log.read()
+        record = _choose(view, storage.url, job, mode)
+        try:
+            manifest = read_manifest(storage, JobLayout(job), record) if record is not None else None
+        except CheckpointError:
+            # A run that is still alive may have retired and deleted it since the log was read. Then the log has grown.
+            if log.read()[1] == number:
+                raise
+        else:
+            return StartPoint(log, view, manifest)
+
+
+def _choose(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRecord | None:
     match mode:
         case Fresh():
             if view.generation:
                 newest = f"newest checkpoint {view.newest.checkpoint}" if view.newest else "no completed checkpoint"
                 raise ConfigError(
-                    f"job '{job}' has a history in {storage.url} ({newest}): go on with --resume, go back with --from ID, "
+                    f"job '{job}' has a history in {url} ({newest}): go on with --resume, go back with --from ID, "
                     "or choose another checkpoint directory"
                 )
-            record = None
+            return None
         case Resume():
-            record = view.newest
+            return view.newest
         case FromCheckpoint(checkpoint):
-            record = view.restore_point(checkpoint)
+            return view.restore_point(checkpoint)
         case _:
             assert_never(mode)
-    return StartPoint(log, view, read_manifest(storage, layout, record) if record is not None else None)
 
 
 def restore_point(manifest: Manifest) -> RestorePoint:

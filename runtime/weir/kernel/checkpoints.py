@@ -184,7 +184,7 @@ class CheckpointCoordinator:
     def stop_periodic(self) -> None:
         self._periodic = False
 
-    def tick(self, now_ms: int) -> list[CheckpointEffect]:
+    def tick(self, now_ms: int, *, may_trigger: bool = True) -> list[CheckpointEffect]:
         effects: list[CheckpointEffect] = []
         for pending in list(self._pending.values()):
             if pending.phase is CheckpointPhase.IN_PROGRESS and now_ms - pending.triggered_ms >= self._config.timeout_ms:
@@ -193,7 +193,7 @@ class CheckpointCoordinator:
                 effects += self._abort(pending, f"not acknowledged within {self._config.timeout_ms} ms by {waiting}", now_ms)
         if any(isinstance(effect, TooManyFailures) for effect in effects):
             return effects  # the job fails over: a checkpoint begun now would be aborted before its trigger is sent
-        if self._periodic and self._is_due(now_ms):
+        if self._periodic and may_trigger and self._is_due(now_ms):
             effects += self.trigger(CheckpointKind.PERIODIC, now_ms=now_ms)
         return effects
 

@@ -79,6 +79,7 @@ class Prepare:
     permit: CommitPermit | None
     point: RestorePoint | None
     enumerate_sources: tuple[OperatorUid, ...]
+    delay_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

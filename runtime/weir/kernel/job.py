@@ -111,6 +111,8 @@ class JobConfig:
     deploy_timeout_ms: int = 60_000
     cancel_timeout_ms: int = 3_000
     commit_attempts_max: int = 5
+    commits_waiting_max: int = 4
+    """No periodic checkpoint is triggered while so many completed ones wait to be committed."""
     log_attempts_max: int = 8
     storage_retry_ms: int = 250
 
@@ -145,9 +147,7 @@ class JobMaster:
         self._not_before_ms = 0
         self._last_tick_ms: int | None = None
         self._all_subtasks = frozenset(graph.subtasks())
-        self._source_slots = frozenset(
-            index for uid in self._sources for index in range(graph.chain_of(uid).parallelism)
-        )
+        self._source_slots = frozenset(index for uid in self._sources for index in range(graph.chain_of(uid).parallelism))
         self._checkpoints: CheckpointCoordinator | None = None
         self._assigners: dict[OperatorUid, SplitAssigner] = {}
         self._assigners_at: dict[CheckpointId, Mapping[OperatorUid, AssignerState]] = {}
@@ -158,6 +158,7 @@ class JobMaster:
         self._suspend_wanted = False
         self._awaited: tuple[Generation, CheckpointId, CheckpointKind] | None = None
         """The checkpoint whose completion ends the job, once it was triggered."""
+        self._prepare_attempts = 0
         self._ending: Finish | None = None
         """How the job ends once nothing is on its way any more."""
 
@@ -250,9 +251,7 @@ class JobMaster:
             case _:
                 assert_never(message)
 
-    def _on_running(
-        self, slot: Slot, message: Acknowledge | Decline | SubtaskEnded | RequestSplit, now_ms: int
-    ) -> list[Effect]:
+    def _on_running(self, slot: Slot, message: Acknowledge | Decline | SubtaskEnded | RequestSplit, now_ms: int) -> list[Effect]:
         assert self._checkpoints is not None
         match message:
             case Acknowledge(_, checkpoint, snapshot):
@@ -293,7 +292,8 @@ class JobMaster:
                     effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
             case JobPhase.RUNNING:
                 assert self._checkpoints is not None
-                effects += self._checkpoint_effects(self._checkpoints.tick(now_ms), now_ms)
+                commits_lag = len(self._commits_open) >= self._config.commits_waiting_max
+                effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_lag), now_ms)
                 effects += self._pursue_end(now_ms)
             case _:
                 pass
@@ -324,10 +324,14 @@ class JobMaster:
 
     def _prepare(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.PREPARING, now_ms)
+        self._prepare_attempts = 0
+        return [self._preparation(delay_ms=0)]
+
+    def _preparation(self, *, delay_ms: int) -> Prepare:
         permit = permit_for_restore(self._restore.checkpoint, self._generation) if self._restore else None
         known = self._restore.assigners.keys() if self._restore else ()
         new_sources = tuple(uid for uid in self._sources if uid not in known)
-        return [Prepare(self._generation, permit, self._restore, new_sources)]
+        return Prepare(self._generation, permit, self._restore, new_sources, delay_ms)
 
     def on_prepared(self, enumerated: Mapping[OperatorUid, Iterable[Split]], now_ms: int) -> list[Effect]:
         if self._phase is not JobPhase.PREPARING:
@@ -338,7 +342,13 @@ class JobMaster:
         self._move(JobPhase.ALLOCATING, now_ms)
         return self._deploy_when_allocated(now_ms)
 
-    def on_prepare_failed(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
+    def on_prepare_failed(self, reason: str, kind: str, retry: bool, now_ms: int) -> list[Effect]:
+        """Every step of it can be done again. ``retry`` False: doing so cannot help."""
+        if self._phase is not JobPhase.PREPARING or self._ending is not None:
+            return []
+        self._prepare_attempts += 1
+        if retry and self._prepare_attempts < self._config.commit_attempts_max:
+            return [self._preparation(delay_ms=self._config.storage_retry_ms * 2 ** (self._prepare_attempts - 1))]
         return self._end(Finish(Outcome.FAILED, reason, kind), now_ms)
 
     def _deploy_when_allocated(self, now_ms: int) -> list[Effect]:
@@ -417,7 +427,9 @@ class JobMaster:
         effects: list[Effect] = [Report(ReportKind.FAILURE, reason, generation=self._generation)]
         delay_ms = self._restarts.next_delay_ms()
         if delay_ms is None:
-            gave_up = f"gave up after {self._restarts.attempts - 1} restarts without a completed checkpoint; the last failure: {reason}"
+            gave_up = (
+                f"gave up after {self._restarts.attempts - 1} restarts without a completed checkpoint; the last failure: {reason}"
+            )
             return [*effects, *self._end(Finish(Outcome.FAILED, gave_up, kind), now_ms)]
         if self._failed_at_ms is None:
             self._failed_at_ms = now_ms

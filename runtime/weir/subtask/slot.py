@@ -7,19 +7,15 @@ then downstream subtasks first, sources last.
 
 from __future__ import annotations
 
+import contextlib
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from weir.errors import ProtocolError, Retry, SlotError, WeirError
-from weir.graph.keygroups import key_group_range
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.alignment import CheckpointMode
-from weir.kernel.subtask import InputStart, SubtaskProtocol
-from weir.operators.base import Operator, OperatorContext, SourceOperator
 from weir.protocol import codec
 from weir.protocol.frames import Frame, FrameKind
-from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
+from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -31,7 +27,6 @@ from weir.protocol.messages import (
     Deploy,
     Deployed,
     Lease,
-    RequestSplit,
     SlotMetrics,
     Start,
     Stop,
@@ -41,40 +36,16 @@ from weir.protocol.messages import (
     ToSlot,
     TriggerCheckpoint,
 )
-from weir.protocol.snapshots import JsonValue, OperatorSnapshot
+from weir.protocol.snapshots import JsonValue
 from weir.subtask.accounting import Condition
-from weir.subtask.channels import InputChannel, LocalOutput, OutputChannel, RemoteOutput
+from weir.subtask.channels import LocalOutput
 from weir.subtask.checkpointing import LocalCheckpoint
-from weir.subtask.outputs import OutputEdge, Outputs
+from weir.subtask.deployment import Deployment, DeploymentBuilder, SlotSettings
 from weir.subtask.ports import Program, SlotPorts
-from weir.subtask.subtask import InnerSubtask, SourceSubtask, SubtaskRuntime, Work
+from weir.subtask.subtask import SourceSubtask, SubtaskRuntime, Work
 
 FLUSH_AGE_NS = 100_000_000
 """Rows held back in a partitioner under load go out after this long; when the slot is idle, at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class SlotSettings:
-    batch_rows: int = 65_536
-    mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
-
-
-class Deployment:
-    """What a slot holds of one generation."""
-
-    def __init__(self, deploy: Deploy, graph: PhysicalGraph) -> None:
-        self.message = deploy
-        self.graph = graph
-        self.generation = deploy.generation
-        self.subtasks: list[SubtaskRuntime] = []
-        """Downstream first."""
-        self.inputs: dict[ChannelId, InputChannel] = {}
-        self.remote_outputs: dict[ChannelId, RemoteOutput] = {}
-        self.checkpoints: list[LocalCheckpoint] = []
-        """In the sync phase already, not yet all gathered; oldest first."""
-        self.announced = False
-        self.running = False
-        self.failed = False
 
 
 class SlotRuntime:
@@ -291,132 +262,9 @@ class SlotRuntime:
             return
         self._drop()
         self._fenced = Generation(message.generation - 1)
-        graph = codec.from_json(PhysicalGraph, message.graph)
-        deployment = self._deployment = Deployment(message, graph)
-        self._ports.open_channels(message, graph)
-        starts = {restored.channel: restored for restored in message.channels}
-        sequences = {channel: restored.sequence for channel, restored in starts.items()}
-        mine = sorted(graph.subtasks_of_slot(message.slot), reverse=True)
-        for subtask in mine:
-            for channel in graph.inputs_of(subtask):
-                edge = graph.edges[channel.edge]
-                give_back = None if channel.source == message.slot else self._credit_sender(deployment)
-                deployment.inputs[channel] = InputChannel(channel, edge.target_input, give_back)
-        for subtask in mine:
-            outputs = self._outputs(deployment, subtask, sequences)
-            deployment.subtasks.append(self._subtask(deployment, subtask, outputs))
-
-    def _credit_sender(self, deployment: Deployment) -> Callable[[ChannelId, int], None]:
-        def give_back(channel: ChannelId, count: int) -> None:
-            frame = Frame(FrameKind.CREDIT, channel, deployment.generation, 0, 0, count)
-            self._ports.send_frame(channel.source, frame)
-
-        return give_back
-
-    def _outputs(self, deployment: Deployment, subtask: SubtaskId, sequences: dict[ChannelId, int]) -> Outputs:
-        graph = deployment.graph
-        edges = []
-        for edge in graph.edges:
-            if edge.source != subtask.chain:
-                continue
-            channels = [channel for channel in graph.channels_of_edge(edge) if channel.source == subtask.index]
-            partitioner = self._program.partitioner(graph, edge, subtask.index)
-            edges.append(OutputEdge(edge, partitioner, [self._output(deployment, channel, sequences) for channel in channels]))
-        epoch = (deployment.message.restored_checkpoint or 0) + 1
-        return Outputs(edges, generation=deployment.generation, epoch=epoch)
-
-    def _output(self, deployment: Deployment, channel: ChannelId, sequences: dict[ChannelId, int]) -> OutputChannel:
-        sequence = sequences.get(channel, 0)
-        if channel.target == deployment.message.slot:
-            return LocalOutput(channel, sequence, deployment.inputs[channel])
-        output = RemoteOutput(channel, sequence, lambda frame: self._ports.send_frame(channel.target, frame))
-        deployment.remote_outputs[channel] = output
-        return output
-
-    def _subtask(self, deployment: Deployment, subtask: SubtaskId, outputs: Outputs) -> SubtaskRuntime:
-        graph, message = deployment.graph, deployment.message
-        last_checkpoint = CheckpointId(message.next_checkpoint - 1)
-        parts = list(self._program.operators(graph, subtask))
-        uids = graph.chains[subtask.chain].operators
-        for uid, part in zip(uids, parts, strict=True):
-            part.open(self._context(deployment, subtask, uid))
-        operators: list[Operator] = []
-        source: SourceOperator | None = None
-        for uid, part in zip(uids, parts, strict=True):
-            if isinstance(part, SourceOperator):
-                source = part
-                continue
-            operators.append(part)
-            restored = self._restored(message, uid, subtask.index)
-            if restored:
-                part.restore(restored, self._ports.snapshot_reader())
-        ended_before = subtask in message.ended
-        if source is not None:
-            return SourceSubtask(
-                subtask,
-                uid=uids[0],
-                source=source,
-                last_checkpoint=last_checkpoint,
-                end_of_input_ran=ended_before,
-                request_split=lambda uid, index: self._ports.send_control(RequestSplit(deployment.generation, uid, index)),
-                operators=operators,
-                outputs=outputs,
-                ports=self._ports,
-                on_ended=self._ended,
-                on_checkpoint=deployment.checkpoints.append,
-            )
-        channels = [deployment.inputs[channel] for channel in graph.inputs_of(subtask)]
-        restored_channels = {restored_channel.channel: restored_channel for restored_channel in message.channels}
-        protocol = SubtaskProtocol(
-            generation=deployment.generation,
-            inputs={
-                channel.channel: InputStart(
-                    restored_channels[channel.channel].sequence,
-                    restored_channels[channel.channel].watermark_ms,
-                    graph.edges[channel.channel.edge].feedback,
-                )
-                for channel in channels
-            },
-            mode=self._settings.mode,
-            last_checkpoint=last_checkpoint,
-            ended=ended_before,
-        )
-        return InnerSubtask(
-            subtask,
-            protocol=protocol,
-            inputs=channels,
-            operators=operators,
-            outputs=outputs,
-            ports=self._ports,
-            on_ended=self._ended,
-            on_checkpoint=deployment.checkpoints.append,
-        )
-
-    @staticmethod
-    def _restored(message: Deploy, uid: OperatorUid, subtask: int) -> Sequence[OperatorSnapshot]:
-        return [
-            snapshot
-            for restored in message.operators
-            if restored.operator == uid and restored.subtask == subtask
-            for snapshot in restored.snapshots
-        ]
-
-    def _context(self, deployment: Deployment, subtask: SubtaskId, uid: OperatorUid) -> OperatorContext:
-        graph = deployment.graph
-        parallelism = graph.chains[subtask.chain].parallelism
-        maximum = graph.max_parallelism[uid]
-        return OperatorContext(
-            job=graph.logical.job,
-            uid=uid,
-            name=graph.operator(uid).name,
-            subtask=subtask.index,
-            parallelism=parallelism,
-            max_parallelism=maximum,
-            key_groups=key_group_range(subtask.index, parallelism, maximum),
-            generation=deployment.generation,
-            batch_rows=self._settings.batch_rows,
-            run_beside=self._ports.run_beside,
-        )
+        self._deployment = Deployment(message, codec.from_json(PhysicalGraph, message.graph))
+        self._ports.open_channels(message, self._deployment.graph)
+        DeploymentBuilder(self._deployment, self._program, self._ports, self._settings, on_ended=self._ended).build()
 
     def _ended(self, subtask: SubtaskId) -> None:
         assert self._deployment is not None
@@ -439,11 +287,9 @@ class SlotRuntime:
         self._ports.close_channels()
         for local in deployment.checkpoints:
             local.discard()
-        for runtime in deployment.subtasks:
-            for operator in runtime.chain.operators:
-                operator.close()
-            if isinstance(runtime, SourceSubtask):
-                runtime.source.close()
+        for part in deployment.parts:
+            with contextlib.suppress(Exception):  # what fails to close has no further use either
+                part.close()
 
     # ---- failures ------------------------------------------------------------------------------------
 

@@ -359,3 +359,22 @@ def test_a_deployment_that_takes_too_long_is_tried_again() -> None:
         walk.says(slot, register(slot))
     assert sent(Cancel, walk.master.tick(150))
     assert walk.master.phase is JobPhase.CANCELLING
+
+
+def test_a_preparation_that_fails_is_tried_again_and_given_up_with_its_own_reason() -> None:
+    walk = Walk()
+    walk.log_created()
+    delays = []
+    for attempt in range(CONFIG.commit_attempts_max - 1):
+        (again,) = only(Prepare, walk.seen(walk.master.on_prepare_failed("storage is away", "StorageError", True, attempt)))
+        delays.append(again.delay_ms)
+    assert delays == sorted(delays) and delays[0] > 0
+    (finish,) = only(Finish, walk.seen(walk.master.on_prepare_failed("storage is away", "StorageError", True, 9)))
+    assert (finish.outcome, finish.reason) == (Outcome.FAILED, "storage is away")
+
+
+def test_a_preparation_that_cannot_succeed_is_not_tried_again() -> None:
+    walk = Walk()
+    walk.log_created()
+    (finish,) = only(Finish, walk.seen(walk.master.on_prepare_failed("the output belongs to another job", "SinkError", False, 1)))
+    assert finish.outcome is Outcome.FAILED

@@ -14,7 +14,8 @@ from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
 from weir.protocol.messages import Deploy, FromSlot, Peer, RestoredChannel, Start
 from weir.protocol.snapshots import OperatorSnapshot, Split
-from weir.subtask.slot import SlotRuntime, SlotSettings
+from weir.subtask.deployment import SlotSettings
+from weir.subtask.slot import SlotRuntime
 
 SOURCE, KEYED = OperatorUid("source"), OperatorUid("keyed")
 MIB = 1024 * 1024

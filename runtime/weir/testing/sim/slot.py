@@ -24,7 +24,8 @@ from weir.protocol.messages import (
 )
 from weir.protocol.snapshots import StateFile
 from weir.storage.layout import JobLayout, state_path
-from weir.subtask.slot import SlotRuntime, SlotSettings
+from weir.subtask.deployment import SlotSettings
+from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.graphs import JOB
 from weir.testing.sim.network import Connection
 from weir.testing.sim.process import Process

@@ -1,0 +1,193 @@
+"""Building what a slot holds of one generation: its subtasks with their state restored, and their channels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from weir.graph.keygroups import key_group_range
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.alignment import CheckpointMode
+from weir.kernel.subtask import InputStart, SubtaskProtocol
+from weir.operators.base import Operator, OperatorContext, SourceOperator
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.messages import Deploy, RequestSplit
+from weir.protocol.snapshots import OperatorSnapshot
+from weir.subtask.channels import InputChannel, LocalOutput, OutputChannel, RemoteOutput
+from weir.subtask.checkpointing import LocalCheckpoint
+from weir.subtask.outputs import OutputEdge, Outputs
+from weir.subtask.ports import Program, SlotPorts
+from weir.subtask.subtask import InnerSubtask, SourceSubtask, SubtaskRuntime
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSettings:
+    batch_rows: int = 65_536
+    mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
+
+
+class Deployment:
+    """What a slot holds of one generation."""
+
+    def __init__(self, deploy: Deploy, graph: PhysicalGraph) -> None:
+        self.message = deploy
+        self.graph = graph
+        self.generation = deploy.generation
+        self.subtasks: list[SubtaskRuntime] = []
+        """Downstream first."""
+        self.parts: list[Operator | SourceOperator] = []
+        """Everything that was opened and is to be closed."""
+        self.inputs: dict[ChannelId, InputChannel] = {}
+        self.remote_outputs: dict[ChannelId, RemoteOutput] = {}
+        self.checkpoints: list[LocalCheckpoint] = []
+        """In the sync phase already, not yet all gathered; oldest first."""
+        self.announced = False
+        self.running = False
+        self.failed = False
+
+
+class DeploymentBuilder:
+    """``build`` once. What it raises leaves a deployment whose ``parts`` can be closed."""
+
+    def __init__(
+        self,
+        deployment: Deployment,
+        program: Program,
+        ports: SlotPorts,
+        settings: SlotSettings,
+        *,
+        on_ended: Callable[[SubtaskId], None],
+    ) -> None:
+        self._deployment = deployment
+        self._graph = deployment.graph
+        self._message = deployment.message
+        self._program = program
+        self._ports = ports
+        self._settings = settings
+        self._on_ended = on_ended
+        self._restored_channels = {restored.channel: restored for restored in deployment.message.channels}
+
+    def build(self) -> None:
+        mine = sorted(self._graph.subtasks_of_slot(self._message.slot), reverse=True)
+        for subtask in mine:
+            for channel in self._graph.inputs_of(subtask):
+                edge = self._graph.edges[channel.edge]
+                give_back = None if channel.source == self._message.slot else self._give_back
+                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, give_back)
+        for subtask in mine:
+            self._deployment.subtasks.append(self._subtask(subtask))
+
+    def _give_back(self, channel: ChannelId, count: int) -> None:
+        self._ports.send_frame(channel.source, Frame(FrameKind.CREDIT, channel, self._deployment.generation, 0, 0, count))
+
+    def _subtask(self, subtask: SubtaskId) -> SubtaskRuntime:
+        outputs = self._outputs(subtask)
+        source, operators = self._open(subtask)
+        last_checkpoint = CheckpointId(self._message.next_checkpoint - 1)
+        ended_before = subtask in self._message.ended
+        if source is not None:
+            return SourceSubtask(
+                subtask,
+                uid=self._graph.chains[subtask.chain].operators[0],
+                source=source,
+                last_checkpoint=last_checkpoint,
+                end_of_input_ran=ended_before,
+                request_split=self._request_split,
+                operators=operators,
+                outputs=outputs,
+                ports=self._ports,
+                on_ended=self._on_ended,
+                on_checkpoint=self._deployment.checkpoints.append,
+            )
+        channels = self._graph.inputs_of(subtask)
+        protocol = SubtaskProtocol(
+            generation=self._deployment.generation,
+            inputs={channel: self._input_start(channel) for channel in channels},
+            mode=self._settings.mode,
+            last_checkpoint=last_checkpoint,
+            ended=ended_before,
+        )
+        return InnerSubtask(
+            subtask,
+            protocol=protocol,
+            inputs=[self._deployment.inputs[channel] for channel in channels],
+            operators=operators,
+            outputs=outputs,
+            ports=self._ports,
+            on_ended=self._on_ended,
+            on_checkpoint=self._deployment.checkpoints.append,
+        )
+
+    def _request_split(self, uid: OperatorUid, index: int) -> None:
+        self._ports.send_control(RequestSplit(self._deployment.generation, uid, index))
+
+    def _input_start(self, channel: ChannelId) -> InputStart:
+        restored = self._restored_channels[channel]
+        return InputStart(restored.sequence, restored.watermark_ms, self._graph.edges[channel.edge].feedback)
+
+    # ---- operators -------------------------------------------------------------------------------
+
+    def _open(self, subtask: SubtaskId) -> tuple[SourceOperator | None, list[Operator]]:
+        """All of the chain opened, then their state restored."""
+        parts = list(self._program.operators(self._graph, subtask))
+        uids = self._graph.chains[subtask.chain].operators
+        for uid, part in zip(uids, parts, strict=True):
+            self._deployment.parts.append(part)
+            part.open(self._context(subtask, uid))
+        operators: list[Operator] = []
+        source: SourceOperator | None = None
+        for uid, part in zip(uids, parts, strict=True):
+            if isinstance(part, SourceOperator):
+                source = part
+                continue
+            operators.append(part)
+            restored = self._restored(uid, subtask.index)
+            if restored:
+                part.restore(restored, self._ports.snapshot_reader())
+        return source, operators
+
+    def _restored(self, uid: OperatorUid, subtask: int) -> Sequence[OperatorSnapshot]:
+        return [
+            snapshot
+            for restored in self._message.operators
+            if restored.operator == uid and restored.subtask == subtask
+            for snapshot in restored.snapshots
+        ]
+
+    def _context(self, subtask: SubtaskId, uid: OperatorUid) -> OperatorContext:
+        parallelism = self._graph.chains[subtask.chain].parallelism
+        maximum = self._graph.max_parallelism[uid]
+        return OperatorContext(
+            job=self._graph.logical.job,
+            uid=uid,
+            name=self._graph.operator(uid).name,
+            subtask=subtask.index,
+            parallelism=parallelism,
+            max_parallelism=maximum,
+            key_groups=key_group_range(subtask.index, parallelism, maximum),
+            generation=self._deployment.generation,
+            batch_rows=self._settings.batch_rows,
+            run_beside=self._ports.run_beside,
+        )
+
+    # ---- outputs ---------------------------------------------------------------------------------
+
+    def _outputs(self, subtask: SubtaskId) -> Outputs:
+        edges = []
+        for edge in self._graph.edges:
+            if edge.source != subtask.chain:
+                continue
+            partitioner = self._program.partitioner(self._graph, edge, subtask.index)
+            channels = [channel for channel in self._graph.channels_of_edge(edge) if channel.source == subtask.index]
+            edges.append(OutputEdge(edge, partitioner, [self._output(channel) for channel in channels]))
+        epoch = (self._message.restored_checkpoint or 0) + 1
+        return Outputs(edges, generation=self._deployment.generation, epoch=epoch)
+
+    def _output(self, channel: ChannelId) -> OutputChannel:
+        sequence = self._restored_channels[channel].sequence
+        if channel.target == self._message.slot:
+            return LocalOutput(channel, sequence, self._deployment.inputs[channel])
+        output = RemoteOutput(channel, sequence, lambda frame: self._ports.send_frame(channel.target, frame))
+        self._deployment.remote_outputs[channel] = output
+        return output
