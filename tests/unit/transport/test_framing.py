@@ -34,9 +34,7 @@ def decode(codec: FrameCodec, data: bytes) -> Frame:
 BATCHES = {
     "integers": pa.record_batch({"a": pa.array([1, None, 3]), "b": pa.array([1, 2, 3], pa.uint8())}),
     "strings": pa.record_batch({"a": ["x", None, "Gr\u00fc\u00dfe" * 300], "b": pa.array(["a", "", None], pa.string_view())}),
-    "temporal": pa.record_batch(
-        {"t": pa.array([1, 2, None], pa.timestamp("us", "UTC")), "d": pa.array([1, 2, 3], pa.date32())}
-    ),
+    "temporal": pa.record_batch({"t": pa.array([1, 2, None], pa.timestamp("us", "UTC")), "d": pa.array([1, 2, 3], pa.date32())}),
     "decimals and booleans": pa.record_batch({"d": [decimal.Decimal("1.25"), None], "b": [True, None]}),
     "nested": pa.record_batch({"l": [[1, 2], None, []], "s": [{"x": 1, "y": "a"}, None, {"x": None, "y": "b"}]}),
     "nulls only": pa.record_batch({"n": pa.nulls(5), "m": pa.nulls(5, pa.float64())}),
@@ -213,4 +211,4 @@ def test_the_content_hash_is_a_fixed_function_of_the_bytes_and_not_of_their_cuts
     assert decode_header(wire(FrameCodec(schema_of_edge).encode(barrier(1, 0, 5)))).content_hash == EMPTY_HASH
 
 
-CONTENT_HASH_VECTOR = 0xc169faf878f04d8f
+CONTENT_HASH_VECTOR = 0xC169FAF878F04D8F
