@@ -21,7 +21,7 @@ from weir.coordinator.driver import Coordinator, SlotControl
 from weir.coordinator.plan import JobPlan
 from weir.coordinator.progress import Progress, Snapshot
 from weir.coordinator.runner import EffectRunner
-from weir.coordinator.start import Fresh, StartMode, StartPoint, find_start, restore_point
+from weir.coordinator.start import Fresh, Resume, StartMode, StartPoint, find_start, restore_point
 from weir.errors import ConfigError, JobFailed, SlotError
 from weir.graph.compatibility import check_restorable
 from weir.graph.compile import compile_graph
@@ -187,12 +187,12 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
     job.to_graph()
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     probe(storage)
-    start = find_start(storage, job.name, options.start)
+    find_start(storage, job.name, options.start)
     own = session or session_for(options, job.name)
     try:
         with own.planning():
             _stage_queries(job, storage, options)
-        return _launch(job, storage, start, options, own, close_session=session is None)
+        return _launch(job, storage, options, own, close_session=session is None)
     except BaseException:
         if session is None:
             own.close()
@@ -213,15 +213,35 @@ def _stage_queries(job: JobLike, storage: CheckpointStorage, options: RunOptions
 
 
 def _launch(
-    job: JobLike,
-    storage: CheckpointStorage,
-    start: StartPoint,
-    options: RunOptions,
-    session: LazySession,
-    *,
-    close_session: bool,
+    job: JobLike, storage: CheckpointStorage, options: RunOptions, session: LazySession, *, close_session: bool
 ) -> RunningJob:
-    logical, bundle = job.to_graph()
+    # What does not fit is refused before Spark is started.
+    plan = _plan(job, storage, options).plan
+    code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
+    return _start(
+        plan,
+        # Spark takes seconds to come up. Meanwhile a process that is not quite dead may have gone on with the job.
+        lambda: _plan(job, storage, options),
+        storage=storage,
+        code=code,
+        spark=session.get(),
+        end_session=session.close if close_session else lambda: None,
+        options=options,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """``notes``: about the restore, for people."""
+
+    plan: JobPlan
+    start: StartPoint
+    notes: tuple[str, ...]
+
+
+def _plan(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> _Planned:
+    logical, _ = job.to_graph()
+    start = find_start(storage, job.name, options.start)
     graph, notes = _compile(logical, start, options)
     plan = JobPlan(
         graph=graph,
@@ -230,18 +250,7 @@ def _launch(
         config=_job_config(options),
         retained=options.retained,
     )
-    code = pack_code(bundle.entries, by_value=options.by_value)
-    spark = session.get()
-    return _start(
-        plan,
-        start,
-        storage=storage,
-        code=code,
-        spark=spark,
-        end_session=session.close if close_session else lambda: None,
-        options=options,
-        notes=notes,
-    )
+    return _Planned(plan, start, notes)
 
 
 def _compile(logical: LogicalGraph, start: StartPoint, options: RunOptions) -> tuple[PhysicalGraph, tuple[str, ...]]:
@@ -274,15 +283,15 @@ def _job_config(options: RunOptions) -> JobConfig:
 
 def _start(
     plan: JobPlan,
-    start: StartPoint,
+    plan_again: Callable[[], _Planned],
     *,
     storage: CheckpointStorage,
     code: Mapping[str, bytes],
     spark: SparkSession,
     end_session: Callable[[], None],
     options: RunOptions,
-    notes: tuple[str, ...],
 ) -> RunningJob:
+    """``plan``: as far as Spark must know it; ``plan_again``: with the newest of the job's history."""
     run = secrets.randbits(63)
     secret = secrets.token_bytes(32)
     address = driver_address(spark)
@@ -313,8 +322,36 @@ def _start(
         lease_ms=plan.config.lease_ms,
         settings=settings,
     )
-    source_chains = frozenset(plan.graph.chain_of(uid).index for uid in plan.sources)
-    progress = Progress(source_chains)
+    coordinator_ready = threading.Event()
+
+    def on_failure(error: SlotError) -> None:
+        coordinator_ready.wait()
+        coordinator.fail(str(error), type(error).__name__)
+
+    pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_failure=on_failure)
+    try:
+        pool.start()
+        planned = plan_again()
+        coordinator, progress = _coordinator(planned, storage, options, server, pool)
+    except BaseException:
+        pool.close(grace_s=0.0)
+        server.close()
+        raise
+    coordinator_ready.set()
+
+    def close() -> None:
+        pool.close(grace_s=3.0)
+        server.close()
+        end_session()
+
+    return RunningJob(coordinator, progress, planned.plan.committers, close, planned.notes)
+
+
+def _coordinator(
+    planned: _Planned, storage: CheckpointStorage, options: RunOptions, server: ControlServer, pool: SlotPool
+) -> tuple[Coordinator, Progress]:
+    plan, start = planned.plan, planned.start
+    progress = Progress(frozenset(plan.graph.chain_of(uid).index for uid in plan.sources))
     master = JobMaster(
         plan.graph,
         plan.config,
@@ -323,30 +360,9 @@ def _start(
         next_checkpoint=CheckpointId(start.view.next_checkpoint + (UNSEEN_IDS_MAX if start.view.generation else 0)),
         restore=restore_point(start.manifest) if start.manifest is not None else None,
     )
-    failed: list[SlotError] = []
-    coordinator_ready = threading.Event()
-
-    def on_failure(error: SlotError) -> None:
-        failed.append(error)
-        coordinator_ready.wait()
-        coordinator.fail(str(error), type(error).__name__)
-
-    pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_failure=on_failure)
-    runner = EffectRunner(plan, storage, start.log)
-    coordinator = Coordinator(master, server, runner, progress, SlotControl(replace=pool.replace, release=pool.release))
-    coordinator_ready.set()
-
-    def close() -> None:
-        pool.close(grace_s=3.0)
-        server.close()
-        end_session()
-
-    try:
-        pool.start()
-    except BaseException:
-        server.close()
-        raise
-    return RunningJob(coordinator, progress, plan.committers, close, notes)
+    runner = EffectRunner(plan, storage, start.log, from_newest=isinstance(options.start, Resume))
+    slots = SlotControl(replace=pool.replace, release=pool.release)
+    return Coordinator(master, server, runner, progress, slots), progress
 
 
 def run_job(job: JobLike, options: RunOptions, *, session: LazySession | None = None) -> JobResult:
