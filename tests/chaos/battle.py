@@ -44,11 +44,14 @@ class Report:
 
 
 class TooLong(Exception):
-    pass
+    """The run's time is up, or somebody wants all runs to end."""
 
 
 class Battle:
-    def __init__(self, plan: Plan, directory: Path, cluster: StandaloneCluster | None, *, limit_s: float) -> None:
+    def __init__(
+        self, plan: Plan, directory: Path, cluster: StandaloneCluster | None, *, limit_s: float, stop: threading.Event
+    ) -> None:
+        self._stop = stop
         self._plan = plan
         self._directory = directory
         self._cluster = cluster
@@ -286,6 +289,8 @@ class Battle:
         until = time.monotonic() + patience_s if patience_s is not None else self._deadline
         while not condition():
             now = time.monotonic()
+            if self._stop.is_set():
+                raise TooLong("stopped")
             if now >= self._deadline:
                 raise TooLong(f"not at its end in time; exit codes {[driver.exit_code for driver in self._drivers]}")
             if now >= until:

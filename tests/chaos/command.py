@@ -6,6 +6,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import threading
 from collections import Counter
@@ -33,17 +34,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time (1)")
     parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="a run may take so long (300)")
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "chaos", help="of failed runs (build/chaos)")
+    parser.add_argument("--keep", action="store_true", help="keep the directories of runs that passed, too")
     options = parser.parse_args()
     seeds = [options.seed] if options.seed is not None else _seeds(options.first_seed, options.runs)
     plans = [make_plan(seed, standalone_share=STANDALONE_SHARE[options.master]) for seed in seeds]
     arena = _Arena(options)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: arena.stop.set())
     try:
         with ThreadPoolExecutor(options.jobs) as pool:
-            try:
-                list(pool.map(arena.run, plans))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            list(pool.map(arena.run, plans))
     finally:
         arena.close()
     arena.sum_up()
@@ -61,6 +61,8 @@ class _Arena:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self._lock = threading.Lock()
+        self.stop = threading.Event()
+        """Set: runs end at once and count for nothing."""
         self._cluster: StandaloneCluster | None = None
         self._began = 0
         self._struck: Counter[str] = Counter()
@@ -70,12 +72,17 @@ class _Arena:
         self.failed = 0
 
     def run(self, plan: Plan) -> None:
+        if self.stop.is_set():
+            return
         directory = self._options.directory / f"{plan.seed}-{os.getpid()}"
         directory.mkdir(parents=True)
-        report = Battle(plan, directory, self._cluster_for(plan), limit_s=self._options.limit).run()
+        report = Battle(plan, directory, self._cluster_for(plan), limit_s=self._options.limit, stop=self.stop).run()
+        if self.stop.is_set():
+            shutil.rmtree(directory, ignore_errors=True)
+            return
         if report.problems:
             (directory / "report.txt").write_text(f"{plan}\n\n" + "\n".join(report.problems) + "\n")
-        else:
+        elif not (self._options.keep or report.notes):
             shutil.rmtree(directory, ignore_errors=True)
         with self._lock:
             self._count(report, directory)
@@ -151,7 +158,7 @@ def _lines(report: Report, number: int, directory: Path, master: str) -> Iterato
     codes = ",".join(str(code) for code in report.exits)
     tail = f"drivers {codes} log {report.checkpoints} {report.took_s:.1f} s"
     yield f"{head} | {tail} | {'FAILED' if report.problems else 'ok'}"
-    yield from (f"    note: {note}" for note in report.notes)
+    yield from (f"    note: {note} (see {os.path.relpath(directory)})" for note in report.notes)
     yield from (f"    {problem}" for problem in report.problems)
     if report.problems:
         shown = os.path.relpath(directory)

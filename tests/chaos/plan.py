@@ -162,7 +162,7 @@ def _faults(luck: Random, *, standalone: bool) -> tuple[Fault, ...]:
         moments = {
             Moment.RUNNING: 30,
             Moment.CHECKPOINT: 35,
-            Moment.RECOVERY: 30 if position else 0,
+            Moment.RECOVERY: 30 if faults and _is_recovered_from(faults[-1]) else 0,
             Moment.START: 0 if position else 8,
             Moment.END: 12 if position == count - 1 else 0,
         }
@@ -183,10 +183,17 @@ def _faults(luck: Random, *, standalone: bool) -> tuple[Fault, ...]:
     return tuple(faults)
 
 
+def _is_recovered_from(fault: Fault) -> bool:
+    """Whether a recovery, or another driver's start, follows. A short pause does no harm."""
+    return not fault.pause_ms or fault.kind in NEW_DRIVER or (fault.kind is FaultKind.WORKER_PAUSE and fault.pause_ms > 6_000)
+
+
 def _pause_ms(luck: Random, kind: FaultKind) -> int:
     match kind:
-        case FaultKind.WORKER_PAUSE | FaultKind.EXECUTOR_PAUSE:
+        case FaultKind.WORKER_PAUSE:
             return luck.randrange(1_000, 8_000)
+        case FaultKind.EXECUTOR_PAUSE:
+            return luck.randrange(1_000, 13_000)
         case FaultKind.DRIVER_PAUSE:
             return luck.randrange(500, 8_000)
         case FaultKind.DRIVER_PAUSE_TAKEOVER:

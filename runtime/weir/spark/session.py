@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -130,10 +131,11 @@ def _conf_file(path: str | None) -> dict[str, str]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        name, *value = line.strip().replace("=", " ", 1).split(None, 1)
-        if not name.startswith("spark.") or not value:
+        # A value may contain "=" (-XX:Option=1), a name may not.
+        parts = re.fullmatch(r"(spark\.[^\s=]+)(?:\s*=\s*|\s+)(\S.*)", line.strip())
+        if parts is None:
             raise ConfigError(f"{path} line {number}: not a Spark setting; write `spark.name value`")
-        settings[name] = value[0].strip()
+        settings[parts[1]] = parts[2]
     if exposed and any(map(is_secret, settings)):
         raise ConfigError(f"{path} holds a secret and others can read it: chmod 600 {path}")
     return settings
