@@ -9,6 +9,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from hypothesis import settings
+
+# How long an example takes says something about the machine, not about the code; what replays a failure is printed.
+settings.register_profile("weir", deadline=None, print_blob=True)
+settings.load_profile("weir")
+
 _SHARED = {
     path.parent
     for path in Path(__file__).parent.rglob("*.py")
