@@ -132,7 +132,7 @@ def _conf_file(path: str | None) -> dict[str, str]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         # A value may contain "=" (-XX:Option=1), a name may not.
-        parts = re.fullmatch(r"(spark\.[^\s=]+)(?:\s*=\s*|\s+)(\S.*)", line.strip())
+        parts = re.fullmatch(r"(spark\.[^\s=]+)(?:\s*=\s*|\s+)([^\s=].*)", line.strip())
         if parts is None:
             raise ConfigError(f"{path} line {number}: not a Spark setting; write `spark.name value`")
         settings[parts[1]] = parts[2]
