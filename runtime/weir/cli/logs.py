@@ -25,6 +25,13 @@ def set_up(form: LogFormat, *, verbose: bool) -> LogSettings:
     return _settings
 
 
+def tell(message: str) -> None:
+    if _settings.as_json:
+        structlog.get_logger("weir").info(message.strip())
+    else:
+        print(message, file=sys.stderr, flush=True)
+
+
 def complain(message: str) -> None:
     """The one message of a command that did not do what it was told."""
     if _settings.as_json:

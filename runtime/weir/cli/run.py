@@ -14,6 +14,7 @@ import typer
 from weir.api.entry import load_job
 from weir.api.job import Job
 from weir.cli.exits import OF_OUTCOME, Exit
+from weir.cli.logs import tell
 from weir.cli.progress_line import follow
 from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
 from weir.errors import ConfigError
@@ -90,14 +91,12 @@ def confirm_going_back(job: Job, checkpoint: CheckpointId, options: RunOptions, 
     others: list[str] = []
     for uid, sink in job.sinks().items():
         (revocable if sink.committer().revocable else others).append(uid)
-    typer.echo(
-        f"Going back to checkpoint {checkpoint} of job '{job.name}' abandons: {', '.join(str(one) for one in left)}", err=True
-    )
+    tell(f"Going back to checkpoint {checkpoint} of job '{job.name}' abandons: {', '.join(str(one) for one in left)}")
     if revocable:
-        typer.echo(f"  taken back from readers (an undo brings it back): {', '.join(revocable)}", err=True)
+        tell(f"  taken back from readers (an undo brings it back): {', '.join(revocable)}")
     if others:
-        typer.echo(f"  cannot be taken back, readers will see these records twice: {', '.join(others)}", err=True)
-    typer.echo("  nothing is deleted: the abandoned checkpoints can be restored with --from", err=True)
+        tell(f"  cannot be taken back, readers will see these records twice: {', '.join(others)}")
+    tell("  nothing is deleted: the abandoned checkpoints can be restored with --from")
     if yes:
         return
     if not sys.stdin.isatty():
@@ -114,7 +113,7 @@ def suspend_on_signals(running: RunningJob) -> None:
         nonlocal seen
         seen += 1
         if seen == 1:
-            print("stopping with a final checkpoint (once more: without)", file=sys.stderr, flush=True)
+            tell("stopping with a final checkpoint (once more: without)")
             running.suspend()
         else:
             running.cancel()

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from small_job import job, numbers
+
+from weir import Params
+from weir.kernel.effects import Outcome
+from weir.spark.launch import RunOptions, run_job
+
+
+@pytest.fixture(scope="session")
+def _finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A job that has run to its end, with several checkpoints: input, output and checkpoints of it."""
+    root = tmp_path_factory.mktemp("finished")
+    numbers(root / "input")
+    settings = {"input": str(root / "input"), "output": str(root / "output"), "rate": 2_000}
+    options = RunOptions(checkpoint_dir=str(root / "checkpoints"), interval_ms=200, retained=4)
+    result = run_job(job(Params(settings)), options)
+    assert result.outcome is Outcome.FINISHED
+    return root
+
+
+@pytest.fixture
+def finished(_finished_once: Path, tmp_path: Path) -> Path:
+    """A copy of it that may be damaged. (The output is where it was.)"""
+    shutil.copytree(_finished_once, tmp_path / "finished")
+    return tmp_path / "finished"

@@ -1,0 +1,74 @@
+"""A job small enough to be run by many tests: a running sum per key over a directory of Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weir import Job, Params, agg, sinks, sources
+
+ROWS = 4_000
+KEYS = 7
+
+
+def numbers(directory: Path) -> Path:
+    """``ROWS`` rows (key, number) in two files."""
+    directory.mkdir(parents=True)
+    for part in range(2):
+        values = list(range(part, ROWS, 2))
+        table = pa.table({"key": [value % KEYS for value in values], "number": values})
+        pq.write_table(table, directory / f"{part}.parquet", row_group_size=500)
+    return directory
+
+
+def job(params: Params) -> Job:
+    """Sums of numbers per key."""
+    job = Job("small")
+    rate = params.int("rate", 0, help="rows a second")
+    read = job.read(sources.parquet(params.path("input", help="where the numbers are"), rate=rate or None), uid="numbers")
+    sums = read.key_by("key").aggregate(rows=agg.count(), total=agg.sum("number"), emit="each", uid="sums")
+    sums.write(sinks.parquet(params.path("output")), uid="out")
+    return job
+
+
+def failing(params: Params) -> Job:
+    """As ``job``, but its function cannot divide by the number 3000."""
+    job = Job("small")
+    rate = params.int("rate", 0)
+    read = job.read(sources.parquet(params.path("input"), rate=rate or None), uid="numbers")
+    divided = read.map(divide, schema={"key": int, "share": float}, uid="divider", name="divide")
+    divided.write(sinks.parquet(params.path("output")), uid="out")
+    return job
+
+
+def divide(row: dict[str, Any]) -> dict[str, Any]:
+    return {"key": row["key"], "share": 1 / (row["number"] - 3_000)}
+
+
+def by_other_key(params: Params) -> Job:
+    """Not what the checkpoints of ``job`` hold."""
+    job = Job("small")
+    read = job.read(sources.parquet(params.path("input"), rate=params.int("rate", 0) or None), uid="numbers")
+    sums = read.key_by("number").aggregate(rows=agg.count(), total=agg.sum("number"), uid="sums")
+    sums.write(sinks.parquet(params.path("output")), uid="out")
+    return job
+
+
+def totals(output: Path) -> list[tuple[int, int]]:
+    """(key, last total) of the committed rows; each key's count runs from 1 without a gap or a repetition."""
+    rows = pq.read_table(output, partitioning=None).to_pylist()
+    last: dict[int, tuple[int, int]] = {}
+    counts: dict[int, list[int]] = {}
+    for row in rows:
+        counts.setdefault(row["key"], []).append(row["rows"])
+        last[row["key"]] = max(last.get(row["key"], (0, 0)), (row["rows"], row["total"]))
+    for key, seen in counts.items():
+        assert sorted(seen) == list(range(1, len(seen) + 1)), f"key {key} was counted {sorted(seen)[:20]}..."
+    return sorted((key, total) for key, (_, total) in last.items())
+
+
+def expected_totals() -> list[tuple[int, int]]:
+    return [(key, sum(range(key, ROWS, KEYS))) for key in range(KEYS)]
