@@ -23,6 +23,7 @@ from weir.storage.layout import JobLayout
 POLL_S = 0.004
 MOMENT_S_MAX = 90.0
 """How long a moment is waited for; then the fault strikes anyway."""
+VICTIM_S_MAX = 30.0
 LEAVE_S_MAX = 60.0
 """How long drivers and processes that are not wanted any more may take to leave."""
 DRIVERS_MAX = 10
@@ -179,7 +180,10 @@ class Battle:
 
     def _strike_workers(self, fault: Fault, driver: Driver) -> bool:
         of_executors = fault.kind in (FaultKind.EXECUTOR_KILL, FaultKind.EXECUTOR_PAUSE)
-        victims = driver.executors() if of_executors else driver.slots()
+        find = driver.executors if of_executors else driver.slots
+        # Early in a driver's life, or right after a loss, there may be none yet.
+        self._wait(lambda: bool(find()) or self._over(), patience_s=VICTIM_S_MAX)
+        victims = find()
         if not victims:
             return False
         chosen = [victims[int(fault.luck * len(victims))]]

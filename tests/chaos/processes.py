@@ -49,9 +49,18 @@ def kill_all(mark: str) -> list[str]:
 
 
 class Driver:
-    """One ``weir run``, in a session and process group of its own. ``number`` counts the drivers of a run from 0."""
+    """One ``weir run``, in a session and process group of its own. ``number`` counts the drivers of a run from 0.
 
-    def __init__(self, plan: Plan, directory: Path, number: int, cluster: StandaloneCluster | None) -> None:
+    ``how`` the job is started, as options; None: the first driver from nothing, the others go on."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        directory: Path,
+        number: int,
+        cluster: StandaloneCluster | None,
+        how: tuple[str, ...] | None = None,
+    ) -> None:
         self.number = number
         self.mark = f"{os.getpid()}-{plan.seed}/{number}"
         self.log = directory / f"driver-{number}.log"
@@ -62,6 +71,7 @@ class Driver:
         self.paused = False
         environment = os.environ | {MARK: self.mark}
         command = [sys.executable, "-m", "weir.cli", "run", str(JOB_FILE), *_options(plan, directory, number, cluster)]
+        command += (("--resume",) if number else ()) if how is None else how
         if cluster is not None:
             secrets = directory / "spark.properties"
             if not secrets.exists():
@@ -145,8 +155,6 @@ def _options(plan: Plan, directory: Path, number: int, cluster: StandaloneCluste
     options = [f"--set={name}={value}" for name, value in settings.items()]
     options += ["--parallelism", str(slots), "--spares", str(plan.spares), "--interval", f"{plan.interval_ms}ms"]
     options += ["--checkpoint-dir", str(directory / "checkpoints"), "--log-format", "json", "--verbose"]
-    if number:
-        options.append("--resume")
     if cluster is not None:
         per_executor = -(-(slots + plan.spares) // 2)
         conf = {

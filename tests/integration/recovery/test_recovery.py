@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.integration.recovery.recovery_rig import Rig, plan
+
+from weir.cli.exits import Exit
+from weir.protocol.logview import CheckpointStatus
+from weir.spark.standalone import StandaloneCluster
+
+pytestmark = pytest.mark.spark
+
+MakeRig = Callable[..., Rig]
+
+
+@pytest.fixture
+def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
+    rigs: list[Rig] = []
+
+    def make(cluster: StandaloneCluster | None = None, *, parallelisms: tuple[int, ...] = (2,)) -> Rig:
+        rigs.append(Rig(tmp_path, plan(parallelisms=parallelisms, standalone=cluster is not None), cluster))
+        return rigs[0]
+
+    yield make
+    for rig in rigs:
+        rig.close()
+
+
+def test_a_killed_worker_is_replaced_and_the_output_is_exact(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    driver = rig.started()
+    rig.recovered_after(driver, driver.slots()[0].kill)
+    rig.finish(driver)
+
+
+def test_a_worker_that_was_paused_and_replaced_wakes_up_without_harm(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    driver = rig.started()
+    slot = driver.slots()[-1]
+    rig.recovered_after(driver, slot.suspend)
+    if slot.is_running():
+        slot.resume()
+    rig.wait(lambda: not slot.is_running() or slot.status() == psutil.STATUS_ZOMBIE, "the end of the zombie")
+    rig.finish(driver)
+
+
+def test_a_driver_killed_while_a_checkpoint_is_taken_is_followed_by_another(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    first = rig.started()
+    rig.await_event(first, "checkpoint_triggered", after=first.log_bytes())
+    first.handle.kill()
+    rig.left(first)
+    second = rig.started()
+    rig.finish(second)
+    assert not [slot for slot in first.slots() if slot.is_running()]
+
+
+def test_a_paused_driver_wakes_up_superseded(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    first = rig.started()
+    rig.await_event(first, "checkpoint_triggered", after=first.log_bytes())
+    first.handle.suspend()
+    second = rig.started()
+    first.handle.resume()
+    assert rig.left(first) == Exit.SUPERSEDED
+    rig.finish(second)
+
+
+def test_of_two_live_drivers_the_older_one_stops(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    first = rig.started()
+    second = rig.started()
+    assert rig.left(first) == Exit.SUPERSEDED
+    rig.finish(second)
+
+
+def test_a_suspended_job_goes_on_with_more_slots(make_rig: MakeRig) -> None:
+    rig = make_rig(parallelisms=(2, 3))
+    first = rig.started()
+    rig.suspended(first)
+    suspended_at = rig.checkpoints()[-1].checkpoint
+    assert suspended_at in rig.published()
+    second = rig.started()
+    assert len(second.slots()) == 3
+    rig.finish(second)
+
+
+def test_going_back_takes_output_back_and_going_forth_again_brings_it_back(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    first = rig.started("--retained", "100")
+    rig.suspended(first)
+    chosen, *left, tip = [info.checkpoint for info in rig.checkpoints() if info.status is CheckpointStatus.RESTORABLE]
+    of_first = rig.published()
+    assert tip in of_first
+
+    second = rig.started("--from", str(chosen), "--yes", "--retained", "100")
+    rig.suspended(second)
+    assert {checkpoint for checkpoint in rig.published() if checkpoint <= tip} == {one for one in of_first if one <= chosen}
+    of_second = {checkpoint for checkpoint in rig.published() if checkpoint > tip}
+    assert of_second
+
+    third = rig.started("--from", str(tip), "--yes", "--retained", "100")
+    assert rig.published() & of_second == set()
+    assert of_first <= rig.published()
+    assert [info.status for info in rig.checkpoints() if info.checkpoint in of_second] == [CheckpointStatus.ABANDONED] * len(
+        [info for info in rig.checkpoints() if info.checkpoint in of_second]
+    )
+    rig.finish(third)
+
+
+def test_a_killed_executor_is_replaced_and_the_output_is_exact(make_rig: MakeRig) -> None:
+    with StandaloneCluster(workers=2, cores=2, memory_mb=1024) as cluster:
+        rig = make_rig(cluster)
+        driver = rig.started()
+        executors = driver.executors()
+        assert len(executors) == 2
+        rig.recovered_after(driver, executors[0].kill)
+        rig.finish(driver)
