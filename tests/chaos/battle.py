@@ -274,6 +274,8 @@ class Battle:
             self._report.problems.append(f"driver {driver.number} still runs {LEAVE_S_MAX:.0f} s after the job's end")
         elif code == Exit.OK or driver.doomed or (driver.rival and code == Exit.SUPERSEDED):
             return
+        elif driver.rival and driver.number == 0 and code == Exit.USAGE:
+            return  # Paused before it looked for a history: it has one now, and refuses to begin anew.
         elif driver.rival:
             # It did no harm, as the verdict on the output shows; it should have said that it was superseded.
             self._report.notes.append(f"driver {driver.number}, superseded, left with {code}")

@@ -110,7 +110,7 @@ _STANDALONE_ODDS = _LOCAL_ODDS | {FaultKind.EXECUTOR_KILL: 30, FaultKind.EXECUTO
 _DELAYS_MS = {
     Moment.START: 6_000,
     Moment.RUNNING: 1_500,
-    Moment.CHECKPOINT: 60,
+    Moment.CHECKPOINT: 200,
     Moment.RECOVERY: 500,
     Moment.END: 600,
 }
@@ -130,7 +130,7 @@ def make_plan(seed: int, *, standalone_share: float) -> Plan:
     standalone = luck.random() < standalone_share
     first = luck.choice((2, 2, 3, 4))
     rescaled = luck.random() < 0.3
-    kind = luck.choice(("parquet", "json_lines", "json_lines", "generator", "mixed"))
+    kind = luck.choices(("parquet", "json_lines", "mixed", "generator"), (25, 40, 20, 15))[0]
     rows_per_second = luck.uniform(500, 1_500)
     mean_rows = sum(file_rows(kind)) / 2
     return Plan(
@@ -146,7 +146,7 @@ def make_plan(seed: int, *, standalone_share: float) -> Plan:
         files=0 if kind == "generator" else max(4, int(rows_per_second * first * PACED_S / mean_rows)),
         rows_per_second=rows_per_second,
         beside=luck.random() < 0.8,
-        generated=luck.randrange(8_000, 40_000) if kind in ("generator", "mixed") else 0,
+        generated=luck.randrange(20_000, 50_000) if kind in ("generator", "mixed") else 0,
         rate=4_000.0,
         rows_per_file=luck.choice((50, 1_000, 1_000_000)),
         faults=_faults(luck, standalone=standalone),
