@@ -297,4 +297,3 @@ class DataExchange:
     def _deliver(self, codec: FrameCodec, header: FrameHeader, sections: list[pa.Buffer]) -> None:
         determinants, payload = sections
         self._events.append(codec.decode(header, determinants, payload))
-
