@@ -117,7 +117,7 @@ def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iter
                     yield _fit(batch, schema), position
     except (OSError, pa.ArrowException, KeyError, IndexError) as error:
         raise InputError(
-            f"{groups.file}: cannot be read as Parquet, row groups {groups.first} to {groups.last - 1} ({error})"
+            f"{groups.file}: cannot be read as Parquet, row groups {groups.first} to {groups.last - 1} ({_line(error)})"
         ) from error
     if position != groups.rows:
         raise InputError(
@@ -139,7 +139,7 @@ def footer_of(path: str) -> pq.FileMetaData:
         status = os.stat(path)
         return _footer(path, status.st_size, status.st_mtime_ns)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({error})") from error
+        raise InputError(f"{path}: cannot be read as Parquet ({_line(error)})") from error
 
 
 @lru_cache(maxsize=4096)
@@ -173,6 +173,10 @@ def _check_agrees(schema: pa.Schema, path: str, first: str) -> None:
             raise InputError(
                 f"{path}: column {name!r} is {its}, but {mine} in {first}; all files of a source must have one schema"
             )
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _stored_bytes(group: pq.RowGroupMetaData) -> int:

@@ -19,7 +19,7 @@ import structlog
 
 from weir.connectors.base import Committer
 from weir.coordinator.plan import JobPlan
-from weir.errors import Retry, Superseded, WeirError
+from weir.errors import CheckpointError, Retry, Superseded, WeirError
 from weir.kernel.checkpoints import CommitPermit
 from weir.kernel.effects import AppendLog, Commit, Effect, LogRequest, Prepare, RecordCompleted, StartGeneration, WriteManifest
 from weir.kernel.job import JobMaster
@@ -273,7 +273,7 @@ class EffectRunner:
         view = self._log.view
         line = view.line(restored)
         for branch, left in _by_branch(view.abandonment_due).items():
-            committables = [committable for one in left for committable in self._committables(view, one.checkpoint)]
+            committables = [committable for one in left for committable in self._left_behind(view, one.checkpoint)]
             for uid, committer in self._revocable():
                 mine = [committable for committable in committables if committable.sink == uid]
                 committer.abandon(mine, line=line, branch=branch)
@@ -285,6 +285,14 @@ class EffectRunner:
                 committer.reinstate(line=line, branch=branch)
             checkpoints = tuple(one.checkpoint for one in back)
             self._in_log_lane(BranchReinstated(generation, branch, checkpoints, uuid.uuid4().hex, _wall_ms()))
+
+    def _left_behind(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
+        """Of a damaged checkpoint none: what it published the sink finds itself, and going back behind it is the way out."""
+        try:
+            return self._committables(view, checkpoint)
+        except CheckpointError as error:
+            log.warning("a checkpoint that is left behind cannot be read", checkpoint=checkpoint, reason=str(error))
+            return ()
 
     def _revocable(self) -> list[tuple[OperatorUid, Committer]]:
         return [(uid, committer) for uid, committer in self._plan.committers.items() if committer.revocable]

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import assert_never
 
-from weir.errors import ProtocolError
+import pyarrow as pa
+
+from weir.errors import InputError, ProtocolError
 from weir.kernel.alignment import AlignmentGivenUp, TakeSnapshot
 from weir.kernel.subtask import AdvanceWatermark, BecomeIdle, Deliver, InputsEnded, SubtaskEffect, SubtaskProtocol
 from weir.operators.base import Operator, SourceOperator, Step
@@ -314,12 +316,18 @@ class SourceSubtask(SubtaskRuntime):
             step: Step = iter(()) if self._end_of_input_ran else self.chain.on_end_of_input()
             self._run(step, self._end)
         else:
-            batch = self.source.poll()
+            batch = self._poll()
             if batch is None:
                 self._poll_at_ns = now_ns + self.source.next_poll_after_ns()
                 return
             self.records_in += batch.num_rows
             self._run(self.chain.process(batch, 0), lambda: None)
+
+    def _poll(self) -> pa.RecordBatch | None:
+        try:
+            return self.source.poll()
+        except InputError as error:
+            raise InputError(f"source {self.uid!r}: {error}") from error
 
     def _obey(self, order: CheckpointId | Split) -> None:
         if isinstance(order, Split):

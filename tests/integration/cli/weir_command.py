@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,23 +40,24 @@ def refuse_tracebacks(console: str) -> None:
     assert not re.search(r'^  File ".*", line \d+', console, re.MULTILINE), console
 
 
-def weir(*arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path = ROOT, privileged: bool = True) -> Said:
-    """``privileged`` False: file permissions hold even if this is root."""
+def weir(*arguments: str | Path, env: Mapping[str, str] | None = None, before: Callable[[], None] | None = None) -> Said:
+    """``before``: called in the new process, first of all."""
     done = subprocess.run(
         [str(WEIR), *map(str, arguments)],
-        cwd=cwd,
+        cwd=ROOT,
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
-        preexec_fn=None if privileged else _let_permissions_hold,
+        preexec_fn=before,
     )
     return Said(done.returncode, done.stdout, done.stderr)
 
 
-def _let_permissions_hold() -> None:
+def let_permissions_hold() -> None:
+    """Of files, even for root."""
     if os.geteuid() == 0:
         libc = ctypes.CDLL(None, use_errno=True)
         for capability in _OVERRIDING:

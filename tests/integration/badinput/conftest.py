@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from runs import Runs
+from small_job import numbers
+
+from weir.kernel.effects import Outcome
+from weir.spark.planner import LazySession
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[LazySession]:
+    shared = LazySession("local", 2, app_name="weir-tests", conf={})
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def runs(session: LazySession, tmp_path: Path) -> Runs:
+    """Input is there, nothing has run."""
+    numbers(tmp_path / "input")
+    return Runs(session, tmp_path)
+
+
+@pytest.fixture
+def stopped(runs: Runs) -> Runs:
+    """A job that was stopped in the middle of its input, with some checkpoints and some committed output."""
+    assert runs.until(checkpoints=3).outcome is Outcome.SUSPENDED
+    return runs

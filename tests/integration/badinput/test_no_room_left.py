@@ -1,0 +1,114 @@
+"""A disk that is full, by a limit that the kernel keeps for a process: it needs neither root nor a file system to be mounted."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from runs import Runs
+from small_job import ROWS
+from weir_command import ROOT, refuse_tracebacks, weir
+
+from weir import Job, Params, Stream, agg, sinks, sources
+from weir.coordinator.start import Resume
+from weir.kernel.effects import Outcome
+from weir.kernel.restarts import RestartConfig
+from weir.protocol.ids import OperatorUid
+from weir.storage.inspection import verify
+from weir.storage.layout import JobLayout
+from weir.storage.open import open_storage
+
+pytestmark = pytest.mark.spark
+HERE = sys.modules[__name__]
+
+
+def allow(bytes_max: int) -> None:
+    """From now on no file of this process may become larger. What is written already can be read."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+def full_in_the_middle(batch: pa.RecordBatch) -> pa.RecordBatch:
+    if batch.num_rows and batch["number"][-1].as_py() >= ROWS // 2:
+        allow(0)
+    return batch
+
+
+def with_room(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same process may serve again as a slot of the next run."""
+    allow(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+    return batch
+
+
+def read(job: Job, params: Params) -> Stream:
+    numbers = job.read(sources.parquet(params.path("input"), rate=params.int("rate", 0) or None), uid="numbers")
+    return numbers.map_batches(with_room if params.bool("room", False) else full_in_the_middle, uid="disk")
+
+
+def without_state(params: Params) -> Job:
+    """Slots write nothing but output."""
+    job = Job("small")
+    read(job, params).write(sinks.parquet(params.path("output")), uid="out")
+    return job
+
+
+def with_state(params: Params) -> Job:
+    """Slots write nothing but state."""
+    job = Job("small")
+    sums = read(job, params).key_by("key").aggregate(rows=agg.count(), total=agg.sum("number"), emit="each", uid="sums")
+    params.path("output")
+    sums.write(sinks.stats(), uid="out")
+    return job
+
+
+def with_room_again(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
+    return lambda params: make(Params({"input": params.path("input"), "output": params.path("output"), "room": True}))
+
+
+def test_an_output_directory_without_room_fails_the_job_by_sink_and_directory_and_harms_nothing(
+    runs: Runs, capfd: pytest.CaptureFixture[str]
+) -> None:
+    result = runs.run(without_state, rate=1_000, by_value=[HERE])
+    refuse_tracebacks("".join(capfd.readouterr()))
+    assert (result.outcome, result.kind) == (Outcome.FAILED, "SinkError")
+    assert "sink 'out' could not" in result.reason and str(runs.output) in result.reason
+    assert "no space left there: free some and resume the job; committed data is untouched" in result.reason
+    before = runs.committed()
+    assert before
+
+    resumed = runs.run(with_room_again(without_state), by_value=[HERE], start=Resume())
+    assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
+    assert before.items() <= runs.committed().items()
+    assert sorted(pq.read_table(runs.output, partitioning=None)["number"].to_pylist()) == list(range(ROWS))
+
+
+def test_checkpoints_without_room_fail_the_job_by_file_and_way_out_and_harm_nothing(
+    runs: Runs, capfd: pytest.CaptureFixture[str]
+) -> None:
+    once = RestartConfig(attempts_max=1)
+    result = runs.run(with_state, rate=1_000, by_value=[HERE], restarts=once)
+    refuse_tracebacks("".join(capfd.readouterr()))
+    assert (result.outcome, result.kind) == (Outcome.FAILED, "CheckpointError")
+    assert "gave up after 1 restarts without a completed checkpoint" in result.reason
+    assert f"cannot write {runs.checkpoints}/small/state/sums/" in result.reason
+    assert f"the file size limit is reached; free some on the disk of {runs.checkpoints}" in result.reason
+    storage = open_storage(str(runs.checkpoints))
+    assert runs.restorable()
+    assert all(verify(storage, JobLayout("small"), one).intact for one in runs.restorable())
+
+    resumed = runs.run(with_room_again(with_state), by_value=[HERE], start=Resume())
+    assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
+    counted = resumed.results[OperatorUid("out")]
+    assert isinstance(counted, sinks.Totals) and counted.rows == ROWS
+
+
+def test_no_room_for_checkpoints_at_all_is_refused_before_anything_runs(runs: Runs) -> None:
+    small = ROOT / "tests" / "integration" / "cli" / "small_job.py"
+    settings = ["--set", f"input={runs.input}", "--set", f"output={runs.output}"]
+    said = weir("run", small, *settings, "--checkpoint-dir", runs.checkpoints, before=lambda: allow(0))
+    assert said.code == 2
+    assert f"cannot write {runs.checkpoints}" in said.message and "free some on the disk of" in said.message
+    assert not runs.output.exists()
