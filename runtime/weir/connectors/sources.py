@@ -125,14 +125,16 @@ def staged_dataframe(directory: Path, schema: pa.Schema) -> StagedDataFrame:
     return StagedDataFrame(local_paths(directory)[0], encode_schema(schema))
 
 
-def sql(query: str) -> SparkQuerySource:
-    """The rows of a bounded Spark SQL query, run once when the job first starts and staged beside its checkpoints."""
-    return SparkQuerySource(query)
+def sql(query: str, *, rate: float | None = None) -> SparkQuerySource:
+    """The rows of a bounded Spark SQL query, run once when the job first starts and staged beside its checkpoints.
+
+    ``rate``: as for ``text``."""
+    return SparkQuerySource(query, rate=_checked_rate("sql", rate))
 
 
-def dataframe(build: Callable[[Any], Any]) -> SparkQuerySource:
+def dataframe(build: Callable[[Any], Any], *, rate: float | None = None) -> SparkQuerySource:
     """The rows of the DataFrame that ``build(spark)`` returns: any bounded one. Run once, as ``sql``."""
-    return SparkQuerySource(build)
+    return SparkQuerySource(build, rate=_checked_rate("dataframe", rate))
 
 
 def _checked_rate(source: str, rate: float | None) -> float | None:

@@ -6,6 +6,7 @@ Spark is two layers up, so it comes in as a port: whoever builds or launches job
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -50,8 +51,9 @@ class SparkQuerySource(Source):
 
     kind = "spark_query"
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, *, rate: float | None = None) -> None:
         self._query = query
+        self._rate = rate
         self._schema: pa.Schema | None = None
         self._staged: StagedDataFrame | None = None
 
@@ -62,7 +64,7 @@ class SparkQuerySource(Source):
 
     def stage(self, directory: str) -> None:
         if self._staged is None:
-            self._staged = self._planner().stage(self._query, directory)
+            self._staged = dataclasses.replace(self._planner().stage(self._query, directory), rate=self._rate)
 
     def describe(self) -> JsonValue:
         return {"kind": self.kind} if self._staged is None else self._staged.describe()
@@ -82,6 +84,6 @@ class SparkQuerySource(Source):
         if found is None:
             raise ConfigError(
                 "a source that is a Spark query needs a Spark session while the job is built: run the job by `weir run`, "
-                "or build it inside `with weir.spark.planner.LazySession(options).planning():`"
+                "or build it inside `with weir.spark.launch.session_for(options, name).planning():`"
             )
         return found

@@ -27,6 +27,7 @@ class StagedDataFrame(Source):
     directory: str
     schema_ipc: str
     split_bytes: int = SPLIT_BYTES
+    rate: float | None = None
 
     kind = "dataframe"
 
@@ -44,4 +45,4 @@ class StagedDataFrame(Source):
         return row_group_splits(list_files((self.directory,)), self.split_bytes, parallelism)
 
     def reader(self) -> ReadAheadReader:
-        return ReadAheadReader(partial(read_row_groups, schema=self.schema()))
+        return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)
