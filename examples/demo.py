@@ -115,6 +115,9 @@ def run(root: Path, *, only_verify: bool) -> None:
         by_value=[flights, wordcount],
         spark_conf={"spark.sql.shuffle.partitions": "4"},
     )
+    missing = [str(scenario.output) for scenario in todo if not scenario.output.exists()]
+    if only_verify and missing:
+        raise DemoFailed(f"there is nothing to compare in {', '.join(missing)}: run the demo without --verify first")
     prepare_inputs(todo)
     session = session_for(options, "demo")
     try:
