@@ -33,6 +33,9 @@ def run_command(
     checkpoint_dir: Annotated[
         str, typer.Option(help="Where checkpoints go: a directory, or s3://bucket/prefix, gs://..., abfss://...")
     ] = "weir-checkpoints",
+    staging_dir: Annotated[
+        str | None, typer.Option(help="Where rows of Spark queries are staged, if checkpoints are in an object store")
+    ] = None,
     interval: Annotated[str, typer.Option(help="Between checkpoints: 500ms, 10s, 1m; 'none': only a final one")] = "10s",
     from_checkpoint: Annotated[int | None, typer.Option("--from", metavar="ID", help="Go back to this checkpoint")] = None,
     resume: Annotated[
@@ -67,6 +70,7 @@ def run_command(
         allow_non_restored_state=allow_non_restored_state,
         spares=spares,
         retained=retained,
+        staging_dir=staging_dir,
         spark_conf=parse_settings(conf, "--conf"),
         logs=logs,
     )

@@ -42,7 +42,7 @@ def check_restorable(
             hint = f"; new in it is {fresh_names}" if fresh_names else ""
             raise RestoreError(
                 f"the checkpoint has state of {label(old[uid])}, which the graph no longer has{hint}: give the operator its "
-                "old uid back, or allow the state to be left behind"
+                "old uid back, or allow the state to be left behind (--allow-non-restored-state)"
             )
         notes.append(f"state of {label(old[uid])} is left behind")
     for uid, operator in new.items():

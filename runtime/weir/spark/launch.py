@@ -207,7 +207,7 @@ def _stage_queries(job: JobLike, storage: CheckpointStorage, options: RunOptions
         if root is None:
             raise ConfigError(
                 f"source '{uid}' is a Spark query, whose rows are staged where all slots can read them: checkpoints are in "
-                f"{storage.url}, so name a shared directory by staging_dir"
+                f"{storage.url}, so name a directory that all slots share with --staging-dir (staging_dir=)"
             )
         source.stage(os.path.join(root, JobLayout(job.name).staged_splits(uid)))
 
