@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -13,7 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from weir_command import ROOT, refuse_tracebacks
 
+from weir.spark.java import find_java
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+GUIDE = ROOT / "docs" / "checkpoints.md"
 DEMO = [sys.executable, str(ROOT / "examples" / "demo.py")]
 
 
@@ -57,6 +61,21 @@ def test_everything_that_it_proposes_to_type_works(told: str) -> None:
     for line in lines:
         done = command(shlex.split(line))
         assert done.returncode == 0, f"{line}: {done.stdout} {done.stderr}"
+
+
+@pytest.mark.usefixtures("told")
+def test_its_checkpoints_can_be_read_as_the_guide_says(place: Path, tmp_path: Path) -> None:
+    with_polars, with_spark, _with_duckdb = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    program = (with_polars + with_spark).replace("build/demo", str(place))
+    (tmp_path / "reading.py").write_text(program)
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    find_java(environment)
+    done = subprocess.run(
+        [sys.executable, "reading.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"UA +┆ \d+ +┆ \d+\.\d+", done.stdout), "polars shows a carrier with its mean"
+    assert re.search(r"\|   JFK\| +\d+\|", done.stdout), "Spark shows an origin with its flights"
 
 
 @pytest.mark.usefixtures("told")
