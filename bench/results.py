@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 NONE, EVERY_SECOND = "no checkpoints", "checkpoint every 1 s"
+START = "start"
+"""In place of a workload: two seconds of abs6, to see how long a job takes to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
     for name in ("workload", "slots", "setting", "runs", "M records/s", "M/cpu s", "of ceiling", "by cpu", "of no checkpoints",
                  "by cpu", "RSS MB"):  # fmt: skip
         table.add_column(name, justify="left" if name in ("workload", "setting") else "right")
-    for runs in _groups(measured):
+    for runs in _groups(one for one in measured if one.workload != START):
         table.add_row(
             runs[0].workload,
             str(runs[0].slots),
@@ -168,6 +170,9 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
         )
     console.print(table)
     _show_checkpoints(measured, console)
+    for one in measured:
+        if one.workload == START:
+            console.print(f"Start of a job, {one.slots} slots, {one.setting}: {one.start_s:.2f} s")
     for one in measured:
         if one.latency_p99_ms is not None and one.latency_p50_ms is not None:
             console.print(
@@ -204,7 +209,7 @@ def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None
     console.print(table)
 
 
-def _groups(measured: Sequence[Measurement]) -> list[list[Measurement]]:
+def _groups(measured: Iterable[Measurement]) -> list[list[Measurement]]:
     groups: dict[tuple[str, int, str], list[Measurement]] = {}
     for one in measured:
         groups.setdefault((one.workload, one.slots, one.setting), []).append(one)

@@ -13,7 +13,7 @@ from bench.abs6 import Abs6
 from bench.ceiling_run import Ceiling, CeilingRun
 from bench.measuring import Run, Setting, Workload, measure
 from bench.options import Plan, parse
-from bench.results import EVERY_SECOND, NONE, Measurement, append, measurement, show
+from bench.results import EVERY_SECOND, NONE, START, Measurement, append, measurement, show
 from bench.wordcount import WordCount
 from bench.words import write_text
 from rich.console import Console
@@ -67,12 +67,8 @@ class Suite:
         session_s = time.monotonic() - began
         cold = self._measure(Abs6(self._plan.seed), None, seconds=2.0)
         warm = self._measure(Abs6(self._plan.seed), None, seconds=2.0)
-        self._keep("start", f"cold (the Spark session took {session_s:.1f} s more)", cold)
-        self._keep("start", "on warm Spark", warm)
-        self._console.print(
-            f"Start of a job with {self._parallelism} slots: Spark session {session_s:.1f} s, then {cold.start_s:.1f} s; "
-            f"the next one on warm Spark {warm.start_s:.2f} s"
-        )
+        self._keep(START, f"cold, and {session_s:.1f} s for the Spark session before it", cold)
+        self._keep(START, "on warm Spark", warm)
 
     def _pairs(self, workload: Workload, pairs: int, *, beside_ceiling: bool) -> None:
         for number in range(pairs):
