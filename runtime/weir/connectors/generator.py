@@ -18,6 +18,9 @@ from weir.protocol.codec import from_json
 from weir.protocol.snapshots import JsonValue, Split
 
 BURST_S = 0.1
+PACE_S = 0.005
+"""Rows of a rate come in bunches of so long: one after the other, each would cost the whole pipeline a batch, and keep the
+slot so busy that it never finds the time to send on what is held back."""
 WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 50_000_000
 
 
@@ -70,6 +73,8 @@ class _Work:
     stride: Stride
     position: int
     bucket: TokenBucket | None
+    bunch: int
+    """Rows that are emitted together, where there is a rate."""
 
 
 class GeneratorReader(SourceOperator):
@@ -95,7 +100,8 @@ class GeneratorReader(SourceOperator):
         stride = from_json(Stride, split.payload)
         rate = self._source.rate
         bucket = None if rate is None else TokenBucket(rate=rate / stride.of, burst_s=BURST_S, now_ns=self._clock_ns())
-        self._work.append(_Work(split, stride, split.position or 0, bucket))
+        bunch = 1 if rate is None else ceil(rate / stride.of * PACE_S)
+        self._work.append(_Work(split, stride, split.position or 0, bucket, bunch))
 
     def wants_split(self) -> bool:
         """Each subtask takes its fair share of the strides, and not more: all run at once."""
@@ -113,9 +119,10 @@ class GeneratorReader(SourceOperator):
             if work.stride.rows is not None:
                 rows = min(rows, work.stride.rows - work.position)
             if work.bucket is not None:
+                bunch = min(rows, work.bunch)
                 rows = min(rows, work.bucket.available(now_ns))
-                if rows == 0:
-                    wait_ns = min(wait_ns, work.bucket.wait_ns(1))
+                if rows < bunch:
+                    wait_ns = min(wait_ns, work.bucket.wait_ns(bunch))
                     continue
                 work.bucket.take(rows)
             return self._emit(work, rows, now_ns)

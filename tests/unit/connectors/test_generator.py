@@ -146,6 +146,18 @@ def test_after_a_stall_at_most_a_tenth_of_a_second_is_caught_up() -> None:
     assert reader.poll() is None
 
 
+def test_rows_of_a_rate_come_in_bunches_not_one_by_one() -> None:
+    clock = Clock()
+    reader = paced_reader(clock, rate=100_000, splits=1, rows=1_250)
+    sizes = []
+    for _ in range(40):
+        clock.now_ns += 1_000_000
+        while (batch := reader.poll()) is not None:
+            sizes.append(batch.num_rows)
+    assert sizes == [500, 500, 250]
+    assert reader.unfinished() == ()
+
+
 def test_each_subtask_takes_its_share_of_splits_also_of_endless_ones() -> None:
     source = sources.generator(ABS6, splits=5)
     todo = list(source.splits(5))
