@@ -40,7 +40,7 @@ class Report:
     missed: list[Fault] = field(default_factory=list)
     exits: list[int | None] = field(default_factory=list)
     rows: int = 0
-    checkpoints: int = 0
+    log_entries: int = 0
     took_s: float = 0.0
 
 
@@ -75,7 +75,7 @@ class Battle:
             self._release()
             self._await_end()
             self._await_silence()
-            self._report.checkpoints = len(list(self._directory.glob("checkpoints/*/log/*.json")))
+            self._report.log_entries = self._count_log_entries()
             self._report.problems += judge(
                 records,
                 keys=self._directory / "keys",

@@ -67,7 +67,7 @@ class _Arena:
         self._began = 0
         self._struck: Counter[str] = Counter()
         self._missed: Counter[str] = Counter()
-        self._left: Counter[str] = Counter()
+        self._notes = 0
         self.passed = 0
         self.failed = 0
 
@@ -102,7 +102,7 @@ class _Arena:
         self._began += 1
         self._struck.update(fault.kind for fault in report.struck)
         self._missed.update(fault.kind for fault in report.missed)
-        self._left.update(report.notes and ["rivals that left with another code than 3"] * len(report.notes))
+        self._notes += len(report.notes)
         if report.problems:
             self.failed += 1
         else:
@@ -114,8 +114,8 @@ class _Arena:
         for kind in sorted({*self._struck, *self._missed}):
             missed = f" ({self._missed[kind]} more came too late)" if self._missed[kind] else ""
             print(f"  {self._struck[kind]:4} x {kind}{missed}")
-        for what, count in self._left.items():
-            print(f"  {count:4} {what}")
+        if self._notes:
+            print(f"  {self._notes:4} superseded drivers left with another exit code than 3")
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ def _lines(report: Report, number: int, directory: Path, master: str) -> Iterato
     struck = "; ".join(str(fault) for fault in report.struck) or "no fault in time"
     head = f"run {number} seed {plan.seed}: {place}, {slots} slots, {plan.input}, {report.rows:,} rows | {struck}"
     codes = ",".join(str(code) for code in report.exits)
-    tail = f"drivers {codes} log {report.checkpoints} {report.took_s:.1f} s"
+    tail = f"drivers {codes} | {report.log_entries} log entries | {report.took_s:.1f} s"
     yield f"{head} | {tail} | {'FAILED' if report.problems else 'ok'}"
     yield from (f"    note: {note} (see {os.path.relpath(directory)})" for note in report.notes)
     yield from (f"    {problem}" for problem in report.problems)
