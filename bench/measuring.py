@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import bench.wordcount
@@ -74,9 +74,13 @@ class Setting:
 
 def measure(workload: Workload, setting: Setting, session: LazySession, directory: Path) -> Run:
     """Raises SystemExit if the job fails."""
-    where = directory / "checkpoints"
-    shutil.rmtree(where, ignore_errors=True)
-    where.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
+    # A directory of its own: two benchmarks at a time disturb each other's numbers, but must not take each other's checkpoints.
+    with TemporaryDirectory(prefix="checkpoints-", dir=directory) as where:
+        return _measure(workload, setting, session, Path(where))
+
+
+def _measure(workload: Workload, setting: Setting, session: LazySession, where: Path) -> Run:
     job = workload.job()
     options = RunOptions(
         checkpoint_dir=str(where),
@@ -109,7 +113,6 @@ def measure(workload: Workload, setting: Setting, session: LazySession, director
     wrong = workload.wrong(evidence, totals)
     if result.progress.recoveries and wrong is None:
         wrong = f"the job failed and recovered in between: {result.progress.recoveries[0].reason}"
-    shutil.rmtree(where, ignore_errors=True)
     completed = after.completed[len(before.completed) :]
     return Run(
         records=records,
