@@ -24,8 +24,8 @@ class Measurement:
     """One run. ``baseline_*``: the run without checkpoints of the same pair; ``ceiling_*``: the program written by hand,
     just before. None: not measured. ``*_per_cpu_s``: a second of one core, spent by slots (or by the ceiling's processes).
 
-    ``checkpointed_bytes``: of a checkpoint, on average. ``sync_*`` and ``longest_batch_ms_max`` are over all subtasks and
-    checkpoints of the measured time, p99 over the checkpoints' longest. ``peak_rss_mb``: of the largest slot."""
+    ``checkpointed_bytes``: of a checkpoint, on average. ``sync_*`` and ``longest_batch_*`` are over all subtasks and
+    checkpoints of the measured time. ``peak_rss_mb``: of the largest slot."""
 
     workload: str
     setting: str
@@ -50,7 +50,11 @@ class Measurement:
     sync_ms_p99: float | None
     sync_cpu_ms_max: float | None
     sync_cpu_ms_p99: float | None
+    sync_own_ms_p99: float | None
+    """Wall time without the time in which the machine had no core for it."""
     longest_batch_ms_max: float | None
+    longest_batch_core_wait_ms: float | None
+    """Of that longest one."""
     checkpointed_bytes: int | None
     peak_rss_mb: float
     start_s: float
@@ -91,8 +95,12 @@ def measurement(
     about: dict[str, object],
 ) -> Measurement:
     done = run.checkpoints
-    sync_ms = [one.sync_us_max / 1e3 for one in done]
-    sync_cpu_ms = [one.sync_cpu_us_max / 1e3 for one in done]
+    sync_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_us]
+    sync_cpu_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_cpu_us]
+    sync_waits_ms = [wait_us / 1e3 for one in done for wait_us in one.sync_core_wait_us]
+    # What the program itself did with the time; the rest the machine had no core for it.
+    sync_own_ms = [whole - wait for whole, wait in zip(sync_ms, sync_waits_ms, strict=True)]
+    held_up = max(done, key=lambda one: one.longest_batch_ms_max, default=None)
     return Measurement(
         workload=workload,
         setting=setting,
@@ -116,7 +124,9 @@ def measurement(
         sync_ms_p99=percentile(sync_ms, 0.99),
         sync_cpu_ms_max=max(sync_cpu_ms, default=None),
         sync_cpu_ms_p99=percentile(sync_cpu_ms, 0.99),
-        longest_batch_ms_max=max((one.longest_batch_ms_max for one in done), default=None),
+        sync_own_ms_p99=percentile(sync_own_ms, 0.99),
+        longest_batch_ms_max=held_up.longest_batch_ms_max if held_up else None,
+        longest_batch_core_wait_ms=held_up.longest_batch_core_wait_ms if held_up else None,
         checkpointed_bytes=round(statistics.fmean(one.state_bytes for one in done)) if done else None,
         peak_rss_mb=run.peak_rss_bytes / 1e6,
         start_s=run.start_s,
@@ -185,14 +195,15 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
 
 
 def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None:
-    table = Table(title="Checkpoints, milliseconds: over all of the measured time (sync and batch: longest of any subtask)")
-    for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "sync p99 cpu", "batch held up",
-                 "MB"):  # fmt: skip
+    table = Table(title="Checkpoints, milliseconds: over all of the measured time (sync: over all subtasks; batch: longest)")
+    for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "own", "cpu", "batch held up",
+                 "no core", "MB"):  # fmt: skip
         table.add_column(name, justify="left" if name == "workload" else "right")
     for runs in _groups(measured):
         taken = [one for one in runs if one.checkpoints]
         if not taken:
             continue
+        longest = max(taken, key=lambda one: one.longest_batch_ms_max or 0)
         table.add_row(
             runs[0].workload,
             str(runs[0].slots),
@@ -202,8 +213,10 @@ def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None
             f"{max(one.checkpoint_ms_max or 0 for one in taken):.0f}",
             f"{max(one.alignment_ms_max or 0 for one in taken):.1f}",
             f"{max(one.sync_ms_p99 or 0 for one in taken):.2f}",
+            f"{max(one.sync_own_ms_p99 or 0 for one in taken):.2f}",
             f"{max(one.sync_cpu_ms_p99 or 0 for one in taken):.2f}",
-            f"{max(one.longest_batch_ms_max or 0 for one in taken):.1f}",
+            f"{longest.longest_batch_ms_max or 0:.1f}",
+            f"{longest.longest_batch_core_wait_ms or 0:.1f}",
             f"{statistics.fmean(one.checkpointed_bytes or 0 for one in taken) / 1e6:.1f}",
         )
     console.print(table)

@@ -13,17 +13,20 @@ from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSummary:
-    """Of a completed checkpoint. Durations in ms, ``sync_us_max`` and ``sync_cpu_us_max`` in microseconds."""
+    """Of a completed checkpoint. Durations in ms, ``*_us`` in microseconds; tuples hold one value a subtask."""
 
     checkpoint: CheckpointId
     kind: str
     end_to_end_ms: int
     state_bytes: int
     alignment_ms_max: float
-    sync_us_max: int
-    sync_cpu_us_max: int
+    sync_us: tuple[int, ...]
+    sync_cpu_us: tuple[int, ...]
+    sync_core_wait_us: tuple[int, ...]
     async_ms_max: float
     longest_batch_ms_max: float
+    longest_batch_core_wait_ms: float
+    """Of that longest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ class Snapshot:
     subtasks: tuple[SubtaskMetrics, ...]
 
 
-HISTORY_MAX = 10_000
+HISTORY_MAX = 1_000
+"""Of each list: a job may run for months."""
 
 
 @dataclass(slots=True)
@@ -138,14 +142,17 @@ def _age_us(subtask: SubtaskMetrics) -> int:
 def _summary(report: Report) -> CheckpointSummary:
     assert report.pending is not None and report.checkpoint is not None and report.value_ms is not None
     measured = [snapshot.statistics for snapshot in report.pending.snapshots.values()]
+    held_up = max(measured, key=lambda one: one.longest_batch_ms)
     return CheckpointSummary(
         checkpoint=report.checkpoint,
         kind=report.pending.kind,
         end_to_end_ms=report.value_ms,
         state_bytes=sum(one.state_bytes for one in measured),
         alignment_ms_max=max(one.alignment_ms for one in measured),
-        sync_us_max=max(one.sync_us for one in measured),
-        sync_cpu_us_max=max(one.sync_cpu_us for one in measured),
+        sync_us=tuple(one.sync_us for one in measured),
+        sync_cpu_us=tuple(one.sync_cpu_us for one in measured),
+        sync_core_wait_us=tuple(one.sync_core_wait_us for one in measured),
         async_ms_max=max(one.async_ms for one in measured),
-        longest_batch_ms_max=max(one.longest_batch_ms for one in measured),
+        longest_batch_ms_max=held_up.longest_batch_ms,
+        longest_batch_core_wait_ms=held_up.longest_batch_core_wait_ms,
     )

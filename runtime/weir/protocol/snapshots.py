@@ -74,12 +74,16 @@ class SubtaskStatistics:
 
     sync_us: int = 0
     sync_cpu_us: int = 0
+    sync_core_wait_us: int = 0
+    """Of ``sync_us``, how long the subtask was ready to go on and the machine had no core for it (Linux; elsewhere 0)."""
     async_ms: float = 0.0
     alignment_ms: float = 0.0
     start_delay_ms: float = 0.0
     state_bytes: int = 0
     longest_batch_ms: float = 0.0
     """The longest time that one unit of snapshot work (gathering) held up the loop."""
+    longest_batch_core_wait_ms: float = 0.0
+    """Of that, how long the loop was ready to go on and the machine had no core for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.messages import Deploy, RequestSplit
 from weir.protocol.snapshots import OperatorSnapshot
 from weir.subtask.channels import InputChannel, LocalOutput, OutputChannel, RemoteOutput
-from weir.subtask.checkpointing import LocalCheckpoint
+from weir.subtask.checkpointing import LocalCheckpoints
 from weir.subtask.outputs import OutputEdge, Outputs
 from weir.subtask.ports import Program, SlotPorts
 from weir.subtask.subtask import InnerSubtask, SourceSubtask, SubtaskRuntime
@@ -40,8 +40,7 @@ class Deployment:
         """Everything that was opened and is to be closed."""
         self.inputs: dict[ChannelId, InputChannel] = {}
         self.remote_outputs: dict[ChannelId, RemoteOutput] = {}
-        self.checkpoints: list[LocalCheckpoint] = []
-        """In the sync phase already, not yet all gathered; oldest first."""
+        self.checkpoints = LocalCheckpoints(sum(1 for _ in graph.subtasks_of_slot(deploy.slot)))
         self.announced = False
         self.running = False
         self.failed = False
@@ -98,7 +97,7 @@ class DeploymentBuilder:
                 outputs=outputs,
                 ports=self._ports,
                 on_ended=self._on_ended,
-                on_checkpoint=self._deployment.checkpoints.append,
+                on_checkpoint=self._deployment.checkpoints.add,
             )
         channels = self._graph.inputs_of(subtask)
         protocol = SubtaskProtocol(
@@ -116,7 +115,7 @@ class DeploymentBuilder:
             outputs=outputs,
             ports=self._ports,
             on_ended=self._on_ended,
-            on_checkpoint=self._deployment.checkpoints.append,
+            on_checkpoint=self._deployment.checkpoints.add,
         )
 
     def _request_split(self, uid: OperatorUid, index: int) -> None:

@@ -26,6 +26,7 @@ from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
 from weir.storage.snapshots import StateReader, StateWriter
 from weir.subtask.control import ControlLine
+from weir.subtask.core_wait import CoreWait
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.logs import configure_logs
 from weir.subtask.process_settings import ProcessSettings
@@ -88,6 +89,7 @@ class SlotProcess:
         self._writers = ThreadPoolExecutor(1, "weir-snapshots")
         self._beside = ThreadPoolExecutor(1, "weir-beside")
         self._finished: deque[_Finished] = deque()
+        self._core_wait = CoreWait()
         bundle = CodeBundle({reference: pickle.loads(data) for reference, data in bootstrap.code.items()})  # noqa: S301  # came with the Spark task, never through a socket of ours
         self._runtime = SlotRuntime(
             JobProgram(bundle, batch_rows=settings.batch_rows),
@@ -102,6 +104,9 @@ class SlotProcess:
 
     def thread_cpu_ns(self) -> int:
         return time.thread_time_ns()
+
+    def core_wait_ns(self) -> int:
+        return self._core_wait.read_ns()
 
     def send_control(self, message: FromSlot) -> None:
         self._control.send(message)
@@ -170,6 +175,7 @@ class SlotProcess:
         finally:
             self._control.close()
             self._exchange.close()
+            self._core_wait.close()
             self._writers.shutdown(wait=False, cancel_futures=True)
             self._beside.shutdown(wait=False, cancel_futures=True)
 

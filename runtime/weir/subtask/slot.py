@@ -127,9 +127,7 @@ class SlotRuntime:
                 self._abort_checkpoint(deployment, checkpoint)
 
     def _abort_checkpoint(self, deployment: Deployment, checkpoint: CheckpointId) -> None:
-        for local in [local for local in deployment.checkpoints if local.checkpoint == checkpoint]:
-            deployment.checkpoints.remove(local)
-            local.discard()
+        deployment.checkpoints.abort(checkpoint)
         for runtime in deployment.subtasks:
             runtime.on_aborted(checkpoint)
             for operator in runtime.chain.operators:
@@ -151,7 +149,7 @@ class SlotRuntime:
             self._ports.send_control(Deployed(deployment.generation))
         if not deployment.running:
             return False
-        worked = self._gather(deployment)
+        worked = self._snapshot_work(deployment)
         chosen = self._choose(deployment)
         if chosen is not None:
             self._guard_subtask(deployment, chosen, lambda: self._step(chosen))
@@ -168,8 +166,8 @@ class SlotRuntime:
         deployment = self._deployment
         if deployment is None or not deployment.running or deployment.failed:
             return None
-        wanted = [at_ns for runtime in deployment.subtasks if (at_ns := runtime.wake_at_ns()) is not None]
-        return min(wanted, default=None)
+        waits = [deployment.checkpoints.wake_at_ns(), *(runtime.wake_at_ns() for runtime in deployment.subtasks)]
+        return min((at_ns for at_ns in waits if at_ns is not None), default=None)
 
     def _choose(self, deployment: Deployment) -> SubtaskRuntime | None:
         """The first that can run, downstream first; on the way every subtask's waiting time is booked."""
@@ -219,20 +217,17 @@ class SlotRuntime:
 
     # ---- checkpoints -------------------------------------------------------------------------------
 
-    def _gather(self, deployment: Deployment) -> bool:
-        if not deployment.checkpoints:
-            return False
-        local = deployment.checkpoints[0]
+    def _snapshot_work(self, deployment: Deployment) -> bool:
+        gathering = deployment.checkpoints.gathering
         try:
-            complete = local.advance(self._ports.monotonic_ns)
+            worked = deployment.checkpoints.gather(self._ports)
         except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
-            deployment.checkpoints.remove(local)
-            self._fail(error, local.subtask)
+            self._fail(error, gathering.subtask if gathering is not None else None)
             return True
-        if complete:
-            deployment.checkpoints.pop(0)
+        for local in deployment.checkpoints.due(self._ports.monotonic_ns()):
             self._write(deployment, local)
-        return True
+            worked = True
+        return worked
 
     def _write(self, deployment: Deployment, local: LocalCheckpoint) -> None:
         generation = deployment.generation
@@ -285,8 +280,7 @@ class SlotRuntime:
         if deployment is None:
             return
         self._ports.close_channels()
-        for local in deployment.checkpoints:
-            local.discard()
+        deployment.checkpoints.discard_all()
         for part in deployment.parts:
             with contextlib.suppress(Exception):  # what fails to close has no further use either
                 part.close()

@@ -121,16 +121,18 @@ class SubtaskRuntime(ABC):
     ) -> None:
         """Algorithm 1, lines 12 and 13: snapshot, then broadcast the barrier behind everything sent before."""
         self.outputs.flush()
+        began_wait_ns = self._ports.core_wait_ns()
         began_ns, began_cpu_ns = self._ports.monotonic_ns(), self._ports.thread_cpu_ns()
         handles = [handle for operator in self.chain.operators if (handle := operator.snapshot(checkpoint)) is not None]
         sync_ns, sync_cpu_ns = self._ports.monotonic_ns() - began_ns, self._ports.thread_cpu_ns() - began_cpu_ns
+        core_wait_ns = self._ports.core_wait_ns() - began_wait_ns
         outputs = self.outputs.snapshots()
         self.outputs.broadcast(FrameKind.BARRIER, checkpoint)
         self.outputs.epoch = checkpoint + 1
         self._on_checkpoint(
             LocalCheckpoint(
                 checkpoint, self.subtask, handles, ready, inputs, outputs, self.ended,
-                sync_ns, sync_cpu_ns, alignment_ns, began_ns,
+                sync_ns, sync_cpu_ns, core_wait_ns, alignment_ns, began_ns,
             )
         )  # fmt: skip
 

@@ -28,7 +28,17 @@ PROMISED = {
 
 def checkpoint(number: int) -> CheckpointSummary:
     return CheckpointSummary(
-        CheckpointId(number), "periodic", 10 * number, 1_000 * number, 0.5 * number, 100 * number, 7 * number, 1.0, 2.0 * number
+        CheckpointId(number),
+        "periodic",
+        end_to_end_ms=10 * number,
+        state_bytes=1_000 * number,
+        alignment_ms_max=0.5 * number,
+        sync_us=(10, 100 * number),
+        sync_cpu_us=(5, 7 * number),
+        sync_core_wait_us=(0, 60 * number),
+        async_ms_max=1.0,
+        longest_batch_ms_max=2.0 * number,
+        longest_batch_core_wait_ms=0.25 * number,
     )
 
 
@@ -67,6 +77,7 @@ def test_checkpoints_are_summed_up_in_milliseconds() -> None:
 
     assert (one.checkpoints, one.checkpoint_ms_avg, one.checkpoint_ms_max) == (4, 25, 40)
     assert (one.alignment_ms_max, one.sync_ms_max, one.sync_cpu_ms_max, one.longest_batch_ms_max) == (2.0, 0.4, 0.028, 8.0)
+    assert (one.sync_ms_p99, one.sync_own_ms_p99, one.longest_batch_core_wait_ms) == (0.4, pytest.approx(0.16), 1.0)
     assert one.checkpointed_bytes == 2_500
 
 

@@ -131,6 +131,9 @@ class Bench:
     def monotonic_ns(self) -> int:
         return self.now_ns
 
+    def core_wait_ns(self) -> int:
+        return 0
+
     def thread_cpu_ns(self) -> int:
         return self.now_ns
 

@@ -151,6 +151,9 @@ class SimSlot(Process):
         self._clock_ns += 500
         return self._clock_ns
 
+    def core_wait_ns(self) -> int:
+        return 0
+
     def thread_cpu_ns(self) -> int:
         return self._clock_ns
 

@@ -1,0 +1,161 @@
+"""What a slot does with the snapshots of its subtasks, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from weir.operators.base import PendingSnapshot, SnapshotWriter
+from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.snapshots import OperatorSnapshot
+from weir.subtask.checkpointing import HELD_NS_MAX, LocalCheckpoint, LocalCheckpoints
+from weir.subtask.ports import SlotPorts
+
+
+@dataclass
+class Handle:
+    units: int = 1
+    discarded: bool = False
+    breaks: bool = False
+
+    def advance(self) -> bool:
+        if self.breaks:
+            raise ValueError("no such row")
+        self.units -= 1
+        return self.units == 0
+
+    def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
+        return OperatorSnapshot(OperatorUid("sum"), 0)
+
+    def discard(self) -> None:
+        self.discarded = True
+
+
+@dataclass
+class Clock:
+    """Each unit of gathering takes 2 ms, for half of which there is no core."""
+
+    now_ns: int = 0
+    waited_ns: int = field(default=0)
+
+    def monotonic_ns(self) -> int:
+        self.now_ns += 1_000_000
+        return self.now_ns
+
+    def core_wait_ns(self) -> int:
+        self.waited_ns += 500_000
+        return self.waited_ns
+
+
+def local(checkpoint: int, chain: int, *handles: Handle) -> LocalCheckpoint:
+    return LocalCheckpoint(
+        CheckpointId(checkpoint),
+        SubtaskId(chain, 0),
+        cast("tuple[PendingSnapshot, ...]", handles),
+        (),
+        (),
+        (),
+        ended=False,
+        sync_ns=3_000_000,
+        sync_cpu_ns=1_000_000,
+        sync_core_wait_ns=2_000_000,
+        alignment_ns=0,
+        began_ns=0,
+    )
+
+
+def gather_all(checkpoints: LocalCheckpoints) -> SlotPorts:
+    ports = cast("SlotPorts", Clock())
+    while checkpoints.gather(ports):
+        pass
+    return ports
+
+
+def test_writing_begins_when_the_barrier_has_passed_every_subtask_of_the_slot() -> None:
+    checkpoints = LocalCheckpoints(2)
+    first, second = local(1, 0, Handle()), local(1, 1, Handle())
+    checkpoints.add(first)
+    gather_all(checkpoints)
+    assert checkpoints.due(0) == []
+
+    checkpoints.add(second)
+    gather_all(checkpoints)
+    assert checkpoints.due(0) == [first, second]
+    assert checkpoints.due(0) == []
+
+
+def test_a_subtask_that_aligns_for_long_does_not_hold_up_what_the_others_write() -> None:
+    checkpoints = LocalCheckpoints(2)
+    checkpoints.add(local(1, 0, Handle()))
+    gather_all(checkpoints)
+    wake_at_ns = checkpoints.wake_at_ns()
+
+    assert wake_at_ns is not None
+    assert checkpoints.due(wake_at_ns - 1) == []
+    assert [one.subtask.chain for one in checkpoints.due(wake_at_ns)] == [0]
+    assert wake_at_ns >= HELD_NS_MAX
+    assert checkpoints.wake_at_ns() is None
+
+
+def test_with_nothing_to_write_there_is_nothing_to_wait_for() -> None:
+    checkpoints = LocalCheckpoints(2)
+    checkpoints.add(local(1, 0))
+    gather_all(checkpoints)
+    assert len(checkpoints.due(0)) == 1
+
+
+def test_what_is_aborted_is_neither_gathered_nor_written() -> None:
+    checkpoints = LocalCheckpoints(2)
+    held, gathering, later = Handle(), Handle(units=5), Handle()
+    checkpoints.add(local(1, 0, held))
+    gather_all(checkpoints)
+    checkpoints.add(local(1, 1, gathering))
+    checkpoints.abort(CheckpointId(1))
+    checkpoints.add(local(2, 0, later))
+    checkpoints.add(local(2, 1))
+    gather_all(checkpoints)
+
+    assert [one.checkpoint for one in checkpoints.due(0)] == [2, 2]
+    assert (held.discarded, gathering.discarded, later.discarded) == (True, True, False)
+
+
+def test_a_checkpoint_that_was_aborted_half_way_does_not_count_for_the_next() -> None:
+    checkpoints = LocalCheckpoints(2)
+    checkpoints.add(local(1, 0, Handle()))
+    checkpoints.abort(CheckpointId(1))
+    checkpoints.add(local(2, 0, Handle()))
+    gather_all(checkpoints)
+    assert checkpoints.due(0) == []
+
+
+def test_everything_is_given_up_with_the_deployment() -> None:
+    checkpoints = LocalCheckpoints(3)
+    held, gathering = Handle(), Handle(units=5)
+    checkpoints.add(local(1, 0, held))
+    gather_all(checkpoints)
+    checkpoints.add(local(1, 1, gathering))
+    checkpoints.discard_all()
+
+    assert held.discarded and gathering.discarded
+    assert checkpoints.gathering is None and checkpoints.wake_at_ns() is None
+
+
+def test_a_handle_that_fails_is_not_asked_again() -> None:
+    checkpoints = LocalCheckpoints(1)
+    checkpoints.add(local(1, 0, Handle(breaks=True)))
+    with pytest.raises(ValueError, match="no such row"):
+        checkpoints.gather(cast("SlotPorts", Clock()))
+    assert not checkpoints.gather(cast("SlotPorts", Clock()))
+
+
+def test_times_tell_waiting_for_a_core_from_work() -> None:
+    one = local(1, 0, Handle(units=2))
+    ports = cast("SlotPorts", Clock())
+    while not one.advance(ports):
+        pass
+    statistics = one.snapshot((), 10_000_000).statistics
+
+    assert (statistics.sync_us, statistics.sync_cpu_us, statistics.sync_core_wait_us) == (3_000, 1_000, 2_000)
+    assert (statistics.longest_batch_ms, statistics.longest_batch_core_wait_ms) == (1.0, 0.5)
