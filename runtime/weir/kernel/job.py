@@ -9,16 +9,15 @@ chosen when no entry of the job's log is on its way, for only the log says what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
 from weir.errors import RestoreError
 from weir.graph.physical import PhysicalGraph
+from weir.kernel import reports
 from weir.kernel.checkpoints import (
     Aborted,
     AllAcknowledged,
-    CheckpointConfig,
     CheckpointCoordinator,
     CheckpointEffect,
     CheckpointKind,
@@ -27,55 +26,54 @@ from weir.kernel.checkpoints import (
     Record,
     TooManyFailures,
     Trigger,
-    permit_for_restore,
 )
+from weir.kernel.commits import CommitQueue
+from weir.kernel.config import JobConfig
+from weir.kernel.deployment import Deployment
 from weir.kernel.effects import (
-    AppendLog,
-    Commit,
     DropSlot,
     Effect,
     Finish,
     LogRequest,
     Outcome,
-    Prepare,
     RecordCompleted,
-    Report,
-    ReportKind,
     Send,
     StartGeneration,
     WriteManifest,
 )
-from weir.kernel.restarts import RestartConfig, RestartStrategy
-from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore, restored_assigners
+from weir.kernel.ending import LastCheckpoint
+from weir.kernel.heartbeats import Heartbeats
+from weir.kernel.log_entry import OpenEntry
+from weir.kernel.preparation import Preparation
+from weir.kernel.recovery import Recovery
+from weir.kernel.restore import RestorePoint, plan_restore
+from weir.kernel.retries import Retries
 from weir.kernel.slots import Slot, SlotPhase, SlotTable
 from weir.kernel.splits import SplitAssigner
-from weir.protocol import codec
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
-    Cancel,
     Cancelled,
     CheckpointAborted,
     CheckpointCompleted,
     Decline,
-    Deploy,
     Deployed,
     FromSlot,
     Heartbeat,
     Lease,
-    Peer,
     Register,
     RequestSplit,
     SlotMetrics,
-    Start,
     Stop,
     SubtaskEnded,
     SubtaskFailed,
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import Split
+
+__all__ = ["LEGAL", "JobConfig", "JobMaster", "JobPhase"]
 
 
 class JobPhase(StrEnum):
@@ -100,21 +98,8 @@ LEGAL: dict[JobPhase, frozenset[JobPhase]] = {
     JobPhase.ENDED: frozenset(),
 }
 
-
-@dataclass(frozen=True, slots=True)
-class JobConfig:
-    checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
-    restarts: RestartConfig = field(default_factory=RestartConfig)
-    heartbeat_timeout_ms: int = 5_000
-    lease_ms: int = 10_000
-    slots_timeout_ms: int = 60_000
-    deploy_timeout_ms: int = 60_000
-    cancel_timeout_ms: int = 3_000
-    commit_attempts_max: int = 5
-    commits_waiting_max: int = 4
-    """No periodic checkpoint is triggered while so many completed ones wait to be committed."""
-    log_attempts_max: int = 8
-    storage_retry_ms: int = 250
+_DEPLOYED = frozenset({JobPhase.DEPLOYING, JobPhase.RUNNING})
+"""Slots have their share of the generation, or are about to: a failure of one is a failure of all."""
 
 
 class JobMaster:
@@ -141,24 +126,18 @@ class JobMaster:
         self._next_checkpoint = next_checkpoint
         self._restore = restore
         self._slots = SlotTable(graph.slots)
-        self._restarts = RestartStrategy(config.restarts)
+        self._deployment = Deployment(self._slots, graph, self._sources)
+        self._heartbeats = Heartbeats(config.heartbeat_timeout_ms)
+        self._recovery = Recovery(config.restarts)
         self._phase = JobPhase.CREATED
         self._phase_since_ms = 0
-        self._not_before_ms = 0
-        self._last_tick_ms: int | None = None
-        self._all_subtasks = frozenset(graph.subtasks())
-        self._source_slots = frozenset(index for uid in self._sources for index in range(graph.chain_of(uid).parallelism))
+        self._preparation: Preparation | None = None
         self._checkpoints: CheckpointCoordinator | None = None
         self._assigners: dict[OperatorUid, SplitAssigner] = {}
         self._assigners_at: dict[CheckpointId, Mapping[OperatorUid, AssignerState]] = {}
-        self._ended: set[SubtaskId] = set()
-        self._commits_open: dict[CheckpointId, Commit] = {}
-        self._log_open: tuple[LogRequest, int] | None = None
-        self._failed_at_ms: int | None = None
-        self._suspend_wanted = False
-        self._awaited: tuple[Generation, CheckpointId, CheckpointKind] | None = None
-        """The checkpoint whose completion ends the job, once it was triggered."""
-        self._prepare_attempts = 0
+        self._entry = OpenEntry(attempts_max=config.log_attempts_max, retry_ms=config.storage_retry_ms)
+        self._commits = CommitQueue(attempts_max=config.commit_attempts_max)
+        self._last = LastCheckpoint(graph.subtasks())
         self._ending: Finish | None = None
         """How the job ends once nothing is on its way any more."""
 
@@ -188,7 +167,7 @@ class JobMaster:
 
     def suspend(self, now_ms: int) -> list[Effect]:
         """Take a last checkpoint, commit it, stop. While recovering: as soon as the job runs again."""
-        self._suspend_wanted = True
+        self._last.suspend()
         return self._pursue_end(now_ms)
 
     def cancel(self, now_ms: int) -> list[Effect]:
@@ -196,7 +175,7 @@ class JobMaster:
         return self._end(Finish(Outcome.CANCELED, "cancelled on request"), now_ms)
 
     def fail(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
-        """Something outside of the kernel's sight makes it pointless to go on (Spark is gone)."""
+        """It is pointless to go on; also if only somebody outside of the kernel knows (Spark is gone)."""
         return self._end(Finish(Outcome.FAILED, reason, kind), now_ms)
 
     def savepoint(self, now_ms: int) -> list[Effect]:
@@ -229,21 +208,14 @@ class JobMaster:
             return [Send(incarnation, Lease(self._config.lease_ms))]
         if message.generation != self._generation:
             return []
-        return self._on_current(slot, message, now_ms)
-
-    def _on_current(
-        self,
-        slot: Slot,
-        message: Deployed | Acknowledge | Decline | SubtaskFailed | SubtaskEnded | RequestSplit | Cancelled | SlotMetrics,
-        now_ms: int,
-    ) -> list[Effect]:
         match message:
             case Deployed():
                 return self._on_deployed(slot, now_ms)
             case Cancelled():
-                return self._on_cancelled(slot, now_ms)
+                return self._proceed_when_cancelled(now_ms) if self._deployment.on_cancelled(slot) else []
             case SubtaskFailed():
-                return self._on_subtask_failed(slot, message, now_ms)
+                react = self._fail_over if message.restartable else self.fail
+                return react(message.reason, message.kind, now_ms) if self._phase in _DEPLOYED else []
             case SlotMetrics():
                 return []
             case Acknowledge() | Decline() | SubtaskEnded() | RequestSplit():
@@ -259,7 +231,7 @@ class JobMaster:
             case Decline(_, checkpoint, subtask, reason):
                 return self._checkpoint_effects(self._checkpoints.decline(checkpoint, subtask, reason, now_ms=now_ms), now_ms)
             case SubtaskEnded(_, subtask):
-                self._ended.add(subtask)
+                self._last.subtask_ended(subtask)
                 return self._pursue_end(now_ms)
             case RequestSplit(_, operator, subtask_index):
                 split = self._assigners[operator].request(subtask_index)
@@ -268,91 +240,71 @@ class JobMaster:
             case _:
                 assert_never(message)
 
-    def _on_subtask_failed(self, slot: Slot, message: SubtaskFailed, now_ms: int) -> list[Effect]:
-        if self._phase not in (JobPhase.RUNNING, JobPhase.DEPLOYING):
-            return []
-        if message.restartable:
-            return self._fail_over(message.reason, message.kind, now_ms)
-        return self._end(Finish(Outcome.FAILED, message.reason, message.kind), now_ms)
-
     # ---- time ------------------------------------------------------------------------------
 
     def tick(self, now_ms: int) -> list[Effect]:
         """To be called at least every 100 ms, after everything that has arrived was fed in."""
         if self._ending is not None:
             return []
-        effects = self._check_heartbeats(now_ms)
+        effects = self._drop_silent(now_ms)
+        waited_ms = now_ms - self._phase_since_ms
         match self._phase:
-            case JobPhase.CANCELLING:
-                effects += self._tick_cancelling(now_ms)
             case JobPhase.ALLOCATING:
-                effects += self._tick_allocating(now_ms)
-            case JobPhase.DEPLOYING:
-                if now_ms - self._phase_since_ms >= self._config.deploy_timeout_ms:
-                    effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
+                effects += self._deploy_when_allocated(now_ms)
+                if self._phase is JobPhase.ALLOCATING and waited_ms >= self._config.slots_timeout_ms:
+                    few = reports.too_few_slots(self._graph.slots, len(self._slots), waited_ms=self._config.slots_timeout_ms)
+                    effects += self.fail(few, "SlotError", now_ms)
+            case JobPhase.DEPLOYING if waited_ms >= self._config.deploy_timeout_ms:
+                effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
             case JobPhase.RUNNING:
                 assert self._checkpoints is not None
-                commits_lag = len(self._commits_open) >= self._config.commits_waiting_max
+                commits_lag = len(self._commits) >= self._config.commits_waiting_max
                 effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_lag), now_ms)
                 effects += self._pursue_end(now_ms)
+            case JobPhase.CANCELLING if waited_ms >= self._config.cancel_timeout_ms:
+                effects += [*self._deployment.evict(), *self._proceed_when_cancelled(now_ms)]
             case _:
                 pass
         return effects
 
-    def _check_heartbeats(self, now_ms: int) -> list[Effect]:
-        last_ms, self._last_tick_ms = self._last_tick_ms, now_ms
-        if last_ms is not None and now_ms - last_ms > self._config.heartbeat_timeout_ms // 2:
-            # This process itself was away: what the slots sent meanwhile may be anywhere. They get a fresh start.
-            for slot in self._slots:
-                slot.last_heard_ms = now_ms
-            return []
+    def _drop_silent(self, now_ms: int) -> list[Effect]:
         effects: list[Effect] = []
-        for slot in self._slots:
-            if now_ms - slot.last_heard_ms >= self._config.heartbeat_timeout_ms:
-                reason = f"no sign of life for {now_ms - slot.last_heard_ms} ms"
-                effects.append(DropSlot(slot.incarnation, reason))
-                effects += self.on_slot_lost(slot.incarnation, reason, now_ms)
+        for slot, silent_ms in self._heartbeats.silent(self._slots, now_ms):
+            reason = f"no sign of life for {silent_ms} ms"
+            effects.append(DropSlot(slot.incarnation, reason))
+            effects += self.on_slot_lost(slot.incarnation, reason, now_ms)
         return effects
 
     # ---- one generation after the other ------------------------------------------------------
 
     def _start_generation(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.STARTING, now_ms)
-        return self._append(
-            StartGeneration(self._generation, self._restore.checkpoint if self._restore else None, self._next_checkpoint)
-        )
+        return [self._entry.append(StartGeneration(self._generation, self._restored, self._next_checkpoint))]
 
     def _prepare(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.PREPARING, now_ms)
-        self._prepare_attempts = 0
-        return [self._preparation(delay_ms=0)]
-
-    def _preparation(self, *, delay_ms: int) -> Prepare:
-        permit = permit_for_restore(self._restore.checkpoint, self._generation) if self._restore else None
-        known = self._restore.assigners.keys() if self._restore else ()
-        new_sources = tuple(uid for uid in self._sources if uid not in known)
-        return Prepare(self._generation, permit, self._restore, new_sources, delay_ms)
+        retries = Retries(attempts_max=self._config.commit_attempts_max, first_delay_ms=self._config.storage_retry_ms)
+        self._preparation = Preparation(self._generation, self._restore, self._sources, retries)
+        return [self._preparation.first()]
 
     def on_prepared(self, enumerated: Mapping[OperatorUid, Iterable[Split]], now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.PREPARING:
+        if self._phase is not JobPhase.PREPARING or self._preparation is None:
             return []
-        self._assigners = restored_assigners(self._restore) if self._restore else {}
-        for uid, splits in enumerated.items():
-            self._assigners[uid] = SplitAssigner(splits)
+        self._assigners = self._preparation.assigners(enumerated)
         self._move(JobPhase.ALLOCATING, now_ms)
         return self._deploy_when_allocated(now_ms)
 
     def on_prepare_failed(self, reason: str, kind: str, retry: bool, now_ms: int) -> list[Effect]:
         """Every step of it can be done again. ``retry`` False: doing so cannot help."""
-        if self._phase is not JobPhase.PREPARING or self._ending is not None:
+        if self._phase is not JobPhase.PREPARING or self._preparation is None or self._ending is not None:
             return []
-        self._prepare_attempts += 1
-        if retry and self._prepare_attempts < self._config.commit_attempts_max:
-            return [self._preparation(delay_ms=self._config.storage_retry_ms * 2 ** (self._prepare_attempts - 1))]
-        return self._end(Finish(Outcome.FAILED, reason, kind), now_ms)
+        again = self._preparation.again() if retry else None
+        if again is not None:
+            return [again]
+        return self.fail(reason, kind, now_ms)
 
     def _deploy_when_allocated(self, now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.ALLOCATING or now_ms < self._not_before_ms:
+        if self._phase is not JobPhase.ALLOCATING or not self._recovery.may_deploy(now_ms):
             return []
         chosen = self._slots.allocate()
         if chosen is None:
@@ -360,131 +312,58 @@ class JobMaster:
         try:
             shares = plan_restore(self._graph, self._restore)
         except RestoreError as error:
-            return self._end(Finish(Outcome.FAILED, str(error), "RestoreError"), now_ms)
+            return self.fail(str(error), "RestoreError", now_ms)
         self._move(JobPhase.DEPLOYING, now_ms)
-        graph = codec.to_json(self._graph)
-        peers = tuple(
-            Peer(slot.index, slot.registration.host, slot.registration.data_port) for slot in chosen if slot.index is not None
-        )
-        effects: list[Effect] = []
-        for slot, share in zip(chosen, shares, strict=True):
-            slot.move(SlotPhase.DEPLOYING)
-            effects.append(Send(slot.incarnation, self._deploy_message(slot, share, graph, peers)))
-        return effects
-
-    def _deploy_message(self, slot: Slot, share: SlotRestore, graph: object, peers: tuple[Peer, ...]) -> Deploy:
-        assert slot.index is not None
-        return Deploy(
-            generation=self._generation,
-            slot=slot.index,
-            graph=graph,  # type: ignore[arg-type]  # what to_json returned
-            peers=peers,
-            restored_checkpoint=self._restore.checkpoint if self._restore else None,
-            operators=share.operators,
-            channels=share.channels,
-            ended=share.ended,
-            next_checkpoint=self._next_checkpoint,
+        return self._deployment.deploy(
+            chosen, shares, generation=self._generation, restored_checkpoint=self._restored, next_checkpoint=self._next_checkpoint
         )
 
     def _on_deployed(self, slot: Slot, now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.DEPLOYING or slot.phase is not SlotPhase.DEPLOYING:
-            return []
-        slot.move(SlotPhase.DEPLOYED)
-        members = self._slots.deployed()
-        if any(member.phase is not SlotPhase.DEPLOYED for member in members):
+        if self._phase is not JobPhase.DEPLOYING or not self._deployment.on_deployed(slot):
             return []
         self._move(JobPhase.RUNNING, now_ms)
-        self._ended.clear()
+        self._last.generation_runs()
         self._checkpoints = CheckpointCoordinator(
             self._config.checkpoints,
             generation=self._generation,
-            subtasks=self._all_subtasks,
+            subtasks=self._graph.subtasks(),
             next_checkpoint=self._next_checkpoint,
             now_ms=now_ms,
         )
-        effects: list[Effect] = []
-        for member in members:
-            member.move(SlotPhase.RUNNING)
-            effects.append(Send(member.incarnation, Start(self._generation)))
-        if self._failed_at_ms is not None:
-            took_ms = now_ms - self._failed_at_ms
-            effects.append(
-                Report(
-                    ReportKind.RECOVERED,
-                    f"running again from checkpoint {self._restore.checkpoint if self._restore else 'none'}",
-                    generation=self._generation,
-                    value_ms=took_ms,
-                )
-            )
-            self._failed_at_ms = None
+        effects = self._deployment.start(self._generation)
+        took_ms = self._recovery.on_running(now_ms)
+        if took_ms is not None:
+            effects.append(reports.recovered(self._generation, self._restored, took_ms=took_ms))
         return [*effects, *self._pursue_end(now_ms)]
 
     # ---- failure -------------------------------------------------------------------------------
 
     def _fail_over(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
-        if self._phase not in (JobPhase.RUNNING, JobPhase.DEPLOYING) or self._ending is not None:
+        if self._phase not in _DEPLOYED or self._ending is not None:
             return []
-        effects: list[Effect] = [Report(ReportKind.FAILURE, reason, generation=self._generation)]
-        delay_ms = self._restarts.next_delay_ms()
-        if delay_ms is None:
-            gave_up = (
-                f"gave up after {self._restarts.attempts - 1} restarts without a completed checkpoint; the last failure: {reason}"
-            )
-            return [*effects, *self._end(Finish(Outcome.FAILED, gave_up, kind), now_ms)]
-        if self._failed_at_ms is None:
-            self._failed_at_ms = now_ms
-        self._not_before_ms = now_ms + delay_ms
+        effects: list[Effect] = [reports.failure(self._generation, reason)]
+        if not self._recovery.on_failure(now_ms):
+            gave_up = reports.gave_up(self._recovery.restarts, reason)
+            return [*effects, *self.fail(gave_up, kind, now_ms)]
         effects += self._leave_running("the job is recovering", now_ms)
         self._move(JobPhase.CANCELLING, now_ms)
-        for slot in self._slots.deployed():
-            slot.move(SlotPhase.CANCELLING)
-            effects.append(Send(slot.incarnation, Cancel(self._generation)))
-        return [*effects, *self._proceed_when_cancelled(now_ms)]
+        return [*effects, *self._deployment.cancel(self._generation), *self._proceed_when_cancelled(now_ms)]
 
     def _leave_running(self, reason: str, now_ms: int) -> list[Effect]:
         """Abort what is pending; take the number of the next checkpoint along."""
         if self._checkpoints is None:
             return []
         self._next_checkpoint = self._checkpoints.next_checkpoint
-        effects: list[Effect] = []
-        for aborted in self._checkpoints.abort_all(reason, now_ms=now_ms):
-            if isinstance(aborted, Aborted):
-                self._assigners_at.pop(aborted.checkpoint, None)
-                effects.append(Report(ReportKind.CHECKPOINT_ABORTED, aborted.reason, checkpoint=aborted.checkpoint))
-        return effects
-
-    def _on_cancelled(self, slot: Slot, now_ms: int) -> list[Effect]:
-        if slot.phase is not SlotPhase.CANCELLING:
-            return []
-        slot.move(SlotPhase.IDLE)
-        return self._proceed_when_cancelled(now_ms)
+        decided = self._checkpoints.abort_all(reason, now_ms=now_ms)
+        return [reports.aborted(one.checkpoint, one.reason) for one in decided if isinstance(one, Aborted)]
 
     def _proceed_when_cancelled(self, now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.CANCELLING or self._slots.deployed() or self._log_open is not None:
+        if self._phase is not JobPhase.CANCELLING or not self._deployment.is_over or self._entry.is_open:
             return []
         self._checkpoints = None
         self._assigners_at.clear()
         self._generation = Generation(self._generation + 1)
         return self._start_generation(now_ms)
-
-    def _tick_cancelling(self, now_ms: int) -> list[Effect]:
-        if now_ms - self._phase_since_ms < self._config.cancel_timeout_ms:
-            return []
-        effects: list[Effect] = []
-        for slot in self._slots.deployed():
-            self._slots.remove(slot.incarnation)
-            effects.append(DropSlot(slot.incarnation, "did not give up its subtasks in time"))
-        return [*effects, *self._proceed_when_cancelled(now_ms)]
-
-    def _tick_allocating(self, now_ms: int) -> list[Effect]:
-        effects = self._deploy_when_allocated(now_ms)
-        if self._phase is JobPhase.ALLOCATING and now_ms - self._phase_since_ms >= self._config.slots_timeout_ms:
-            reason = (
-                f"the job needs {self._graph.slots} slots and {len(self._slots)} registered within "
-                f"{self._config.slots_timeout_ms // 1000} s: give Spark at least {self._graph.slots} free cores, or lower the parallelism"
-            )
-            effects += self._end(Finish(Outcome.FAILED, reason, "SlotError"), now_ms)
-        return effects
 
     # ---- checkpoints ---------------------------------------------------------------------------
 
@@ -493,59 +372,34 @@ class JobMaster:
         for decision in decided:
             match decision:
                 case Trigger(checkpoint, kind):
-                    effects += self._trigger(checkpoint, kind)
+                    self._assigners_at[checkpoint] = {uid: assigner.snapshot() for uid, assigner in self._assigners.items()}
+                    effects += self._deployment.tell_sources(TriggerCheckpoint(self._generation, checkpoint))
+                    effects.append(reports.triggered(checkpoint, kind))
                 case AllAcknowledged(pending):
                     assigners = self._assigners_at[pending.checkpoint]
                     effects.append(WriteManifest(self._generation, pending, assigners))
                 case Record(pending):
-                    effects += self._append(RecordCompleted(self._generation, pending))
+                    effects.append(self._entry.append(RecordCompleted(self._generation, pending)))
                 case Completed():
                     effects += self._completed(decision, now_ms)
                 case Aborted(checkpoint, _, reason):
                     self._assigners_at.pop(checkpoint, None)
-                    effects.append(Report(ReportKind.CHECKPOINT_ABORTED, reason, checkpoint=checkpoint))
-                    notice = CheckpointAborted(self._generation, checkpoint)
-                    effects += [Send(slot.incarnation, notice) for slot in self._slots.deployed()]
+                    effects.append(reports.aborted(checkpoint, reason))
+                    effects += self._deployment.tell(CheckpointAborted(self._generation, checkpoint))
                 case TooManyFailures(reason):
                     effects += self._fail_over(reason, "CheckpointError", now_ms)
                 case _:
                     assert_never(decision)
         return effects
 
-    def _trigger(self, checkpoint: CheckpointId, kind: CheckpointKind) -> list[Effect]:
-        self._assigners_at[checkpoint] = {uid: assigner.snapshot() for uid, assigner in self._assigners.items()}
-        message = TriggerCheckpoint(self._generation, checkpoint)
-        sends: list[Effect] = [
-            Send(slot.incarnation, message) for slot in self._slots.deployed() if slot.index in self._source_slots
-        ]
-        return [*sends, Report(ReportKind.CHECKPOINT_TRIGGERED, kind, checkpoint=checkpoint)]
-
     def _completed(self, decision: Completed, now_ms: int) -> list[Effect]:
         pending = decision.pending
-        self._restarts.on_progress()
-        self._restore = RestorePoint(
-            pending.checkpoint,
-            self._graph,
-            tuple(snapshot for _, snapshot in sorted(pending.snapshots.items())),
-            self._assigners_at.pop(pending.checkpoint),
-        )
-        commit = Commit(decision.permit, pending.committables())
-        # One at a time: if a later one could succeed while an earlier one is being tried again, everything up to the later
-        # one would count as published.
-        commits = [] if self._commits_open else [commit]
-        self._commits_open[pending.checkpoint] = commit
-        notice = CheckpointCompleted(self._generation, pending.checkpoint)
+        self._recovery.on_progress()
+        self._restore = RestorePoint.taken(pending, self._graph, self._assigners_at.pop(pending.checkpoint))
         return [
-            *commits,
-            *(Send(slot.incarnation, notice) for slot in self._slots.deployed()),
-            Report(
-                ReportKind.CHECKPOINT_COMPLETED,
-                pending.kind,
-                checkpoint=pending.checkpoint,
-                generation=self._generation,
-                pending=pending,
-                value_ms=now_ms - pending.triggered_ms,
-            ),
+            *self._commits.add(decision.permit, pending.committables()),
+            *self._deployment.tell(CheckpointCompleted(self._generation, pending.checkpoint)),
+            reports.completed(self._generation, pending, now_ms=now_ms),
         ]
 
     def on_manifest_written(self, generation: Generation, checkpoint: CheckpointId, now_ms: int) -> list[Effect]:
@@ -560,66 +414,48 @@ class JobMaster:
 
     # ---- the job's log ---------------------------------------------------------------------------
 
-    def _append(self, request: LogRequest, *, attempt: int = 1) -> list[Effect]:
-        assert self._log_open is None or attempt > 1, "one entry at a time"
-        self._log_open = (request, attempt)
-        delay_ms = 0 if attempt == 1 else self._config.storage_retry_ms * 2 ** (attempt - 2)
-        return [AppendLog(request, delay_ms)]
-
     def on_log_created(self, request: LogRequest, now_ms: int) -> list[Effect]:
-        assert self._log_open is not None and self._log_open[0] is request
-        self._log_open = None
+        self._entry.created(request)
         match request:
             case StartGeneration():
                 return self._prepare(now_ms) if self._ending is None else self._end_when_quiet(now_ms)
             case RecordCompleted(_, pending):
                 assert self._checkpoints is not None
                 effects = self._checkpoint_effects(self._checkpoints.entry_created(pending.checkpoint, now_ms=now_ms), now_ms)
-                if self._ending is not None:
-                    return [*effects, *self._end_when_quiet(now_ms)]
-                return [*effects, *self._pursue_end(now_ms), *self._proceed_when_cancelled(now_ms)]
+                return [*effects, *self._go_on(now_ms)]
             case _:
                 assert_never(request)
 
     def on_log_superseded(self, generation: Generation, now_ms: int) -> list[Effect]:
         """A higher generation is in the log: nothing more of this process may have an effect."""
-        self._log_open = None
-        self._commits_open.clear()
+        self._entry.drop()
+        self._commits.drop_all()
         reason = f"generation {generation} runs the job now; this process (generation {self._generation}) stops for good"
         return self._end(Finish(Outcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def on_log_failed(self, request: LogRequest, reason: str, now_ms: int) -> list[Effect]:
         """Storage could not say that the entry exists. Whether it does is for the log to decide: ask again, or stop."""
-        assert self._log_open is not None and self._log_open[0] is request
-        attempt = self._log_open[1]
-        if attempt < self._config.log_attempts_max:
-            return self._append(request, attempt=attempt + 1)
-        self._log_open = None
-        failed = f"the job's log could not be written after {attempt} attempts: {reason}"
-        return self._end(Finish(Outcome.FAILED, failed, "StorageError"), now_ms)
+        again = self._entry.again(request)
+        if again is not None:
+            return [again]
+        failed = f"the job's log could not be written after {self._config.log_attempts_max} attempts: {reason}"
+        return self.fail(failed, "StorageError", now_ms)
 
     # ---- commits ---------------------------------------------------------------------------------
 
     def on_committed(self, permit: CommitPermit, now_ms: int) -> list[Effect]:
-        done = self._commits_open.pop(permit.checkpoint, None)
-        waiting = list(self._commits_open.values())
-        following: list[Effect] = [waiting[0]] if done is not None and waiting else []
-        if self._ending is not None:
-            return [*following, *self._end_when_quiet(now_ms)]
-        return [*following, *self._pursue_end(now_ms)]
+        return [*self._commits.done(permit), *self._go_on(now_ms)]
 
     def on_commit_failed(self, permit: CommitPermit, reason: str, retry: bool, now_ms: int) -> list[Effect]:
         """Refused for good, or too often: the job fails loudly. The data stays staged; the next start commits it first."""
-        commit = self._commits_open.get(permit.checkpoint)
-        if commit is None:
+        if permit not in self._commits:
             return []
-        if retry and commit.attempt < self._config.commit_attempts_max:
-            again = Commit(commit.permit, commit.committables, commit.attempt + 1)
-            self._commits_open[permit.checkpoint] = again
+        again = self._commits.again(permit) if retry else None
+        if again is not None:
             return [again]
-        self._commits_open.clear()
+        self._commits.drop_all()
         failed = f"checkpoint {permit.checkpoint} is completed but could not be committed: {reason}"
-        return self._end(Finish(Outcome.FAILED, failed, "SinkError"), now_ms)
+        return self.fail(failed, "SinkError", now_ms)
 
     # ---- the end -----------------------------------------------------------------------------------
 
@@ -627,48 +463,47 @@ class JobMaster:
         """Take the last checkpoint when it is time; end the job when it is completed and committed."""
         if self._phase is not JobPhase.RUNNING or self._checkpoints is None or self._ending is not None:
             return []
-        all_ended = self._ended == self._all_subtasks
-        if not all_ended and not self._suspend_wanted:
+        kind = self._last.kind
+        if kind is None:
             return []
-        kind = CheckpointKind.FINAL if all_ended else CheckpointKind.SUSPEND
-        outcome = Outcome.FINISHED if all_ended else Outcome.SUSPENDED
         self._checkpoints.stop_periodic()
-        last_wanted = [pending for pending in self._checkpoints.pending if pending.kind is kind]
-        if last_wanted:
+        if any(pending.kind is kind for pending in self._checkpoints.pending):
             return []
-        if self._last_kind_completed(kind):
-            return [] if self._commits_open else self._end(Finish(outcome), now_ms)
+        if self._last.is_completed(self._generation, self._restored):
+            return [] if self._commits else self._end(Finish(self._last.outcome), now_ms)
         if self._checkpoints.pending:
             return []
-        self._awaited = (self._generation, self._checkpoints.next_checkpoint, kind)
+        self._last.awaits(self._generation, self._checkpoints.next_checkpoint)
         return self._checkpoint_effects(self._checkpoints.trigger(kind, now_ms=now_ms), now_ms)
-
-    def _last_kind_completed(self, kind: CheckpointKind) -> bool:
-        """The checkpoint that ends the job was triggered in this generation, and it is the newest completed one."""
-        if self._awaited is None or self._awaited[0] != self._generation or self._awaited[2] is not kind:
-            return False
-        return self._restore is not None and self._restore.checkpoint == self._awaited[1]
 
     def _end(self, finish: Finish, now_ms: int) -> list[Effect]:
         if self._phase is JobPhase.ENDED:
             return []
+        effects: list[Effect] = []
         if self._ending is None:
-            self._ending = finish
-            effects = self._leave_running("the job is ending", now_ms)
+            effects += self._leave_running("the job is ending", now_ms)
             effects += [Send(slot.incarnation, Stop(finish.outcome)) for slot in self._slots]
-        else:
-            effects = []
-            if finish.outcome is Outcome.SUPERSEDED:
-                self._ending = finish
+        if self._ending is None or finish.outcome is Outcome.SUPERSEDED:
+            self._ending = finish
         return [*effects, *self._end_when_quiet(now_ms)]
 
     def _end_when_quiet(self, now_ms: int) -> list[Effect]:
         """An entry or a commit on its way is waited for: what it decides must not be left half done."""
         assert self._ending is not None
-        if self._log_open is not None or (self._commits_open and self._ending.outcome is not Outcome.SUPERSEDED):
+        if self._entry.is_open or (self._commits and self._ending.outcome is not Outcome.SUPERSEDED):
             return []
         self._move(JobPhase.ENDED, now_ms)
         return [self._ending]
+
+    def _go_on(self, now_ms: int) -> list[Effect]:
+        """An entry or a commit that was on its way has arrived: what has waited for it is due."""
+        if self._ending is not None:
+            return self._end_when_quiet(now_ms)
+        return [*self._pursue_end(now_ms), *self._proceed_when_cancelled(now_ms)]
+
+    @property
+    def _restored(self) -> CheckpointId | None:
+        return self._restore.checkpoint if self._restore else None
 
     def _move(self, phase: JobPhase, now_ms: int) -> None:
         assert phase in LEGAL[self._phase], f"job: {self._phase} -> {phase}"

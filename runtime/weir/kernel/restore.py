@@ -10,6 +10,7 @@ from weir.errors import RestoreError
 from weir.graph.keygroups import key_group_range
 from weir.graph.logical import Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
+from weir.kernel.checkpoints import PendingCheckpoint
 from weir.kernel.splits import SplitAssigner
 from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.manifest import AssignerState
@@ -25,6 +26,14 @@ class RestorePoint:
     graph: PhysicalGraph
     subtasks: tuple[SubtaskSnapshot, ...]
     assigners: Mapping[OperatorUid, AssignerState]
+
+    @classmethod
+    def taken(
+        cls, pending: PendingCheckpoint, graph: PhysicalGraph, assigners: Mapping[OperatorUid, AssignerState]
+    ) -> RestorePoint:
+        """The checkpoint that ``graph`` has just completed."""
+        subtasks = tuple(snapshot for _, snapshot in sorted(pending.snapshots.items()))
+        return cls(pending.checkpoint, graph, subtasks, assigners)
 
     def operator_snapshots(self) -> dict[OperatorUid, list[OperatorSnapshot]]:
         result: dict[OperatorUid, list[OperatorSnapshot]] = defaultdict(list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import PhysicalGraph
-from weir.protocol.ids import ChannelId, OperatorUid, SlotIncarnation, SubtaskId
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
 from weir.protocol.messages import Register
 from weir.protocol.snapshots import (
     ChannelSnapshot,
@@ -47,7 +47,7 @@ def snapshot(
         width = 8 // parallelism
         groups = (subtask.index * width, subtask.index * width + width - 1)
         file = StateFile(f"state/{subtask.index}", 1, "x", 1, groups)
-        committable = Committable("job", SINK, 1, checkpoint, subtask.index, f"part-{subtask.index}")  # type: ignore[arg-type]
+        committable = Committable("job", SINK, Generation(1), CheckpointId(checkpoint), subtask.index, f"part-{subtask.index}")
         operators = (
             OperatorSnapshot(of.chains[1].operators[0], subtask.index, files=(file,)),
             OperatorSnapshot(SINK, subtask.index, committables=(committable,)),

@@ -28,8 +28,8 @@ SUBTASKS = tuple(GRAPH.subtasks())
 ONE = CheckpointId(1)
 
 
-def coordinator(**settings: int | None) -> CheckpointCoordinator:
-    config = CheckpointConfig(**{"interval_ms": 100, "timeout_ms": 50, "tolerable_failed_checkpoints": 1, **settings})  # type: ignore[arg-type]
+def coordinator(*, interval_ms: int | None = 100, **settings: int) -> CheckpointCoordinator:
+    config = CheckpointConfig(**{"timeout_ms": 50, "tolerable_failed_checkpoints": 1, **settings}, interval_ms=interval_ms)
     return CheckpointCoordinator(config, generation=Generation(3), subtasks=SUBTASKS, next_checkpoint=ONE, now_ms=0)
 
 

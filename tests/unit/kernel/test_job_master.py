@@ -32,6 +32,7 @@ from weir.protocol.messages import (
     Decline,
     Deploy,
     Deployed,
+    FromSlot,
     Heartbeat,
     Lease,
     RequestSplit,
@@ -92,8 +93,8 @@ class Walk:
         assert request is not None
         return self.seen(self.master.on_log_created(request, now_ms))
 
-    def says(self, slot: int, message: object, now_ms: int = 0) -> list[Effect]:
-        return self.seen(self.master.on_message(register(slot).incarnation, message, now_ms))  # type: ignore[arg-type]
+    def says(self, slot: int, message: FromSlot, now_ms: int = 0) -> list[Effect]:
+        return self.seen(self.master.on_message(register(slot).incarnation, message, now_ms))
 
     def running(self, now_ms: int = 0) -> Walk:
         self.log_created(now_ms)
