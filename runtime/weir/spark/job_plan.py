@@ -1,0 +1,100 @@
+"""From a job, its options and its history in storage to what is to be run. Needs no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from weir.connectors.base import Source
+from weir.connectors.registry import sink_from, source_from
+from weir.coordinator.plan import JobPlan
+from weir.coordinator.start import StartPoint, find_start, restore_point
+from weir.graph.compatibility import check_restorable
+from weir.graph.compile import compile_graph
+from weir.graph.logical import LogicalGraph, OperatorKind
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.checkpoints import CheckpointConfig
+from weir.kernel.job import JobConfig, JobMaster
+from weir.operators.bundle import CodeBundle
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, OperatorUid
+from weir.spark.options import RunOptions
+from weir.storage.base import CheckpointStorage
+
+UNSEEN_IDS_MAX = 100
+"""Checkpoints that an earlier process may have triggered after its last entry in the log, at most: their ids are left out, so
+that no id is ever used twice."""
+
+
+class JobLike(Protocol):
+    """What ``weir.Job`` offers; this layer is above it."""
+
+    @property
+    def name(self) -> str: ...
+    def to_graph(self) -> tuple[LogicalGraph, CodeBundle]: ...
+    def sources(self) -> Mapping[OperatorUid, Source]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """``notes``: about the restore, for people."""
+
+    plan: JobPlan
+    start: StartPoint
+    notes: tuple[str, ...]
+
+    def job_master(self) -> JobMaster:
+        """One that has not been started; it goes on with the numbers of the job's log."""
+        view, manifest = self.start.view, self.start.manifest
+        return JobMaster(
+            self.plan.graph,
+            self.plan.config,
+            sources=self.plan.sources,
+            generation=view.next_generation,
+            next_checkpoint=CheckpointId(view.next_checkpoint + (UNSEEN_IDS_MAX if view.generation else 0)),
+            restore=restore_point(manifest) if manifest is not None else None,
+        )
+
+
+def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> Planned:
+    """Reads storage, changes nothing. Raises GraphError, ConfigError, CheckpointError, RestoreError."""
+    logical, _ = job.to_graph()
+    start = find_start(storage, job.name, options.start)
+    graph, notes = _compile(logical, start, options)
+    plan = JobPlan(
+        graph=graph,
+        sources={one.uid: source_from(one.config) for one in logical.operators if one.kind is OperatorKind.SOURCE},
+        committers={one.uid: sink_from(one.config).committer() for one in logical.operators if one.kind is OperatorKind.SINK},
+        config=_job_config(options),
+        retained=options.retained,
+    )
+    return Planned(plan, start, notes)
+
+
+def _compile(logical: LogicalGraph, start: StartPoint, options: RunOptions) -> tuple[PhysicalGraph, tuple[str, ...]]:
+    if start.manifest is None:
+        return compile_graph(logical, slots=options.parallelism), ()
+    old = codec.from_json(PhysicalGraph, start.manifest.graph)
+    graph = compile_graph(logical, slots=options.parallelism, fixed_max_parallelism=old.max_parallelism)
+    fit = check_restorable(
+        graph,
+        checkpointed=old.logical,
+        max_parallelism=old.max_parallelism,
+        allow_non_restored_state=options.allow_non_restored_state,
+    )
+    return graph, fit.notes
+
+
+def _job_config(options: RunOptions) -> JobConfig:
+    return JobConfig(
+        checkpoints=CheckpointConfig(
+            interval_ms=options.interval_ms,
+            timeout_ms=options.checkpoint_timeout_ms,
+            min_pause_ms=options.min_pause_ms,
+        ),
+        restarts=options.restarts,
+        heartbeat_timeout_ms=options.heartbeat_timeout_ms,
+        lease_ms=2 * options.heartbeat_timeout_ms,
+        slots_timeout_ms=options.slots_timeout_ms,
+    )
