@@ -66,7 +66,7 @@ def line_splits(files: Sequence[InputFile], *, split_bytes: int, number_lines: b
             end = min(start + split_bytes, file.bytes)
             # The first line of a range begins after the newline at or after start - 1.
             payload = {"file": file.path, "start": start, "end": end, "size": file.bytes, "line": line}
-            splits.append(Split(id=f"{file.path}@{start}", payload=payload))  # type: ignore[arg-type]
+            splits.append(Split(id=f"{file.path}@{start}", payload=payload))  # type: ignore[arg-type]  # str and int join to object
             if number_lines and end < file.bytes:
                 # All lines that begin before ``end``: the one at 0, and those after a newline before end - 1.
                 line += count_newlines(file.path, max(start - 1, 0), end - 1) + (start == 0)

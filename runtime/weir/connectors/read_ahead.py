@@ -161,7 +161,7 @@ class ReadAheadReader(SourceOperator):
                         return
                 if not self._hand_over(_Read(split.id), read_to_end=True):
                     return
-            except BaseException as error:  # noqa: BLE001  the loop raises it: it fails the subtask, not this thread
+            except BaseException as error:  # noqa: BLE001  # the loop raises it: it fails the subtask, not this thread
                 self._hand_over(_Read(split.id, error=error), read_to_end=True)
                 return
 

@@ -39,7 +39,7 @@ def lower(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("origin").str.to_lowercase())
 
 
-def unannotated(frame):  # type: ignore[no-untyped-def]
+def unannotated(frame):  # type: ignore[no-untyped-def]  # as authors may write it
     return lower(frame)
 
 
@@ -136,7 +136,7 @@ def test_a_diamond_runs_both_ways() -> None:
     late.union(early).write(sinks.console(), uid="known")
     stream.rebalance().write(sinks.console(), uid="all")
     written = run(job)
-    assert sorted(row["delay"] for batch in written["known"] for row in batch.to_pylist()) == [-3, 1, 20]  # type: ignore[index]
+    assert sorted(row["delay"] for batch in written["known"] for row in batch.to_pylist()) == [-3, 1, 20]  # type: ignore[index]  # an id is a str
     physical = compile_graph(job.to_graph()[0], slots=2)
     assert [edge.partitioning for edge in physical.edges].count(Partitioning.REBALANCE) == 1
     assert len(physical.chains) == 5
@@ -267,7 +267,7 @@ def test_a_job_that_is_not_whole_is_refused_when_its_graph_is_made(build: Callab
 
 
 def test_a_sink_s_own_refusal_names_the_line_that_writes() -> None:
-    class Refusing(type(sinks.console())):  # type: ignore[misc]
+    class Refusing(type(sinks.console())):  # type: ignore[misc]  # the class itself is not public
         def check(self, schema: pa.Schema) -> None:
             raise ConfigError("no such directory")
 
@@ -278,6 +278,6 @@ def test_a_sink_s_own_refusal_names_the_line_that_writes() -> None:
 
 def test_what_is_no_source_or_has_no_columns_is_refused() -> None:
     with pytest.raises(GraphError, match="read takes a source, .* not str"):
-        Job("a").read("flights/")  # type: ignore[arg-type]
+        Job("a").read("flights/")  # type: ignore[arg-type]  # refused at run time, too
     with pytest.raises(GraphError, match="'a b' cannot be a job's name"):
         Job("a b")

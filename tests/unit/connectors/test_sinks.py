@@ -60,7 +60,7 @@ def feed(sink: SinkOperator, batch: pa.RecordBatch) -> None:
 def snapshot(sink: SinkOperator, checkpoint: int) -> OperatorSnapshot:
     pending = sink.snapshot(CheckpointId(checkpoint))
     assert pending is not None and pending.advance()
-    return pending.write(None)  # type: ignore[arg-type]
+    return pending.write(None)  # type: ignore[arg-type]  # a sink writes no state files
 
 
 def run(sink: Sink, *epochs: pa.Table) -> None:
@@ -170,7 +170,7 @@ def test_a_full_disk_fails_the_checkpoint_and_then_the_subtask_and_harms_nothing
     assert pending is not None
     for _ in range(2):
         with pytest.raises(SinkError, match=f"sink 'op' could not pre-commit: {tmp_path}: .*no space left"):
-            pending.write(None)  # type: ignore[arg-type]
+            pending.write(None)  # type: ignore[arg-type]  # a sink writes no state files
     with pytest.raises(SinkError, match="no space left"):
         feed(sink, batch)
     with pytest.raises(SinkError, match="no space left"):
@@ -297,7 +297,7 @@ def test_totals_survive_aborted_checkpoints_crashes_and_another_parallelism(
             generation, parallelism, written = generation + 1, parallelism % 3 + 1, list(completed)
             writers = [operator(sink, writer=writer, generation=generation) for writer in range(parallelism)]
             for index, one in enumerate(durable):
-                writers[index % parallelism].restore([one], None)  # type: ignore[arg-type]
+                writers[index % parallelism].restore([one], None)  # type: ignore[arg-type]  # a sink reads no state files
             continue
         snapshots = [snapshot(writer, checkpoint) for writer in writers]
         if outcome == "complete":

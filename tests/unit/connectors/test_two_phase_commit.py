@@ -112,7 +112,7 @@ def snapshot(sink: SinkOperator, checkpoint: int) -> tuple[Committable, ...]:
     if pending is None:
         return ()
     assert pending.advance()
-    return pending.write(None).committables  # type: ignore[arg-type]
+    return pending.write(None).committables  # type: ignore[arg-type]  # a sink writes no state files
 
 
 def visible(out: str) -> list[int]:
@@ -318,7 +318,7 @@ def test_a_permit_does_not_cover_later_checkpoints(output: Output) -> None:
 def test_a_payload_cannot_name_files_outside(output: Output, name: str) -> None:
     (committable,) = output.stage([1], 1)
     for which in ("staged", "final"):
-        payload = dict(committable.payload) | {which: name}  # type: ignore[arg-type]
+        payload = dict(committable.payload) | {which: name}  # type: ignore[arg-type]  # a payload is an object
         with pytest.raises(ProtocolError, match="no name of a staged file"):
             output.commit([replace(committable, payload=payload)])
     with pytest.raises(SinkError, match="cannot name a branch"):

@@ -60,6 +60,6 @@ def test_a_reference_that_the_bundle_lacks_or_that_is_no_function_is_refused() -
 
 @pytest.mark.parametrize("config", [None, {}, {"columns": [["a"]], "reads": []}, {"columns": [["a", None]]}])
 def test_a_projection_without_its_plan_is_refused(config: object) -> None:
-    selected = replace(row_map("s", "in"), kind=OperatorKind.SELECT, config=config)  # type: ignore[arg-type]
+    selected = replace(row_map("s", "in"), kind=OperatorKind.SELECT, config=config)  # type: ignore[arg-type]  # JSON values, all of them
     with pytest.raises(GraphError, match="select 's' .*: its configuration"):
         build_operator(selected, [SCHEMA], CodeBundle(), Recording())

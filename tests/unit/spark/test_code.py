@@ -36,7 +36,7 @@ def test_what_cannot_be_shipped_is_named_with_the_operator_and_the_way_out() -> 
 def test_an_object_with_an_open_handle_is_named_by_its_attribute(tmp_path: Path) -> None:
     class Enrich:
         def __init__(self) -> None:
-            self.file = open(tmp_path / "log", "w")  # noqa: SIM115
+            self.file = open(tmp_path / "log", "w")  # noqa: SIM115  # that it stays open is the point
 
         def __call__(self, value: int) -> int:
             return value

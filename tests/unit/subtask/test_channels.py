@@ -101,7 +101,7 @@ def test_small_batches_are_credited_together_but_never_held_back_when_the_channe
 def test_a_local_channel_counts_what_its_consumer_holds() -> None:
     target = InputChannel(CHANNEL, 0, None)
     output = LocalOutput(CHANNEL, 5, target)
-    output.send_data(Rows(1, nbytes=WINDOW_BYTES), ONE, 1)  # type: ignore[arg-type]
+    output.send_data(Rows(1, nbytes=WINDOW_BYTES), ONE, 1)
     assert not output.has_room()
     frame = target.pop()
     assert not output.has_room(), "it is still being worked on"

@@ -135,7 +135,7 @@ def test_a_source_sends_nothing_while_a_target_has_no_room_and_does_not_ask_to_b
     to_peer = [frame for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.DATA]
     assert len(to_peer) == 1
     assert bench.runtime.wake_at_ns() is None, "a time in the past would make the loop spin"
-    account = bench.runtime._deployment.subtasks[-1].account  # type: ignore[union-attr]
+    account = bench.runtime._deployment.subtasks[-1].account  # type: ignore[union-attr]  # it was deployed above
     before = account.backpressured_ns
     bench.now_ns += 50_000
     bench.runtime.turn()
@@ -154,7 +154,7 @@ def test_lack_of_room_in_a_local_consumer_that_could_run_counts_as_queued_and_on
 
     bench = fed(Bench(ListSource([Rows(number, nbytes=5 * MIB) for number in range(3)]), Collecting(work)).deploy())
     bench.turns()
-    consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]
+    consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
     before = source.account.backpressured_ns
     bench.now_ns += 100_000
     bench.runtime.turn()
