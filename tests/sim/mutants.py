@@ -18,7 +18,9 @@ from weir.kernel.job import JobMaster
 from weir.kernel.restore import SlotRestore, plan_restore
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId
+from weir.protocol.joblog import Entry
 from weir.protocol.snapshots import Split
+from weir.storage.joblog import Appended, AppendOutcome, JobLog
 from weir.subtask.channels import RemoteOutput
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.operators import SimSource
@@ -187,4 +189,30 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
         self.context = context
 
     with patch.object(SimFold, "restore", take_all):
+        yield
+
+
+@mutant
+def takes_a_trimmed_number_for_a_free_one() -> Iterator[None]:
+    """Who has created an entry does not look whether it is in the log."""
+
+    def believe(self: JobLog, entry: Entry, at: int) -> AppendOutcome:
+        known = self._so_far
+        known.take(entry)
+        self._known = known
+        return Appended(at, known.view, known.next_number)
+
+    with patch.object(JobLog, "_created", believe):
+        yield
+
+
+@mutant
+def trims_the_log_before_the_summary_is_in_it() -> Iterator[None]:
+    summarise = JobLog.summarise
+
+    def hurry(self: JobLog, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
+        self._files.delete(range(1, self.next_number))
+        return summarise(self, nonce=nonce, timestamp_ms=timestamp_ms)
+
+    with patch.object(JobLog, "summarise", hurry):
         yield

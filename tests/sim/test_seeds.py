@@ -30,3 +30,9 @@ def test_the_runs_exercise_what_they_are_meant_to() -> None:
     results = [run(seed) for seed in range(60)]
     assert sum(result.generations > 1 for result in results) > 20
     assert sum(result.checkpoints > 1 for result in results) > 30
+    assert sum(result.trimmed > 0 for result in results) > 15
+
+
+def test_in_some_runs_a_process_wakes_up_and_creates_an_entry_that_was_trimmed() -> None:
+    quiet()
+    assert sum(run(seed).created_late for seed in range(200)) > 2

@@ -6,19 +6,19 @@ the commits before it). What follows from a result is decided by the job master,
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import assert_never
 
 import structlog
 
 from weir.connectors.base import Committer
+from weir.coordinator.lanes import Lanes
 from weir.coordinator.plan import JobPlan
+from weir.coordinator.retention import SUMMARY_EVERY, Retention
 from weir.errors import CheckpointError, Retry, Superseded, WeirError
 from weir.kernel.checkpoints import CommitPermit
 from weir.kernel.effects import AppendLog, Commit, Effect, LogRequest, Prepare, RecordCompleted, StartGeneration, WriteManifest
@@ -29,7 +29,6 @@ from weir.protocol.joblog import (
     BranchAbandoned,
     BranchReinstated,
     CheckpointCompleted,
-    CheckpointRetired,
     Entry,
     GenerationStarted,
 )
@@ -39,9 +38,7 @@ from weir.protocol.snapshots import Committable, Split
 from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import Appended, JobLog
 from weir.storage.layout import JobLayout
-from weir.storage.maintenance import References, retire_then_delete, sweep_orphans
 from weir.storage.manifests import WrittenManifest, read_manifest, write_manifest
-from weir.storage.retention import plan_retention
 
 log = structlog.get_logger(__name__)
 
@@ -60,45 +57,55 @@ class _OpenEntry:
 class EffectRunner:
     """``start`` with a function that brings an event into the loop; ``submit`` from the loop; ``close`` waits for what runs."""
 
-    def __init__(self, plan: JobPlan, storage: CheckpointStorage, job_log: JobLog, *, from_newest: bool = False) -> None:
-        """``from_newest``: the first generation must not leave behind what is completed until it is in the log."""
+    def __init__(
+        self,
+        plan: JobPlan,
+        storage: CheckpointStorage,
+        job_log: JobLog,
+        *,
+        from_newest: bool = False,
+        summary_every: int = SUMMARY_EVERY,
+        lanes: Lanes | None = None,
+    ) -> None:
+        """``from_newest``: the first generation must not leave behind what is completed until it is in the log.
+
+        ``summary_every``: how many entries the log grows by until they are summarised. ``lanes``: threads, if not given.
+        """
         self._from_newest = from_newest
         self._plan = plan
         self._storage = storage
         self._layout = JobLayout(plan.job)
         self._log = job_log
         """Touched by the log's lane only; its view, which never changes, by all."""
-        self._references = References(storage, self._layout)
+        self._retention = Retention(storage, self._layout, job_log, keep=plan.retained, summary_every=summary_every)
         self._post: Callable[[Event], None] = lambda event: None
-        self._log_lane = ThreadPoolExecutor(1, "weir-log")
-        self._manifest_lane = ThreadPoolExecutor(1, "weir-manifests")
-        self._sink_lane = ThreadPoolExecutor(1, "weir-sinks")
+        self._lanes = lanes if lanes is not None else Lanes()
         self._open: _OpenEntry | None = None
+        """From asked for to known to be in the log."""
+        self._owned: Generation | None = None
+        """The generation that this process has started last."""
         self._manifests: dict[CheckpointId, WrittenManifest] = {}
         """From written to recorded."""
         self._confirmed: CheckpointId = CheckpointId(0)
         """Everything on the current branch up to here is published: what may be retired."""
         self._swept = False
-        self._closing = threading.Event()
 
     def start(self, post: Callable[[Event], None]) -> None:
         self._post = post
 
     def close(self) -> None:
-        self._closing.set()
-        for lane in (self._log_lane, self._manifest_lane, self._sink_lane):
-            lane.shutdown(wait=True)
+        self._lanes.close()
 
     def submit(self, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
         match effect:
             case AppendLog():
-                self._log_lane.submit(self._guarded, lambda: self._append(effect))
+                self._lanes.log.submit(self._guarded, lambda: self._append(effect))
             case WriteManifest():
-                self._manifest_lane.submit(self._guarded, lambda: self._write_manifest(effect))
+                self._lanes.manifests.submit(self._guarded, lambda: self._write_manifest(effect))
             case Prepare():
-                self._sink_lane.submit(self._guarded, lambda: self._prepare(effect))
+                self._lanes.sinks.submit(self._guarded, lambda: self._prepare(effect))
             case Commit():
-                self._sink_lane.submit(self._guarded, lambda: self._commit(effect))
+                self._lanes.sinks.submit(self._guarded, lambda: self._commit(effect))
             case _:
                 assert_never(effect)
 
@@ -114,7 +121,7 @@ class EffectRunner:
     # ---- the job's log -----------------------------------------------------------------------
 
     def _append(self, effect: AppendLog) -> None:
-        self._closing.wait(effect.delay_ms / 1_000)
+        self._lanes.closing.wait(effect.delay_ms / 1_000)
         request = effect.request
         # The same entry (the same nonce) at every attempt: it may be in the log already, and must be known again there.
         if self._open is None or self._open.request is not request:
@@ -128,6 +135,9 @@ class EffectRunner:
             reason = str(error)
             self._post(lambda master, now_ms: master.on_log_failed(request, reason, now_ms))
         else:
+            self._open = None
+            if isinstance(request, StartGeneration):
+                self._owned = request.generation
             self._post(lambda master, now_ms: master.on_log_created(request, now_ms))
 
     def _entry(self, request: StartGeneration | RecordCompleted) -> Entry:
@@ -211,7 +221,7 @@ class EffectRunner:
     def _commit(self, effect: Commit) -> None:
         permit = effect.permit
         if effect.attempt > 1:
-            self._closing.wait(0.2 * 2 ** (effect.attempt - 2))
+            self._lanes.closing.wait(0.2 * 2 ** (effect.attempt - 2))
         try:
             self._publish(permit, effect.committables)
         except WeirError as error:
@@ -220,7 +230,7 @@ class EffectRunner:
             return
         self._confirmed = max(self._confirmed, permit.checkpoint)
         self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
-        self._log_lane.submit(self._guarded, self._retain)
+        self._lanes.log.submit(self._guarded, self._retain)
 
     def _publish(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
         by_sink: dict[OperatorUid, list[Committable]] = defaultdict(list)
@@ -230,7 +240,7 @@ class EffectRunner:
             self._plan.committers[uid].commit(permit, mine)
 
     def _prepare(self, effect: Prepare) -> None:
-        self._closing.wait(effect.delay_ms / 1_000)
+        self._lanes.closing.wait(effect.delay_ms / 1_000)
         try:
             restored = effect.permit.checkpoint if effect.permit is not None else None
             if effect.permit is not None:
@@ -252,7 +262,7 @@ class EffectRunner:
         self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
         if not self._swept:
             self._swept = True
-            self._log_lane.submit(self._guarded, self._sweep)
+            self._lanes.log.submit(self._guarded, self._retention.sweep)
 
     def _commit_again(self, permit: CommitPermit) -> None:
         """Everything on the line up to the restored checkpoint that is not known to be published."""
@@ -298,8 +308,7 @@ class EffectRunner:
         return [(uid, committer) for uid, committer in self._plan.committers.items() if committer.revocable]
 
     def _in_log_lane(self, entry: Entry) -> None:
-        appended: Future[None] = self._log_lane.submit(self._append_entry, entry)
-        appended.result()
+        self._lanes.log.submit(self._append_entry, entry).result()
 
     def _enumerate(self, uids: Iterable[OperatorUid]) -> dict[OperatorUid, tuple[Split, ...]]:
         graph = self._plan.graph
@@ -308,30 +317,12 @@ class EffectRunner:
     # ---- retention ---------------------------------------------------------------------------------
 
     def _retain(self) -> None:
-        """Retire what is no longer wanted, then delete it. Failing here harms nobody: the next checkpoint tries again."""
-        if self._closing.is_set():
+        """Only as long as this process runs the job, and not with an entry in doubt: a summary would hide whether it is there."""
+        if self._lanes.closing.is_set() or self._log.view.generation != self._owned:
             return
-        view = self._log.view
-        retire = plan_retention(view, keep=self._plan.retained, uncommitted_from=CheckpointId(self._confirmed + 1))
-        if not retire:
-            return
-        entry = CheckpointRetired(view.generation, retire, "retention", uuid.uuid4().hex, _wall_ms())
-        try:
-            retire_then_delete(
-                self._storage, self._layout, self._log, entry, at=self._log.next_number, references=self._references
-            )
-        except WeirError as error:
-            log.warning("checkpoints could not be retired", checkpoints=retire, reason=str(error))
-
-    def _sweep(self) -> None:
-        """Once a start: what earlier processes left behind and no checkpoint refers to."""
-        try:
-            swept = sweep_orphans(self._storage, self._layout, self._log.view, references=self._references)
-        except WeirError as error:
-            log.warning("orphaned files could not be removed", reason=str(error))
-        else:
-            if swept:
-                log.info("orphaned files removed", files=len(swept))
+        self._retention.retire(uncommitted_from=CheckpointId(self._confirmed + 1))
+        if self._open is None:
+            self._retention.summarise()
 
 
 def _refuse_leaving_behind(view: LogView, start: GenerationStarted) -> None:

@@ -1,7 +1,8 @@
 """Entries of a job's log: the one place that says what has happened to a job.
 
 The log is numbered without holes and every entry is created only if absent, so that entry n was written
-by somebody who knew entries 1 to n - 1. What they add up to is in ``weir.protocol.logview``.
+by somebody who knew entries 1 to n - 1. What they add up to is in ``weir.protocol.logview``. Now and then an
+entry carries all of that, so that those before it can be deleted.
 
 ``nonce`` names the writer's attempt: who does not know whether its entry was created reads the number
 back and compares. ``timestamp_ms`` is of the writer's wall clock, for people only.
@@ -17,6 +18,7 @@ from typing import TypeAlias, get_args
 from weir.errors import ProtocolError
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.snapshots import JsonValue
 
 LOG_FORMAT = 1
 
@@ -106,8 +108,27 @@ class BranchReinstated:
     timestamp_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class LogSummarised:
+    """All that the entries before this one add up to: who reads from here on needs none of them.
+
+    ``view`` is a ``LogView`` as the codec writes it. Written by the process that runs ``generation`` and by nobody else.
+    """
+
+    generation: Generation
+    view: JsonValue
+    nonce: str
+    timestamp_ms: int
+
+
 Entry: TypeAlias = (
-    GenerationStarted | CheckpointCompleted | CheckpointRetired | CheckpointPinned | BranchAbandoned | BranchReinstated
+    GenerationStarted
+    | CheckpointCompleted
+    | CheckpointRetired
+    | CheckpointPinned
+    | BranchAbandoned
+    | BranchReinstated
+    | LogSummarised
 )
 
 _KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Entry)}

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from weir.errors import CheckpointError
+from weir.errors import CheckpointError, ProtocolError
+from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.joblog import (
     BranchAbandoned,
@@ -22,6 +23,7 @@ from weir.protocol.joblog import (
     CheckpointRetired,
     Entry,
     GenerationStarted,
+    LogSummarised,
     Purpose,
 )
 
@@ -235,6 +237,13 @@ class LogView:
             case BranchReinstated():
                 if not set(entry.checkpoints) <= {left.checkpoint for left in self.reinstatement_due}:
                     return "it names checkpoints that are not to be reinstated"
+            case LogSummarised():
+                try:
+                    summed_up = _carried(entry).generation
+                except ProtocolError as error:
+                    return f"what it sums up cannot be read: {error}"
+                if summed_up != entry.generation:
+                    return f"it sums up a log of generation {summed_up}"
             case _:
                 assert_never(entry)
         return None
@@ -267,6 +276,9 @@ class LogView:
                 )
             case BranchReinstated():
                 return replace(self, withdrawn=tuple(left for left in self.withdrawn if left.checkpoint not in entry.checkpoints))
+            case LogSummarised():
+                # Its writer knew every entry before it, so nothing is lost; of a reader who begins with it nothing is needed.
+                return _carried(entry)
             case _:
                 assert_never(entry)
 
@@ -328,6 +340,20 @@ class LogView:
             retired=tuple(sorted(remembered, key=lambda record: record.checkpoint))[-RETIRED_REMEMBERED:],
             withdrawn=tuple(left for left in self.withdrawn if left.checkpoint not in gone),
         )
+
+
+def summary(view: LogView, *, nonce: str, timestamp_ms: int) -> LogSummarised:
+    """The entry to append where ``view`` is what all entries so far add up to."""
+    return LogSummarised(view.generation, codec.to_json(view), nonce, timestamp_ms)
+
+
+def base_view(entry: LogSummarised) -> LogView:
+    """The view after ``entry``, for a reader who begins with it. Raises CheckpointError for one that cannot be."""
+    return LogView(generation=entry.generation).apply(entry)
+
+
+def _carried(entry: LogSummarised) -> LogView:
+    return codec.from_json(LogView, entry.view)
 
 
 def _in_order(many: Iterable[LeftBehind]) -> tuple[LeftBehind, ...]:

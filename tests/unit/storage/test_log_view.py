@@ -11,9 +11,9 @@ from tests.unit.storage.storage_builders import abandoned, completed, fold, pinn
 
 from weir.errors import CheckpointError
 from weir.protocol import codec
-from weir.protocol.ids import CheckpointId
-from weir.protocol.joblog import Entry, decode_entry, encode_entry
-from weir.protocol.logview import RETIRED_REMEMBERED, CheckpointStatus, LogView
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.joblog import Entry, LogSummarised, decode_entry, encode_entry
+from weir.protocol.logview import RETIRED_REMEMBERED, CheckpointStatus, LogView, base_view, summary
 
 
 def _ids(view: LogView) -> list[int]:
@@ -253,3 +253,29 @@ def test_entries_and_views_survive_their_encoding(history: list[Entry]) -> None:
     assert [decode_entry(encode_entry(entry)) for entry in history] == history
     view = fold(*history)
     assert codec.loads(LogView, codec.dumps(view)) == view
+
+
+@given(_histories(), st.data())
+def test_a_summary_stands_for_all_entries_before_it_whatever_they_are(history: list[Entry], data: st.DataObject) -> None:
+    """Read on from it, or begun with: the same view, to the byte."""
+    cut = data.draw(st.integers(1, len(history)))
+    before, whole = fold(*history[:cut]), fold(*history)
+    entry = summary(before, nonce="n", timestamp_ms=7)
+    decoded = decode_entry(encode_entry(entry))
+    assert decoded == entry
+    assert encode_entry(decoded) == encode_entry(entry)
+    assert isinstance(decoded, LogSummarised)
+    for view in (before.apply(decoded), base_view(decoded)):
+        for later in history[cut:]:
+            view = view.apply(later)
+        assert codec.dumps(view) == codec.dumps(whole)
+
+
+def test_a_summary_of_a_generation_that_does_not_run_is_refused() -> None:
+    view = fold(started(1), completed(1, 1))
+    entry = summary(view, nonce="n", timestamp_ms=7)
+    later = view.apply(started(2, restored_from=1, first_checkpoint=5))
+    assert later.is_stale(entry)
+    assert later.apply(entry).ignored_entries == 1
+    with pytest.raises(CheckpointError, match="a log of generation 1"):
+        base_view(replace(entry, generation=Generation(2)))

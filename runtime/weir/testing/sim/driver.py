@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weir.connectors.base import Source
+from weir.coordinator.lanes import Lanes
 from weir.coordinator.plan import JobPlan
 from weir.coordinator.runner import EffectRunner
 from weir.coordinator.start import FromCheckpoint, Resume, StartMode, StartPoint, find_start, restore_point
@@ -55,7 +56,7 @@ class SimDriver(Process):
         self.finish: Finish | None = None
         self._goes_back = goes_back
         self._port = StoragePort(cluster.storage, cluster.workers, self.name)
-        self._runner: SimRunner | None = None
+        self._runner: EffectRunner | None = None
         self._connections: dict[SlotIncarnation, tuple[SimSlot, Connection]] = {}
         self._waiting: list[tuple[SlotIncarnation, object]] = []
         starting = self.lane().submit(self._find_start)
@@ -101,7 +102,13 @@ class SimDriver(Process):
             next_checkpoint=start.view.next_checkpoint,
             restore=point,
         )
-        self._runner = SimRunner(plan, self._port, start.log, self)
+        self._runner = EffectRunner(
+            plan,
+            self._port,
+            start.log,
+            summary_every=scenario.summary_every,
+            lanes=Lanes(self.lane(), self.lane(), self.lane(), _Closing(self)),
+        )
         self._runner.start(
             lambda event: self.world.at(self.world.between(1 * US, 50 * US), lambda: self.deliver(lambda: self.feed(event)))
         )
@@ -189,17 +196,6 @@ class SimDriver(Process):
         return self.master is not None and self.master.phase is JobPhase.RUNNING
 
 
-class SimRunner(EffectRunner):
-    """The production runner on simulated threads."""
-
-    def __init__(self, plan: JobPlan, storage: StoragePort, job_log: JobLog, driver: SimDriver) -> None:
-        super().__init__(plan, storage, job_log)
-        self._log_lane = driver.lane()  # type: ignore[assignment]  # as much of an executor as the runner uses
-        self._manifest_lane = driver.lane()  # type: ignore[assignment]
-        self._sink_lane = driver.lane()  # type: ignore[assignment]
-        self._closing = _Closing(driver)  # type: ignore[assignment]
-
-
 class _Closing:
     """The runner waits on it where it wants to sleep."""
 
@@ -209,10 +205,13 @@ class _Closing:
     def is_set(self) -> bool:
         return False
 
-    def wait(self, seconds: float) -> bool:
+    def set(self) -> None:
+        """A simulated process ends as a whole."""
+
+    def wait(self, timeout: float) -> bool:
         lane: Lane | None = self._driver.cluster.workers.current
-        if seconds > 0 and lane is not None:
-            lane.sleep(min(int(seconds * 1e9), 50 * MS))
+        if timeout > 0 and lane is not None:
+            lane.sleep(min(int(timeout * 1e9), 50 * MS))
         return False
 
 

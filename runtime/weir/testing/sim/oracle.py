@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import AppendLog, Commit, Finish, Outcome, Prepare, Report, ReportKind, WriteManifest
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
-from weir.protocol.joblog import CheckpointCompleted, GenerationStarted, decode_entry
+from weir.protocol.joblog import CheckpointCompleted, GenerationStarted
 from weir.protocol.logview import LogView
 from weir.protocol.messages import FromSlot, SubtaskFailed
 from weir.subtask.channels import WINDOW_BYTES
@@ -21,6 +20,7 @@ from weir.testing.sim.records import Identity
 from weir.testing.sim.slot import LAYOUT, SimSlot
 from weir.testing.sim.stateful import Folded
 from weir.testing.sim.storage import Staged, Torn
+from weir.testing.sim.truelog import TrueLog
 from weir.testing.sim.world import MS, Violation
 
 if TYPE_CHECKING:
@@ -58,10 +58,14 @@ class Oracle:
         """The driver that the newest generation is of."""
         self._prepared: dict[Generation, tuple[int, CheckpointId]] = {}
         """When the preparation of a generation began, and for which checkpoint."""
-        self.view = LogView()
+        self.log = TrueLog(self._world)
         scenario = cluster.scenario
         rows_at_once = 2 * scenario.rows_max + scenario.held_max * 5
         self._held_max_bytes = WINDOW_BYTES + 3 * max(1, rows_at_once) * scenario.row_bytes
+
+    @property
+    def view(self) -> LogView:
+        return self.log.view
 
     # ---- drivers -----------------------------------------------------------------------------------
 
@@ -83,6 +87,10 @@ class Oracle:
                 pending[report.checkpoint] = self._world.now_ns - driver.paused_ns
             case ReportKind.CHECKPOINT_COMPLETED | ReportKind.CHECKPOINT_ABORTED:
                 assert report.checkpoint is not None
+                if report.kind is ReportKind.CHECKPOINT_COMPLETED and report.checkpoint not in self._completed:
+                    raise Violation(
+                        f"{driver.name} takes checkpoint {report.checkpoint} for completed, and the log knows nothing of it"
+                    )
                 pending.pop(report.checkpoint, None)
             case _:
                 pass
@@ -167,14 +175,7 @@ class Oracle:
     # ---- storage -----------------------------------------------------------------------------------
 
     def on_created(self, path: str, data: bytes, creator: str) -> None:
-        if not path.startswith(LAYOUT.log):
-            return
-        entry = decode_entry(json.dumps(json.loads(data)["entry"]).encode())
-        stale = self.view.is_stale(entry)
-        self._world.say(f"log: {type(entry).__name__} generation {entry.generation}{' (stale)' if stale else ''}")
-        if stale:
-            raise Violation(f"{creator} wrote {type(entry).__name__} of fenced generation {entry.generation} as {path}")
-        self.view = self.view.apply(entry)
+        entry = self.log.on_created(path, data, creator)
         match entry:
             case GenerationStarted():
                 self._tip = entry.restored_from
@@ -183,6 +184,9 @@ class Oracle:
                 self._on_completed(entry)
             case _:
                 pass
+
+    def on_deleted(self, path: str) -> None:
+        self.log.on_deleted(path)
 
     def _on_completed(self, entry: CheckpointCompleted) -> None:
         effect = self._written.get((entry.generation, entry.checkpoint))

@@ -25,6 +25,10 @@ class Result:
     virtual_ms: int
     generations: int
     checkpoints: int
+    trimmed: int
+    """Entries of the log that were deleted."""
+    created_late: int
+    """Entries that a process created at a number that was trimmed."""
 
 
 def run(seed: int, *, verbose: bool = False, scenario_of: Scenario | None = None) -> Result:
@@ -48,8 +52,17 @@ def run(seed: int, *, verbose: bool = False, scenario_of: Scenario | None = None
         world.on_step = None
         for process in cluster.processes:
             process.exit("the run is over")
-    view = cluster.oracle.view
-    return Result(seed, violation, world.events, world.now_ms, view.generation, view.highest_checkpoint)
+    log = cluster.oracle.log
+    return Result(
+        seed,
+        violation,
+        world.events,
+        world.now_ms,
+        log.view.generation,
+        log.view.highest_checkpoint,
+        log.trimmed,
+        log.created_late,
+    )
 
 
 def quiet() -> None:

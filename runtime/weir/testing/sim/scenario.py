@@ -81,6 +81,8 @@ class Scenario:
     goes_back: bool
     """Some restart restores an older checkpoint than the newest."""
     retained: int
+    summary_every: int
+    """Entries of the log until they are summarised: few, as a run is short."""
 
 
 def scenario(seed: int) -> Scenario:
@@ -95,6 +97,8 @@ def scenario(seed: int) -> Scenario:
         fails=rng.random() * worst, tears=rng.random() * worst, lies=rng.random() * worst, reads_fail=rng.random() * worst / 4
     )
     faults = () if calm else tuple(_fault(rng) for _ in range(rng.choice((1, 1, 2, 3, 5))))
+    if faults and rng.random() < 0.2:
+        faults = (*faults, _long_sleep(rng))
     return Scenario(
         seed=seed,
         logical=logical,
@@ -112,6 +116,7 @@ def scenario(seed: int) -> Scenario:
         rescales=rng.random() < 0.4,
         goes_back=rng.random() < 0.15,
         retained=rng.choice((1, 2, 3)),
+        summary_every=rng.choice((1, 1, 1, 1, 2, 2, 3, 6)),
     )
 
 
@@ -142,3 +147,8 @@ def _fault(rng: random.Random) -> Fault:
     if rng.random() < 0.5:
         return Fault(kind, duration_ns, at_ns=int(rng.random() ** 2 * 600 * MS))
     return Fault(kind, duration_ns, step=rng.choice(STEPS), count=int(1 + rng.random() ** 2 * 25))
+
+
+def _long_sleep(rng: random.Random) -> Fault:
+    """With a checkpoint in hand, and long enough for a successor to complete some and to trim the log."""
+    return Fault(FaultKind.PAUSE_DRIVER, rng.choice((900, 1_800)) * MS, step="acknowledge", count=rng.randint(1, 12))

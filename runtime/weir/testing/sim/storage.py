@@ -54,6 +54,7 @@ class Watcher(Protocol):
     """Sees every effect at the moment of it."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> None: ...
+    def on_deleted(self, path: str) -> None: ...
     def on_published(self, staged: Staged) -> None: ...
 
 
@@ -101,12 +102,17 @@ class SimStorage:
         return self.objects[path]
 
     def list(self, prefix: str) -> list[StoredObject]:
+        if self._world.chance(self.faults.reads_fail):
+            raise StorageError(f"listing {prefix} failed")
         return [StoredObject(path, 1, 0) for path in sorted(self.objects) if path.startswith(prefix)]
 
-    def delete(self, paths: Sequence[str]) -> None:
-        self._world.step("delete")
-        for path in paths:
-            self.objects.pop(path, None)
+    def delete(self, path: str) -> None:
+        self._world.step("delete", path)
+        self._mutate(f"delete {path}", lambda: self._delete(path))
+
+    def _delete(self, path: str) -> None:
+        if self.objects.pop(path, None) is not None and self.watcher is not None:
+            self.watcher.on_deleted(path)
 
     def unique_name(self, prefix: str) -> str:
         self._names += 1
@@ -191,7 +197,9 @@ class StoragePort:
         return self.ask(lambda: self._storage.list(prefix))
 
     def delete(self, paths: Sequence[str]) -> None:
-        self.ask(lambda: self._storage.delete(paths))
+        """One by one: another process may look, and this one may end, between any two."""
+        for path in paths:
+            self.ask(lambda path=path: self._storage.delete(path))  # type: ignore[misc]
 
     def ask(self, call: Callable[[], T]) -> T:
         lane = self._workers.current

@@ -1,0 +1,77 @@
+"""Keeping a job's directory small: old checkpoints are retired and deleted, the log is summarised and trimmed, orphans are swept.
+
+All of it is for the log's lane of the process that runs the job. Failing harms nobody: the next checkpoint tries again.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+import structlog
+
+from weir.errors import WeirError
+from weir.protocol.ids import CheckpointId
+from weir.protocol.joblog import CheckpointRetired
+from weir.storage.base import CheckpointStorage
+from weir.storage.joblog import Appended, JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.maintenance import References, retire_then_delete, sweep_orphans
+from weir.storage.retention import plan_retention
+
+log = structlog.get_logger(__name__)
+
+SUMMARY_EVERY = 256
+"""Entries in the log, after which they are summarised: some hundred small files at most, read within a second anywhere."""
+
+
+class Retention:
+    """``keep``: how many checkpoints. ``summary_every``: how many entries of the log until they are summarised."""
+
+    def __init__(
+        self, storage: CheckpointStorage, layout: JobLayout, job_log: JobLog, *, keep: int, summary_every: int = SUMMARY_EVERY
+    ) -> None:
+        assert summary_every >= 1, "a summary sums up at least one entry"
+        self._storage = storage
+        self._layout = layout
+        self._log = job_log
+        self._keep = keep
+        self._summary_every = summary_every
+        self._references = References(storage, layout)
+
+    def retire(self, *, uncommitted_from: CheckpointId) -> None:
+        """What is no longer wanted; then delete it. ``uncommitted_from``: this checkpoint and later ones stay."""
+        view = self._log.view
+        retire = plan_retention(view, keep=self._keep, uncommitted_from=uncommitted_from)
+        if not retire:
+            return
+        entry = CheckpointRetired(view.generation, retire, "retention", uuid.uuid4().hex, time.time_ns() // 1_000_000)
+        try:
+            retire_then_delete(
+                self._storage, self._layout, self._log, entry, at=self._log.next_number, references=self._references
+            )
+        except WeirError as error:
+            log.warning("checkpoints could not be retired", checkpoints=retire, reason=str(error))
+
+    def summarise(self) -> None:
+        """If it is time for it. Only what is known to be summed up is deleted: of a summary in doubt the next one takes care.
+
+        Call it only while no entry of this process is in doubt (``JobLog.summarise``).
+        """
+        if self._log.unsummarised < self._summary_every:
+            return
+        try:
+            if isinstance(self._log.summarise(nonce=uuid.uuid4().hex, timestamp_ms=time.time_ns() // 1_000_000), Appended):
+                self._log.trim()
+        except WeirError as error:
+            log.warning("the job's log could not be summarised or trimmed", reason=str(error))
+
+    def sweep(self) -> None:
+        """Once a start: what earlier processes left behind and no checkpoint refers to."""
+        try:
+            swept = sweep_orphans(self._storage, self._layout, self._log.view, references=self._references)
+        except WeirError as error:
+            log.warning("orphaned files could not be removed", reason=str(error))
+        else:
+            if swept:
+                log.info("orphaned files removed", files=len(swept))

@@ -1,0 +1,438 @@
+"""A log that is summarised and trimmed: read while it happens, and written to by those who slept through it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+from tests.unit.storage.storage_builders import JOB, completed, fold, nonce, pinned, retired, started
+
+from weir.errors import CheckpointError, StorageError, Superseded, UnknownOutcome
+from weir.protocol.joblog import Entry, LogSummarised
+from weir.protocol.logview import LogView
+from weir.storage.base import CheckpointStorage, StoredObject
+from weir.storage.inspection import list_checkpoints, list_jobs
+from weir.storage.joblog import Appended, JobLog, Lost
+from weir.storage.layout import JobLayout
+from weir.storage.memory import MemoryStorage
+
+LAYOUT = JobLayout(JOB)
+HISTORY: tuple[Entry, ...] = (
+    started(1), completed(1, 1), completed(1, 2), retired(1, 1), completed(1, 3), pinned(1, 2)
+)  # fmt: skip
+BASE = len(HISTORY) + 1
+
+
+def _append(log: JobLog, entry: Entry) -> None:
+    assert isinstance(log.append(entry, at=log.read()[1]), Appended)
+
+
+def _summarise(log: JobLog) -> None:
+    log.read()
+    assert isinstance(log.summarise(nonce=nonce(), timestamp_ms=0), Appended)
+
+
+def _written(storage: CheckpointStorage, entries: Sequence[Entry] = HISTORY) -> JobLog:
+    log = JobLog(storage, LAYOUT)
+    for entry in entries:
+        _append(log, entry)
+    return log
+
+
+def _numbers(storage: CheckpointStorage) -> list[int]:
+    return [int(found.path[-13:-5]) for found in storage.list(LAYOUT.log)]
+
+
+# ---- summaries -------------------------------------------------------------------------------
+
+
+def test_after_a_summary_the_log_is_as_short_as_what_follows_it(storage: CheckpointStorage) -> None:
+    log = _written(storage)
+    assert log.unsummarised == len(HISTORY)
+    before = log.view
+    _summarise(log)
+    assert (log.view, log.unsummarised) == (before, 0)
+    assert log.trim() == len(HISTORY)
+    _append(log, completed(1, 4))
+    assert _numbers(storage) == [BASE, BASE + 1]
+    assert JobLog(storage, LAYOUT).read() == (before.apply(completed(1, 4)), BASE + 2)
+    assert [found.number for found in log.entries()] == [BASE, BASE + 1]
+    assert list_jobs(storage) == (JOB,)
+    assert [info.checkpoint for info in list_checkpoints(storage, LAYOUT)] == [1, 2, 3, 4]
+
+
+def test_a_second_summary_stands_for_the_first() -> None:
+    storage = MemoryStorage()
+    log = _written(storage)
+    for checkpoint in range(4, 10):
+        _append(log, completed(1, checkpoint))
+        _summarise(log)
+        log.trim()
+        assert len(_numbers(storage)) == 1
+    assert JobLog(storage, LAYOUT).read()[0] == log.view
+
+
+def test_who_loses_the_number_of_a_summary_deletes_nothing_and_sums_up_what_came_instead() -> None:
+    storage = MemoryStorage()
+    log = _written(storage)
+    _append(JobLog(storage, LAYOUT), completed(1, 4))
+    assert isinstance(log.summarise(nonce=nonce(), timestamp_ms=0), Lost)
+    assert log.trim() == 0
+    _summarise(log)
+    assert JobLog(storage, LAYOUT).read()[0].find(completed(1, 4).checkpoint) is not None
+
+
+def test_a_superseded_run_cannot_summarise() -> None:
+    storage = MemoryStorage()
+    log = _written(storage)
+    _append(JobLog(storage, LAYOUT), started(2, restored_from=3, first_checkpoint=9))
+    stale = LogSummarised(log.view.generation, {}, nonce(), 0)
+    log.read()
+    with pytest.raises(Superseded):
+        log.append(stale, at=log.next_number)
+
+
+@pytest.mark.parametrize(
+    ("generation", "view", "reason"),
+    [(1, {"generation": "x"}, "cannot be read: LogView.generation"), (1, {"generation": 2}, "a log of generation 2")],
+)
+def test_a_summary_that_cannot_be_is_refused(generation: int, view: dict[str, object], reason: str) -> None:
+    log = _written(MemoryStorage())
+    with pytest.raises(CheckpointError, match=reason):
+        log.append(LogSummarised(log.view.generation, view, nonce(), 0), at=log.next_number)  # type: ignore[arg-type]  # wrong on purpose
+
+
+# ---- reading ---------------------------------------------------------------------------------
+
+
+def test_whatever_part_of_the_trimming_has_happened_readers_see_the_same() -> None:
+    storage = MemoryStorage()
+    log = _written(storage)
+    _summarise(log)
+    _append(log, completed(1, 4))
+    whole = {found.path: storage.get(found.path) for found in storage.list(LAYOUT.log)}
+    for size in range(BASE):
+        for gone in itertools.combinations(range(1, BASE), size):
+            storage.delete([LAYOUT.log_entry(number) for number in gone])
+            assert JobLog(storage, LAYOUT).read() == (log.view, log.next_number), f"without {gone}"
+            for path, data in whole.items():
+                storage.put(path, (data,))
+
+
+@pytest.mark.parametrize("number", range(1, BASE))
+def test_damage_below_the_summary_harms_nobody(number: int) -> None:
+    storage = MemoryStorage()
+    log = _written(storage)
+    _summarise(log)
+    storage.put(LAYOUT.log_entry(number), (b"\0" * 100,))
+    assert JobLog(storage, LAYOUT).read() == (log.view, log.next_number)
+    log.trim()
+    assert _numbers(storage) == [BASE]
+
+
+def test_a_hole_above_the_summary_is_named() -> None:
+    storage = MemoryStorage()
+    log = _written(storage)
+    _summarise(log)
+    for checkpoint in (4, 5, 6):
+        _append(log, completed(1, checkpoint))
+    storage.delete([LAYOUT.log_entry(BASE + 2)])
+    with pytest.raises(CheckpointError, match=r"has a hole: .*00000009.json is missing, but .*00000010.json is there.*backup"):
+        JobLog(storage, LAYOUT).read()
+
+
+def test_a_damaged_summary_is_named() -> None:
+    storage = MemoryStorage()
+    log = _written(storage)
+    _summarise(log)
+    _append(log, completed(1, 4))
+    storage.put(LAYOUT.log_entry(BASE), (b"{}",))
+    with pytest.raises(CheckpointError, match=r"entry 7 of the log .* is damaged.*00000007.json.*backup"):
+        JobLog(storage, LAYOUT).read()
+
+
+class _Watched:
+    """As a process sees a storage: ``before`` is called before each step of a call. Lists as a disk does: first the names,
+    then one name after the other, and what is gone by then is left out."""
+
+    url = "watched://"
+
+    def __init__(self, storage: MemoryStorage, *, backwards: bool = False) -> None:
+        self._storage = storage
+        self._backwards = backwards
+        self.before: Callable[[], None] = lambda: None
+
+    def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
+        raise AssertionError("a log is not overwritten")
+
+    def create(self, path: str, data: bytes) -> bool:
+        self.before()
+        return self._storage.create(path, data)
+
+    def get(self, path: str) -> memoryview:
+        self.before()
+        return self._storage.get(path)
+
+    def list(self, prefix: str) -> list[StoredObject]:
+        self.before()
+        names = self._storage.list(prefix)
+        found: list[StoredObject] = []
+        for one in reversed(names) if self._backwards else names:
+            self.before()
+            if one in self._storage.list(prefix):
+                found.append(one)
+        return sorted(found, key=lambda one: one.path)
+
+    def delete(self, paths: Sequence[str]) -> None:
+        self.before()
+        self._storage.delete(paths)
+
+
+class _Owner:
+    """Runs the job a step at a time: completes a checkpoint, or summarises, or deletes a single entry. Knows every view there was."""
+
+    def __init__(self, storage: MemoryStorage, *, rounds: int) -> None:
+        self._storage = storage
+        self._log = _written(storage)
+        self.views: dict[int, LogView] = {BASE: self._log.view}
+        self._steps = self._all_steps(rounds)
+
+    def step(self) -> bool:
+        """False: it has done all."""
+        return next(self._steps, None) is not None
+
+    def _all_steps(self, rounds: int) -> Iterator[str]:
+        for checkpoint in range(4, 4 + 2 * rounds, 2):
+            for one in (checkpoint, checkpoint + 1):
+                _append(self._log, completed(1, one))
+                self._note()
+                yield "completed"
+            _summarise(self._log)
+            self._note()
+            yield "summarised"
+            for number in _numbers(self._storage):
+                if number < self._log.next_number - 1:
+                    self._storage.delete([LAYOUT.log_entry(number)])
+                    yield "deleted"
+
+    def _note(self) -> None:
+        self.views[self._log.next_number] = self._log.view
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("known", [False, True], ids=["from scratch", "what is new"])
+@pytest.mark.parametrize("steps_at_once", [1, 2, 5, 11, 40])
+def test_a_reader_sees_the_log_as_it_was_at_some_time_whenever_it_is_trimmed(
+    steps_at_once: int, known: bool, backwards: bool
+) -> None:
+    for first_step in range(60):
+        storage = MemoryStorage()
+        owner = _Owner(storage, rounds=4)
+        watched = _Watched(storage, backwards=backwards)
+        reader = JobLog(watched, LAYOUT)
+        if known:
+            reader.read()
+        calls = itertools.count()
+
+        def meanwhile(first_step: int = first_step, owner: _Owner = owner, calls: itertools.count[int] = calls) -> None:
+            if next(calls) >= first_step:
+                for _ in range(steps_at_once):
+                    owner.step()
+
+        at_least = owner.views[BASE].highest_checkpoint
+        watched.before = meanwhile
+        view, number = reader.read()
+        assert view == owner.views[number]
+        assert view.highest_checkpoint >= at_least
+        watched.before = lambda: None
+        while owner.step():
+            pass
+        assert reader.read() == (owner.views[max(owner.views)], max(owner.views))
+
+
+# ---- those who slept through it --------------------------------------------------------------
+
+
+def _sleepers(storage: CheckpointStorage) -> dict[int, JobLog]:
+    """By the number that each of them takes for the next one. The log is ``HISTORY`` by then."""
+    sleepers: dict[int, JobLog] = {}
+    writer = JobLog(storage, LAYOUT)
+    for number, entry in enumerate(HISTORY, start=1):
+        sleepers[number] = JobLog(storage, LAYOUT)
+        sleepers[number].read()
+        _append(writer, entry)
+    return sleepers
+
+
+def _succeeded_and_trimmed(storage: CheckpointStorage) -> JobLog:
+    successor = JobLog(storage, LAYOUT)
+    successor.read()
+    _append(successor, started(2, restored_from=3, first_checkpoint=10))
+    _append(successor, completed(2, 10))
+    _summarise(successor)
+    successor.trim()
+    return successor
+
+
+def _in_hand(number: int) -> Entry:
+    """What somebody who knows the entries before ``number`` may want to append."""
+    return started(1) if number == 1 else completed(1, 9)
+
+
+@pytest.mark.parametrize("number", range(1, BASE))
+def test_a_paused_run_that_creates_a_trimmed_number_is_superseded(storage: CheckpointStorage, number: int) -> None:
+    sleeper = _sleepers(storage)[number]
+    successor = _succeeded_and_trimmed(storage)
+    before = successor.read()
+    entry = _in_hand(number)
+    for _ in range(2):
+        with pytest.raises(Superseded, match="generation 2 runs job"):
+            sleeper.append(entry, at=number)
+    assert number in _numbers(storage), "it was created, too late"
+    assert successor.read() == JobLog(storage, LAYOUT).read() == before
+    _summarise(successor)
+    successor.trim()
+    assert _numbers(storage) == [successor.next_number - 1]
+
+
+@pytest.mark.parametrize("number", range(4, BASE))
+def test_a_person_who_pins_at_a_trimmed_number_pins_again_at_the_end(storage: CheckpointStorage, number: int) -> None:
+    person = _sleepers(storage)[number]
+    owner = JobLog(storage, LAYOUT)
+    _summarise(owner)
+    owner.trim()
+    _append(owner, completed(1, 4))
+    entry = pinned(1, 2, False)
+    lost = person.append(entry, at=number)
+    assert lost == Lost((), owner.view, owner.next_number)
+    assert owner.read()[0].pinned == (2,)
+    assert isinstance(person.append(entry, at=lost.next_number), Appended)
+    assert owner.read()[0].pinned == ()
+
+
+def test_a_start_at_a_trimmed_number_that_nobody_fences_never_was_in_the_log() -> None:
+    storage = MemoryStorage()
+    sleeper = _sleepers(storage)[4]
+    owner = JobLog(storage, LAYOUT)
+    _summarise(owner)
+    owner.trim()
+    entry = started(2, restored_from=2, first_checkpoint=9)
+    lost = sleeper.append(entry, at=4)
+    assert isinstance(lost, Lost)
+    assert lost.view.generation == 1
+    assert isinstance(sleeper.append(entry, at=lost.next_number), Appended)
+    assert owner.read()[0].generation == 2
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("number", range(2, BASE))
+def test_who_is_paused_while_looking_whether_its_entry_counts_is_not_deceived(number: int, backwards: bool) -> None:
+    """While it looks, all that was there is replaced by a newer summary and deleted, at once or in part."""
+    for pause, deletions in itertools.product(range(1, 9), range(12)):
+        storage = MemoryStorage()
+        watched = _Watched(storage, backwards=backwards)
+        writer = JobLog(storage, LAYOUT)
+        sleeper = JobLog(watched, LAYOUT)
+        for position, entry in enumerate(HISTORY, start=1):
+            if position == number:
+                sleeper.read()
+            _append(writer, entry)
+        successor = _succeeded_and_trimmed(storage)
+        calls = itertools.count()
+
+        def meanwhile(
+            pause: int = pause,
+            deletions: int = deletions,
+            storage: MemoryStorage = storage,
+            successor: JobLog = successor,
+            calls: itertools.count[int] = calls,
+        ) -> None:
+            if next(calls) == pause:
+                _append(successor, completed(2, 11))
+                _summarise(successor)
+                doomed = [one for one in _numbers(storage) if one < successor.next_number - 1]
+                storage.delete([LAYOUT.log_entry(one) for one in doomed[:deletions]])
+
+        watched.before = meanwhile
+        with pytest.raises(Superseded):
+            sleeper.append(completed(1, 9), at=number)
+
+
+class _Failing(MemoryStorage):
+    """Listing fails as often as ``lists`` says, deleting one object after ``deletes`` of them."""
+
+    lists = 0
+    deletes: int | None = None
+
+    def list(self, prefix: str) -> list[StoredObject]:
+        if self.lists:
+            self.lists -= 1
+            raise StorageError("the connection was cut")
+        return super().list(prefix)
+
+    def delete(self, paths: Sequence[str]) -> None:
+        for count, path in enumerate(paths):
+            if count == self.deletes:
+                raise StorageError("the connection was cut")
+            super().delete([path])
+
+
+def test_an_entry_that_is_created_and_cannot_be_looked_for_is_in_doubt() -> None:
+    storage = _Failing()
+    log = _written(storage)
+    storage.lists = 1
+    entry = completed(1, 4)
+    with pytest.raises(UnknownOutcome, match="entry 7 .* may or may not be written"):
+        log.append(entry, at=BASE)
+    assert log.next_number == BASE
+    outcome = log.append(entry, at=BASE)
+    assert isinstance(outcome, Appended)
+    assert outcome.number == BASE
+
+
+def test_an_entry_in_doubt_that_a_successor_trims_is_the_successors_matter() -> None:
+    storage = _Failing()
+    log = _written(storage)
+    storage.lists = 1
+    entry = completed(1, 4)
+    with pytest.raises(UnknownOutcome):
+        log.append(entry, at=BASE)
+    successor = JobLog(storage, LAYOUT)
+    successor.read()
+    _append(successor, started(2, restored_from=4, first_checkpoint=10))
+    _summarise(successor)
+    successor.trim()
+    with pytest.raises(Superseded):
+        log.append(entry, at=BASE)
+    assert successor.view.newest is not None
+    assert successor.view.newest.checkpoint == 4
+
+
+def test_a_write_that_arrives_after_its_number_was_trimmed_is_not_taken_for_an_entry() -> None:
+    storage = MemoryStorage()
+    log, entry = _written(storage), completed(1, 4)
+    other = JobLog(storage, LAYOUT)
+    _append(other, pinned(1, 3))
+    assert isinstance(log.append(entry, at=BASE), Lost)
+    _summarise(other)
+    other.trim()
+    elsewhere = MemoryStorage()
+    _written(elsewhere, (*HISTORY, entry))
+    assert storage.create(LAYOUT.log_entry(BASE), bytes(elsewhere.get(LAYOUT.log_entry(BASE))))
+    assert isinstance(log.append(entry, at=BASE), Lost)
+    log.read()
+    assert isinstance(log.append(entry, at=BASE), Lost)
+
+
+def test_trimming_that_fails_in_the_middle_is_gone_on_with_later() -> None:
+    storage = _Failing()
+    log = _written(storage)
+    _summarise(log)
+    storage.deletes = 3
+    with pytest.raises(StorageError):
+        log.trim()
+    assert _numbers(storage) == list(range(4, BASE + 1))
+    assert JobLog(storage, LAYOUT).read()[0] == log.view == fold(*HISTORY)
+    storage.deletes = None
+    assert log.trim() == BASE - 4
