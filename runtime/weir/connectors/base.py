@@ -94,9 +94,21 @@ class PendingCommit(Protocol):
 
 
 class Committer(ABC):
-    """Finishes, undoes or sweeps what writers staged. Runs in the coordinator. Every method is idempotent."""
+    """Finishes, undoes or sweeps what writers staged. Runs in the coordinator. Every method is idempotent.
+
+    Call order of a generation's preparation: claim -> commit (again) -> abandon* -> reinstate* -> abort_after; then commit*.
+    A coordinator may be paused before any of them and wake up when a newer generation has prepared and run: hence
+    ``before_generation``, which is the generation being prepared. Nothing that it or a newer one wrote may be touched, and
+    after a newer one has called ``abandon`` or ``reinstate`` these two of an older one must change nothing (Superseded).
+    """
 
     revocable: bool = False
+
+    def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
+        """Mark the place that is written to as that of this sink of this job, before anything there is touched. ``history``
+        identifies the job's log: what a run with another log committed is not this one's to judge. None: it is not known.
+
+        Raises SinkError if the place belongs to another job, sink or history. Most sinks keep nothing that could be mixed up."""
 
     @abstractmethod
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
@@ -107,16 +119,19 @@ class Committer(ABC):
         """Remove what any generation older than ``before_generation`` staged for checkpoints > ``checkpoint``, also of
         subtasks that no longer exist."""
 
-    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str) -> None:
+    def abandon(
+        self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation | None = None
+    ) -> None:
         """Take back what is committed and not on ``line`` (revocable sinks only): readers no longer see it.
 
         ``committables``: of completed checkpoints off the line that are still listed somewhere; they may not be published
         yet. What was published of others, long retired, is found by the sink itself. Comes before ``abort_after``.
+        ``before_generation`` None: the caller is known to be the newest. Raises Superseded, SinkError.
         """
         raise NotImplementedError
 
-    def reinstate(self, *, line: Line, branch: str) -> None:
-        """Undo ``abandon`` for what is on ``line``."""
+    def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
+        """Undo ``abandon`` for what is on ``line``, under whatever branch it was taken back. ``before_generation`` as there."""
         raise NotImplementedError
 
     def result(self) -> object:

@@ -97,7 +97,9 @@ class DirectoryCommitter(Committer):
         except OSError as error:
             raise sink_error("removing what was staged and not completed", staging, error) from error
 
-    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str) -> None:
+    def abandon(
+        self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation | None = None
+    ) -> None:
         target = self._layout.branch(branch)
         leaving = [
             StagedPart.of(one) for one in committables if not is_on(line, generation=one.generation, checkpoint=one.checkpoint)
@@ -119,7 +121,7 @@ class DirectoryCommitter(Committer):
         except OSError as error:
             raise sink_error(f"abandoning branch {branch}", self._layout.out, error) from error
 
-    def reinstate(self, *, line: Line, branch: str) -> None:
+    def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
         source = self._layout.branch(branch)
         try:
             abandoned = self._disk.list(source)

@@ -147,7 +147,9 @@ class SimCommitter(Committer):
 
         self._port.ask(lambda: self._storage.discard_staged(doomed))
 
-    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str) -> None:
+    def abandon(
+        self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation | None = None
+    ) -> None:
         listed = {str(committable.payload): committable for committable in committables}
         published = {path: staged.committable for path, staged in self._storage.published.items()}
         for path, committable in {**published, **listed}.items():
@@ -155,7 +157,7 @@ class SimCommitter(Committer):
             if committable.sink == self._uid and not on_line:
                 self._port.ask(lambda path=path: self._storage.abandon(path, branch))  # type: ignore[misc]
 
-    def reinstate(self, *, line: Line, branch: str) -> None:
+    def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
         def wanted(committable: Committable) -> bool:
             return committable.sink == self._uid and is_on(
                 line, generation=committable.generation, checkpoint=committable.checkpoint
