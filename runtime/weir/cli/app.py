@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from weir.cli.exits import Exit
-from weir.cli.logs import LogFormat, complain, set_up
+from weir.cli.logs import LogFormat, complain, let_go_of_broken_streams, set_up
 from weir.errors import WeirError
 
 app_ = typer.Typer(
@@ -58,7 +58,7 @@ def run_command(
 ) -> None:
     """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume."""
     logs = set_up(log_format, verbose=verbose)
-    from weir.cli.run import parse_duration_ms, parse_settings, run, start_mode
+    from weir.cli.run import parse_duration_ms, parse_settings, parse_spark_settings, run, start_mode
     from weir.spark.launch import RunOptions
 
     options = RunOptions(
@@ -71,7 +71,7 @@ def run_command(
         spares=spares,
         retained=retained,
         staging_dir=staging_dir,
-        spark_conf=parse_settings(conf, "--conf"),
+        spark_conf=parse_spark_settings(conf),
         logs=logs,
     )
     raise typer.Exit(run(target, parse_settings(settings, "--set"), options, yes=yes, quiet=quiet))
@@ -155,3 +155,5 @@ def app() -> None:
     except WeirError as error:
         complain(str(error))
         raise SystemExit(Exit.USAGE) from None
+    finally:
+        let_go_of_broken_streams()

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from weir.cli.exits import Exit
-from weir.errors import ConfigError
+from weir.errors import CheckpointError, ConfigError
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
 from weir.protocol.logview import CheckpointStatus
@@ -110,9 +110,12 @@ def _operators(manifest: Manifest) -> list[tuple[str, ...]]:
 
 
 def show_verification(storage: CheckpointStorage, job: str, checkpoint: CheckpointId | None, *, as_json: bool) -> Exit:
-    """Of one checkpoint, or of all that can be restored."""
+    """Of one checkpoint, or of all that can be restored. Without a log that can be read nothing can be."""
     layout = JobLayout(job)
-    view, _ = JobLog(storage, layout).read()
+    try:
+        view, _ = JobLog(storage, layout).read()
+    except CheckpointError as error:
+        return _show_damaged_log(layout, str(error), as_json=as_json)
     wanted = [checkpoint] if checkpoint is not None else [record.checkpoint for record in view.kept]
     reports = [verify(storage, layout, one) for one in wanted]
     if as_json:
@@ -126,6 +129,15 @@ def show_verification(storage: CheckpointStorage, job: str, checkpoint: Checkpoi
         if not reports:
             typer.echo("there is no checkpoint to verify")
     return Exit.OK if all(report.intact for report in reports) else Exit.DAMAGED
+
+
+def _show_damaged_log(layout: JobLayout, problem: str, *, as_json: bool) -> Exit:
+    if as_json:
+        typer.echo(json.dumps([{"intact": False, "problems": [{"path": layout.log, "problem": problem}]}], indent=2))
+    else:
+        typer.echo(f"the log of job {layout.job}: DAMAGED")
+        typer.echo(f"  {layout.log} {problem}")
+    return Exit.DAMAGED
 
 
 def _object(report: object) -> dict[str, object]:

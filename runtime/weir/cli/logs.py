@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 import structlog
@@ -25,16 +29,39 @@ def set_up(form: LogFormat, *, verbose: bool) -> LogSettings:
     return _settings
 
 
+@contextmanager
+def if_somebody_listens() -> Iterator[None]:
+    """Around words on standard error: a terminal that is gone, or a pipe whose reader is, must not end a job that runs."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError):
+        # Broken; closed; in the middle of a write that a signal's handler has interrupted.
+        pass
+
+
 def tell(message: str) -> None:
-    if _settings.as_json:
-        structlog.get_logger("weir").info(message.strip())
-    else:
-        print(message, file=sys.stderr, flush=True)
+    with if_somebody_listens():
+        if _settings.as_json:
+            structlog.get_logger("weir").info(message.strip())
+        else:
+            print(message, file=sys.stderr, flush=True)
 
 
 def complain(message: str) -> None:
     """The one message of a command that did not do what it was told."""
-    if _settings.as_json:
-        structlog.get_logger("weir").error(message)
-    else:
-        print(f"weir: {message}", file=sys.stderr)
+    with if_somebody_listens():
+        if _settings.as_json:
+            structlog.get_logger("weir").error(message)
+        else:
+            print(f"weir: {message}", file=sys.stderr, flush=True)
+
+
+def let_go_of_broken_streams() -> None:
+    """At the end of the command: Python would exit with a code of its own if a stream cannot be flushed."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                number = stream.fileno()
+                os.dup2(os.open(os.devnull, os.O_WRONLY), number)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from weir.cli.logs import if_somebody_listens
 from weir.coordinator.progress import Snapshot
 from weir.kernel.job import JobPhase
 from weir.spark.launch import JobResult, RunningJob
@@ -45,31 +46,37 @@ def follow(job: RunningJob, *, quiet: bool, as_json: bool) -> JobResult:
     if quiet:
         return _wait(job)
     if as_json:
-        return _follow_now_and_then(job, lambda: _log_progress(job.progress(), meter))
+        return _follow_now_and_then(job, lambda now: _log_progress(now, meter.rate(now)))
     if not console.is_terminal:
-        return _follow_now_and_then(job, lambda: print(meter.line(job.progress()), file=sys.stderr, flush=True))
-    with Live(Text(""), console=console, refresh_per_second=4, transient=True) as live:
-        while (result := job.wait(REFRESH_S)) is None:
-            live.update(Text(meter.line(job.progress())))
-    return result
+        return _follow_now_and_then(job, lambda now: print(meter.line(now), file=sys.stderr, flush=True))
+    try:
+        with Live(Text(""), console=console, refresh_per_second=4, transient=True) as live:
+            while (result := job.wait(REFRESH_S)) is None:
+                live.update(Text(meter.line(job.progress())))
+            return result
+    except OSError:
+        # The terminal is gone, the job is not.
+        return _wait(job)
 
 
-def _follow_now_and_then(job: RunningJob, tell: Callable[[], None]) -> JobResult:
+def _follow_now_and_then(job: RunningJob, tell: Callable[[Snapshot], None]) -> JobResult:
     told_at = time.monotonic()
     while (result := job.wait(REFRESH_S)) is None:
         if time.monotonic() - told_at >= PLAIN_EVERY_S:
             told_at = time.monotonic()
-            tell()
+            now = job.progress()
+            with if_somebody_listens():
+                tell(now)
     return result
 
 
-def _log_progress(now: Snapshot, meter: _Meter) -> None:
+def _log_progress(now: Snapshot, rate: float) -> None:
     log.info(
         "progress",
         phase=now.phase,
         generation=now.generation,
         records=now.records,
-        records_per_s=round(meter.rate(now)),
+        records_per_s=round(rate),
         last_checkpoint=now.completed[-1].checkpoint if now.completed else None,
         backpressured_ratio_max=round(now.backpressured_ratio_max, 3),
         recoveries=len(now.recoveries),

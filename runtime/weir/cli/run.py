@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 import structlog
 import typer
@@ -14,14 +13,16 @@ import typer
 from weir.api.entry import load_job
 from weir.api.job import Job
 from weir.cli.exits import OF_OUTCOME, Exit
-from weir.cli.logs import tell
+from weir.cli.logs import complain, if_somebody_listens, tell
 from weir.cli.progress_line import follow
 from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
-from weir.errors import ConfigError
+from weir.errors import ConfigError, Superseded, WeirError
 from weir.kernel.effects import Outcome
 from weir.protocol.ids import CheckpointId
 from weir.spark.launch import JobResult, RunningJob, RunOptions, launch, session_for
 from weir.spark.planner import LazySession
+from weir.spark.session import CONF_FILE
+from weir.spark.settings import is_secret
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
@@ -30,14 +31,18 @@ log = structlog.get_logger(__name__)
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+DURATION_MS_MAX = 10_000 * _UNIT_MS["h"]
 
 
 def parse_duration_ms(text: str) -> int:
-    """``500ms``, ``10s``, ``1.5m``, ``1h``. Raises ConfigError."""
+    """``500ms``, ``10s``, ``1.5m``, ``1h``; at least a millisecond. Raises ConfigError."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ConfigError(f"'{text}' is no duration: write a number with ms, s, m or h, for example 10s")
-    return int(float(match[1]) * _UNIT_MS[match[2]])
+    duration_ms = float(match[1]) * _UNIT_MS[match[2]]
+    if not 1 <= duration_ms <= DURATION_MS_MAX:
+        raise ConfigError(f"'{text}' is no duration that can be kept: from 1ms to {DURATION_MS_MAX // _UNIT_MS['h']}h")
+    return int(duration_ms)
 
 
 def parse_settings(pairs: list[str], what: str) -> dict[str, str]:
@@ -50,6 +55,18 @@ def parse_settings(pairs: list[str], what: str) -> dict[str, str]:
     return settings
 
 
+def parse_spark_settings(pairs: list[str]) -> dict[str, str]:
+    """Of ``--conf``. Raises ConfigError, also for a secret: every user of this machine can read our argument list."""
+    settings = parse_settings(pairs, "--conf")
+    for name in settings:
+        if is_secret(name):
+            raise ConfigError(
+                f"--conf {name}: others on this machine can read what a command is given, so a secret cannot be; put it into "
+                f"a file that only you can read (chmod 600) and name that in {CONF_FILE}"
+            )
+    return settings
+
+
 def start_mode(*, resume: bool, from_checkpoint: int | None) -> StartMode:
     if resume and from_checkpoint is not None:
         raise ConfigError("--resume goes on with the newest checkpoint, --from goes back to a chosen one: give only one of them")
@@ -59,7 +76,7 @@ def start_mode(*, resume: bool, from_checkpoint: int | None) -> StartMode:
 
 
 def run(target: str, params: Mapping[str, object], options: RunOptions, *, yes: bool, quiet: bool) -> int:
-    """Returns the exit code. Raises WeirError for whatever keeps the job from starting."""
+    """Returns the exit code. Raises WeirError for whatever keeps the job from starting, and for nothing else."""
     session = session_for(options, target)
     try:
         with session.planning():
@@ -74,7 +91,12 @@ def _run(job: Job, options: RunOptions, session: LazySession, *, yes: bool, quie
         confirm_going_back(job, options.start.checkpoint, options, yes=yes)
     running = launch(job, options, session=session)
     suspend_on_signals(running)
-    result = follow(running, quiet=quiet, as_json=options.logs.as_json)
+    try:
+        result = follow(running, quiet=quiet, as_json=options.logs.as_json)
+    except WeirError as error:
+        # From here on something was started, which the exit code must not deny.
+        complain(f"job failed: {error}")
+        return Exit.SUPERSEDED if isinstance(error, Superseded) else Exit.JOB_FAILED
     _tell_the_end(result, quiet=quiet, as_json=options.logs.as_json)
     return OF_OUTCOME[result.outcome]
 
@@ -97,11 +119,19 @@ def confirm_going_back(job: Job, checkpoint: CheckpointId, options: RunOptions, 
     if others:
         tell(f"  cannot be taken back, readers will see these records twice: {', '.join(others)}")
     tell("  nothing is deleted: the abandoned checkpoints can be restored with --from")
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise ConfigError("nobody is there to be asked: add --yes if this is what you want")
-    if not typer.confirm("Go back?", default=False, err=True):
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ConfigError("nobody is there to be asked: add --yes if this is what you want")
+        agree()
+
+
+def agree() -> None:
+    """Raises typer.Exit if the answer is no, or none."""
+    try:
+        agreed = typer.confirm("Go back?", default=False, err=True)
+    except typer.Abort:
+        agreed = False
+    if not agreed:
         raise typer.Exit(Exit.CANCELED)
 
 
@@ -113,8 +143,9 @@ def suspend_on_signals(running: RunningJob) -> None:
         nonlocal seen
         seen += 1
         if seen == 1:
-            tell("stopping with a final checkpoint (once more: without)")
+            # First what was asked for: there may be nobody left to be told.
             running.suspend()
+            tell("stopping with a final checkpoint (once more: without)")
         else:
             running.cancel()
 
@@ -127,13 +158,18 @@ def _tell_the_end(result: JobResult, *, quiet: bool, as_json: bool) -> None:
     went_well = OF_OUTCOME[result.outcome] is Exit.OK
     if quiet and went_well:
         return
-    if not as_json:
-        print(_summary(result), file=sys.stderr)
-        return
+    with if_somebody_listens():
+        if as_json:
+            _log_the_end(result, log.info if went_well else log.error)
+        else:
+            print(_summary(result), file=sys.stderr)
+
+
+def _log_the_end(result: JobResult, write: Callable[..., object]) -> None:
     for note in result.notes:
         log.info(note)
     progress = result.progress
-    (log.info if went_well else log.error)(
+    write(
         "job ended",
         outcome=result.outcome,
         reason=result.reason,
@@ -160,7 +196,3 @@ def _summary(result: JobResult) -> str:
     if result.outcome is Outcome.SUSPENDED:
         lines.append("  go on with --resume")
     return "\n".join(lines)
-
-
-def default_checkpoint_dir() -> str:
-    return str(Path("weir-checkpoints").resolve())

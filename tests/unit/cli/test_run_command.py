@@ -1,0 +1,106 @@
+"""``weir run`` around a job that only seems to run: exit codes, signals, words that nobody hears."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from tests.unit.cli.running import EndsSoon, NobodyListens
+
+from weir.cli import app, progress_line, run
+from weir.cli.exits import Exit
+from weir.errors import ConfigError, SinkError, Superseded
+
+JOB = """
+from weir import Job, sinks, sources
+
+def job():
+    job = Job("small")
+    job.read(sources.iterable([{"a": 1}]), uid="in").write(sinks.console(), uid="out")
+    return job
+"""
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def code_of(running: EndsSoon, monkeypatch: pytest.MonkeyPatch, directory: Path, *options: str) -> int | str | None:
+    (directory / "small.py").write_text(JOB)
+    monkeypatch.setattr(run, "launch", lambda job, options, session: running)
+    monkeypatch.setattr(
+        sys, "argv", ["weir", "run", str(directory / "small.py"), "--checkpoint-dir", str(directory / "cp"), *options]
+    )
+    with pytest.raises(SystemExit) as ended:
+        app.app()
+    return ended.value.code
+
+
+def test_an_error_after_the_start_does_not_say_that_nothing_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = EndsSoon(SinkError("sink 'out': what was collected cannot be read"))
+    assert code_of(running, monkeypatch, tmp_path) == Exit.JOB_FAILED
+    assert capsys.readouterr().err == "weir: job failed: sink 'out': what was collected cannot be read\n"
+    assert code_of(EndsSoon(Superseded("another one runs it")), monkeypatch, tmp_path) == Exit.SUPERSEDED
+
+
+def test_an_error_before_the_start_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert code_of(EndsSoon(), monkeypatch, tmp_path, "--interval", "0s") == Exit.USAGE
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_job_goes_on_to_its_end_though_nobody_hears_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setattr(progress_line, "PLAIN_EVERY_S", 0.0)
+    monkeypatch.setattr(sys, "stderr", NobodyListens())
+    running = EndsSoon(waits=3)
+    assert code_of(running, monkeypatch, tmp_path, "--log-format", form) == Exit.OK
+    assert running.waits == 0
+
+
+def test_a_signal_suspends_though_nobody_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", NobodyListens())
+    running = EndsSoon()
+    run.suspend_on_signals(running)  # type: ignore[arg-type]  # has what is used of a RunningJob
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)
+    assert running.asked == ["suspend", "cancel"]
+
+
+@pytest.mark.parametrize("text", ["0s", "0.4ms", "0h", "1e3s", "-1s", "9" * 400 + "h"])
+def test_a_duration_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="is no duration"):
+        run.parse_duration_ms(text)
+
+
+def test_durations_from_a_millisecond_on_are_taken() -> None:
+    assert [run.parse_duration_ms(text) for text in ("1ms", "500ms", "10s", "1.5m", "1h")] == [1, 500, 10_000, 90_000, 3_600_000]
+
+
+def test_a_secret_is_refused_as_an_argument() -> None:
+    assert run.parse_spark_settings(["spark.authenticate=true", "spark.cores.max=4"]) == {
+        "spark.authenticate": "true",
+        "spark.cores.max": "4",
+    }
+    for name in ("spark.authenticate.secret", "spark.hadoop.fs.s3a.secret.key"):
+        with pytest.raises(ConfigError, match=f"--conf {name}: .* WEIR_SPARK_CONF_FILE") as caught:
+            run.parse_spark_settings([f"{name}=hush"])
+        assert "hush" not in str(caught.value)
+
+
+def test_to_break_off_the_question_is_to_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> bool:
+        raise typer.Abort
+
+    monkeypatch.setattr(typer, "confirm", interrupted)
+    with pytest.raises(typer.Exit) as ended:
+        run.agree()
+    assert ended.value.exit_code == Exit.CANCELED
