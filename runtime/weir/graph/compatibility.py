@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from weir.errors import RestoreError
 from weir.graph.checks import label
+from weir.graph.inputs import check_same_input
 from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.protocol.ids import OperatorUid
@@ -83,6 +84,8 @@ def _check_same(old: LogicalOperator, old_graph: LogicalGraph, new: LogicalOpera
             before, after = _config(old).get("kind"), _config(new).get("kind")
             if before != after:
                 raise RestoreError(f"{label(new)} is now of kind {after!r}, in the checkpoint it was {before!r}: use a new uid")
+            if new.kind is OperatorKind.SOURCE:
+                check_same_input(old, new)
         case OperatorKind.AGGREGATE:
             _check_aggregate(old, old_graph, new, new_graph)
         case _:
