@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -16,6 +16,7 @@ from weir.connectors.descriptions import decode_schema, describe, encode_schema
 from weir.connectors.file_listing import InputFile, list_files
 from weir.connectors.read_ahead import ReadAheadReader
 from weir.errors import InputError, SchemaError
+from weir.operators.cutting import BATCH_BYTES, cut
 from weir.protocol.codec import from_json
 from weir.protocol.snapshots import JsonValue, Split
 
@@ -105,16 +106,18 @@ def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iter
                 done += file.metadata.row_group(first).num_rows
                 first += 1
             skip = position - done
+            wanted = range(first, groups.last)
+            rows_at_once = _rows_at_once(file.metadata, wanted, schema.names, batch_rows)
             for batch in file.iter_batches(
-                batch_size=batch_rows, row_groups=range(first, groups.last), columns=list(schema.names), use_threads=False
-            ):
+                batch_size=rows_at_once, row_groups=wanted, columns=list(schema.names), use_threads=False
+            ):  # fmt: skip
                 if skip >= batch.num_rows > 0:
                     skip -= batch.num_rows
                     continue
                 batch, skip = batch.slice(skip), 0
-                position += batch.num_rows
-                if batch.num_rows:
-                    yield _fit(batch, schema), position
+                for piece in cut(_fit(batch, schema)):
+                    position += piece.num_rows
+                    yield piece, position
     except (OSError, pa.ArrowException, KeyError, IndexError) as error:
         raise InputError(
             f"{groups.file}: cannot be read as Parquet, row groups {groups.first} to {groups.last - 1} ({_line(error)})"
@@ -123,6 +126,23 @@ def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iter
         raise InputError(
             f"{groups.file}: {position} rows where its footer promised {groups.rows}; input must not change while it is read"
         )
+
+
+def _rows_at_once(footer: pq.FileMetaData, groups: range, columns: Sequence[str], batch_rows: int) -> int:
+    """How many rows make about BATCH_BYTES, by the footer; at most ``batch_rows``.
+
+    The footer knows encoded sizes, and values that repeat are encoded once, so what is read is cut again. Without this a batch
+    of documents would be read at whatever size it has before anybody could cut it.
+    """
+    row_bytes = max((_encoded_bytes(footer.row_group(group), columns) for group in groups), default=0.0)
+    return max(1, min(batch_rows, int(BATCH_BYTES / row_bytes))) if row_bytes else batch_rows
+
+
+def _encoded_bytes(group: pq.RowGroupMetaData, columns: Sequence[str]) -> float:
+    """Of a row, before compression. Leaves of nested columns are called ``column.leaf``."""
+    leaves = [group.column(index) for index in range(group.num_columns)]
+    wanted = [leaf for leaf in leaves if any(f"{leaf.path_in_schema}.".startswith(f"{name}.") for name in columns)]
+    return sum(leaf.total_uncompressed_size for leaf in wanted) / group.num_rows if group.num_rows else 0.0
 
 
 def _fit(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

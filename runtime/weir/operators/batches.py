@@ -12,7 +12,8 @@ import pyarrow as pa
 from weir.errors import UserCodeError
 from weir.graph.schema import canonical_type, near_miss
 from weir.operators.base import Operator, Step
-from weir.operators.user_code import pieces, raised, short
+from weir.operators.cutting import pieces
+from weir.operators.user_code import raised, short
 
 
 class BatchForm(StrEnum):

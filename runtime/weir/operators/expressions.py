@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from weir.errors import UserCodeError
 from weir.operators.base import Operator, Step
+from weir.operators.cutting import pieces
 from weir.operators.rows import rows_of
-from weir.operators.user_code import pieces, short
+from weir.operators.user_code import short
 
 if TYPE_CHECKING:
     import polars as pl

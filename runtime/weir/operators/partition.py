@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from weir.graph.keygroups import subtask_of
 from weir.graph.logical import Partitioning
+from weir.operators.cutting import BATCH_BYTES, compact, cut, has_views
 from weir.operators.scatter import ScatterBuffers, is_fixed_width, take_order, targets_of
 from weir.state.hashing import hash_columns
 from weir.state.take import take_rows
@@ -41,7 +42,7 @@ class SingleTargetPartitioner:
         self._target = target
 
     def add(self, batch: pa.RecordBatch) -> Dealt:
-        return [(self._target, batch)] if batch.num_rows else []
+        return [(self._target, piece) for piece in cut(batch)]
 
     def flush(self) -> Dealt:
         return []
@@ -56,7 +57,7 @@ class BroadcastPartitioner:
         self._targets = targets
 
     def add(self, batch: pa.RecordBatch) -> Dealt:
-        return [(target, batch) for target in range(self._targets)] if batch.num_rows else []
+        return [(target, piece) for piece in cut(batch) for target in range(self._targets)]
 
     def flush(self) -> Dealt:
         return []
@@ -67,32 +68,44 @@ class BroadcastPartitioner:
 
 
 class PendingSlices:
-    """Slices collected for each target, joined once there are ``batch_rows`` of them."""
+    """Slices collected for each target, joined once there are ``batch_rows`` rows or BATCH_BYTES bytes of them."""
 
-    def __init__(self, targets: int, batch_rows: int) -> None:
+    def __init__(self, schema: pa.Schema, targets: int, batch_rows: int) -> None:
+        self._views = has_views(schema)
         self._slices: list[list[pa.RecordBatch]] = [[] for _ in range(targets)]
         self._rows = [0] * targets
+        self._bytes = [0.0] * targets
         self._batch_rows = batch_rows
 
     @property
     def rows(self) -> int:
         return sum(self._rows)
 
-    def add(self, target: int, piece: pa.RecordBatch) -> Dealt:
-        """A batch never exceeds ``batch_rows`` unless a single slice does."""
-        if piece.num_rows == 0:
+    def add(self, target: int, piece: pa.RecordBatch, row_bytes: float) -> Dealt:
+        """A batch never exceeds ``batch_rows`` or BATCH_BYTES unless a single slice does.
+
+        ``row_bytes``: of the batch that the slice is of; to look at every slice would cost more than to join them.
+        """
+        rows = piece.num_rows
+        if rows == 0:
             return []
-        ready = self.take(target) if self._rows[target] + piece.num_rows > self._batch_rows else []
+        added = rows * row_bytes
+        ready: Dealt = []
+        if self._rows[target] + rows > self._batch_rows or self._bytes[target] + added > BATCH_BYTES:
+            ready = self.take(target)
         self._slices[target].append(piece)
-        self._rows[target] += piece.num_rows
-        return ready + (self.take(target) if self._rows[target] >= self._batch_rows else [])
+        self._rows[target] += rows
+        self._bytes[target] += added
+        full = self._rows[target] >= self._batch_rows or self._bytes[target] >= BATCH_BYTES
+        return ready + self.take(target) if full else ready
 
     def take(self, target: int) -> Dealt:
         slices = self._slices[target]
         if not slices:
             return []
-        self._slices[target], self._rows[target] = [], 0
-        return [(target, slices[0] if len(slices) == 1 else pa.concat_batches(slices))]
+        self._slices[target], self._rows[target], self._bytes[target] = [], 0, 0.0
+        joined = slices[0] if len(slices) == 1 else pa.concat_batches(slices)
+        return [(target, compact(joined) if self._views else joined)]
 
     def flush(self) -> Dealt:
         return [dealt for target in range(len(self._slices)) for dealt in self.take(target)]
@@ -101,18 +114,26 @@ class PendingSlices:
 class RebalancePartitioner:
     """Each batch is cut into equal slices, one a target; the odd records go round, so counts never differ by more than one."""
 
-    def __init__(self, targets: int, source_index: int, batch_rows: int) -> None:
+    def __init__(self, schema: pa.Schema, targets: int, source_index: int, batch_rows: int) -> None:
+        self._batch_rows = batch_rows
         self._targets = targets
         self._next = source_index % targets
-        self._pending = PendingSlices(targets, batch_rows)
+        self._pending = PendingSlices(schema, targets, batch_rows)
 
     def add(self, batch: pa.RecordBatch) -> Dealt:
+        return [dealt for piece in cut(batch) for dealt in self._deal(piece)]
+
+    def _deal(self, batch: pa.RecordBatch) -> Dealt:
         ready: Dealt = []
         even, odd = divmod(batch.num_rows, self._targets)
+        row_bytes = batch.get_total_buffer_size() / batch.num_rows
+        if row_bytes * self._batch_rows > BATCH_BYTES:
+            # It may be a slice of something large. Finding out costs microseconds a column, so not where it makes no difference.
+            row_bytes = batch.nbytes / batch.num_rows
         begin = 0
         for step in range(self._targets):
             rows = even + (step < odd)
-            ready += self._pending.add((self._next + step) % self._targets, batch.slice(begin, rows))
+            ready += self._pending.add((self._next + step) % self._targets, batch.slice(begin, rows), row_bytes)
             begin += rows
         self._next = (self._next + odd) % self._targets
         return ready
@@ -141,11 +162,12 @@ class HashPartitioner:
         )  # fmt: skip
         fixed = all(is_fixed_width(field.type) for field in schema)
         self._scatter = ScatterBuffers(schema, targets, batch_rows) if fixed else None
-        self._slices = PendingSlices(targets, batch_rows)
+        self._slices = PendingSlices(schema, targets, batch_rows)
 
     def add(self, batch: pa.RecordBatch) -> Dealt:
-        if batch.num_rows == 0:
-            return []
+        return [dealt for piece in cut(batch) for dealt in self._deal(piece)]
+
+    def _deal(self, batch: pa.RecordBatch) -> Dealt:
         hashes = hash_columns([batch.column(name) for name in self._key], self._key)
         if self._scatter is not None and not any(column.null_count for column in batch.columns):
             ready = self._slices.flush()
@@ -153,9 +175,11 @@ class HashPartitioner:
         ready = self._scatter.flush() if self._scatter is not None else []
         order, ends = take_order(targets_of(hashes, self._target_of_group), self._targets)
         sorted_batch = pa.RecordBatch.from_arrays([take_rows(column, order) for column in batch.columns], schema=batch.schema)
+        # Just taken, so its memory is its rows and nothing else.
+        row_bytes = sorted_batch.get_total_buffer_size() / sorted_batch.num_rows
         begin = 0
         for target, end in enumerate(ends):
-            ready += self._slices.add(target, sorted_batch.slice(begin, int(end) - begin))
+            ready += self._slices.add(target, sorted_batch.slice(begin, int(end) - begin), row_bytes)
             begin = int(end)
         return ready
 
@@ -184,7 +208,7 @@ def make_partitioner(
         case Partitioning.BROADCAST:
             return BroadcastPartitioner(targets)
         case Partitioning.REBALANCE if targets > 1:
-            return RebalancePartitioner(targets, source_index, batch_rows)
+            return RebalancePartitioner(schema, targets, source_index, batch_rows)
         case Partitioning.HASH if targets > 1:
             return HashPartitioner(schema, key, targets, max_parallelism, batch_rows)
     return SingleTargetPartitioner(0)

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from weir.errors import UserCodeError
 from weir.operators.base import Operator, OperatorContext, Step
+from weir.operators.cutting import pieces
 from weir.operators.rows import Row, RowBuilder, rows_of
-from weir.operators.user_code import pieces, raised, short
+from weir.operators.user_code import raised, short
 
 ROWS_PER_STEP = 8_192
 """About 10 ms of Python, after which the loop may turn to others."""

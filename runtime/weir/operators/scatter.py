@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from weir.operators.cutting import BATCH_BYTES
 from weir.state.hashing import Hashes
 from weir.state.memory import Words, kernel, load8, load16, load32, load64, signed, store8, store16, store32, store64
 
@@ -24,6 +25,11 @@ def is_fixed_width(type_: pa.DataType) -> bool:
         return not pa.types.is_dictionary(type_) and type_.num_buffers == 2 and type_.bit_width in (8, 16, 32, 64, 128)
     except ValueError:
         return False
+
+
+def row_bits(schema: pa.Schema) -> int:
+    """Of one row; the columns are of fixed width."""
+    return sum(field.type.bit_width for field in schema)
 
 
 @kernel
@@ -114,11 +120,12 @@ def scatter(begin: int, end: int, targets: Targets, used: Words, capacity: int, 
 
 
 class ScatterBuffers:
-    """One buffer a column and target, of ``capacity`` rows; a full one leaves as a record batch without a copy."""
+    """One buffer a column and target, of ``rows_max`` rows and BATCH_BYTES at most; a full one leaves as a record batch
+    without a copy."""
 
-    def __init__(self, schema: pa.Schema, targets: int, capacity: int) -> None:
+    def __init__(self, schema: pa.Schema, targets: int, rows_max: int) -> None:
         self._schema = schema
-        self._capacity = capacity
+        self._capacity = max(1, min(rows_max, BATCH_BYTES * 8 // max(1, row_bits(schema))))
         self._widths: Words = np.array([field.type.bit_width // 8 for field in schema], dtype=np.int64)
         self._used: Words = np.zeros(targets, dtype=np.int64)
         self._addresses: Words = np.zeros((len(schema), targets), dtype=np.int64)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
 from pathlib import PurePath
-
-import pyarrow as pa
 
 from weir.errors import UserCodeError
 
@@ -32,15 +29,6 @@ def short(value: object) -> str:
     except Exception as error:  # noqa: BLE001  # the repr is the author's code, too
         return f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "..."
-
-
-def pieces(batch: pa.RecordBatch, rows_max: int) -> Iterator[pa.RecordBatch]:
-    """Zero-copy slices of at most ``rows_max`` rows; nothing for an empty batch."""
-    if 0 < batch.num_rows <= rows_max:
-        yield batch
-        return
-    for first in range(0, batch.num_rows, rows_max):
-        yield batch.slice(first, rows_max)
 
 
 def _line_in(function: object, error: BaseException) -> str | None:

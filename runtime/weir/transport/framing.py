@@ -17,7 +17,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import xxhash
 
-from weir.errors import ProtocolError, SchemaError
+from weir.errors import InputError, ProtocolError, SchemaError
 from weir.protocol.frames import PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind
 
 Piece: TypeAlias = bytes | memoryview | pa.Buffer
@@ -172,7 +172,7 @@ class FrameCodec:
         self._codecs: dict[int, BatchCodec] = {}
 
     def encode(self, frame: Frame) -> list[Piece]:
-        """Header and payload, ready for ``sendmsg``. Raises SchemaError (schema), ProtocolError (size)."""
+        """Header and payload, ready for ``sendmsg``. Raises SchemaError (schema), ProtocolError (rows), InputError (bytes)."""
         if frame.kind is not FrameKind.DATA:
             return [_header(frame, frame.argument, EMPTY_HASH, 0)]
         assert isinstance(frame.batch, pa.RecordBatch), "a DATA frame without a batch"
@@ -182,8 +182,9 @@ class FrameCodec:
         payload = self._codec(frame.channel.edge).pieces(frame.batch)
         payload_bytes = sum(len(piece) for piece in payload)
         if payload_bytes > PAYLOAD_BYTES_MAX:
-            raise ProtocolError(f"channel {frame.channel}: a batch of {payload_bytes} bytes ({frame.batch.num_rows} rows) "
-                                f"cannot be sent, the limit is {PAYLOAD_BYTES_MAX}; emit smaller batches")  # fmt: skip
+            # Partitioners cut batches far below this, so it is the rows that are large, and they will be so after every restart.
+            raise InputError(f"channel {frame.channel}: {frame.batch.num_rows} rows of {payload_bytes} bytes cannot be sent, "
+                             f"the limit is {PAYLOAD_BYTES_MAX}; split rows that large before the exchange")  # fmt: skip
         return [_header(frame, frame.bytes_held, content_hash(payload), payload_bytes), *payload]
 
     def decode(self, header: FrameHeader, determinants: pa.Buffer, payload: pa.Buffer) -> Frame:

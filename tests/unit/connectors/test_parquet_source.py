@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from tests.unit.connectors.connector_harness import ReadAll, Reading, read_with_restarts
 
 from weir.connectors import sources
+from weir.connectors.parquet_source import read_row_groups
 from weir.errors import InputError, SchemaError
+from weir.operators.cutting import BATCH_BYTES
 
 
 def write(path: Path, first: int, rows: int, group: int = 10) -> Path:
@@ -115,3 +118,26 @@ def test_a_staged_dataframe_is_cast_to_the_schema_it_was_given(tmp_path: Path, r
 def test_an_empty_dataframe_has_no_splits(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").touch()
     assert sources.staged_dataframe(tmp_path, pa.schema([("id", pa.int64())])).splits(2) == ()
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_batches_of_long_documents_are_bounded_in_bytes_and_their_positions_still_count_rows(
+    tmp_path: Path, read_all: ReadAll, repeated: bool
+) -> None:
+    """Values that repeat are small in the file, and its footer says nothing of what they grow to."""
+    documents = [("same" if repeated else f"{number:04d}") * 5_000 for number in range(1_500)]
+    pq.write_table(pa.table({"id": range(1_500), "text": documents}), tmp_path / "a.parquet", row_group_size=1_000)
+    source = sources.parquet(tmp_path)
+    (split,) = source.splits(1)
+    batches = list(read_row_groups(split, 65_536, schema=source.schema()))
+    assert len(batches) > 3 and max(batch.nbytes for batch, _ in batches) <= BATCH_BYTES
+    assert [position for _, position in batches] == list(accumulate(batch.num_rows for batch, _ in batches))
+    assert read_with_restarts(source, [1, 2], batch_rows=65_536).to_pydict() == {"id": list(range(1_500)), "text": documents}
+
+
+def test_narrow_columns_of_a_wide_file_come_in_whole_batches(tmp_path: Path) -> None:
+    wide = pa.table({"id": range(3_000), "id2": ["x" * 10_000] * 3_000, "s": [{"id": 1}] * 3_000})
+    pq.write_table(wide, tmp_path / "a.parquet", use_dictionary=False)
+    source = sources.parquet(tmp_path, columns=["id", "s"])
+    (split,) = source.splits(1)
+    assert [batch.num_rows for batch, _ in read_row_groups(split, 65_536, schema=source.schema())] == [3_000]

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transport_rig import SCHEMA, barrier, data_frame, schema_of_edge
 
-from weir.errors import ProtocolError, SchemaError
-from weir.protocol.frames import HEADER_BYTES, Frame, FrameHeader, FrameKind, decode_header
+from weir.errors import InputError, ProtocolError, Retry, SchemaError
+from weir.protocol.frames import HEADER_BYTES, PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind, decode_header
 from weir.protocol.ids import ChannelId, Generation
 from weir.transport.framing import EMPTY_HASH, ROWS_MAX, BatchCodec, FrameCodec, Piece, content_hash
 
@@ -179,6 +179,14 @@ def test_rows_that_cost_no_bytes_are_bounded() -> None:
     frame = Frame(FrameKind.DATA, ChannelId(0, 1, 0), Generation(1), 0, 0, 0, huge, 0)
     with pytest.raises(ProtocolError, match="emit smaller batches"):
         FrameCodec(lambda edge: huge.schema).encode(frame)
+
+
+def test_a_row_too_large_for_any_frame_is_no_reason_to_start_again_from_the_last_checkpoint() -> None:
+    row = pa.record_batch([pa.array([bytes(PAYLOAD_BYTES_MAX + 1)], pa.large_binary())], names=["document"])
+    frame = Frame(FrameKind.DATA, ChannelId(0, 1, 0), Generation(1), 0, 0, 0, row, 0)
+    with pytest.raises(InputError, match="1 rows of .* bytes cannot be sent.* split rows that large") as raised:
+        FrameCodec(lambda edge: row.schema).encode(frame)
+    assert raised.value.retry is Retry.NEVER
 
 
 @pytest.mark.parametrize(

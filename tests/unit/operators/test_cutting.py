@@ -1,0 +1,95 @@
+"""Batches are bounded in bytes, whatever their rows are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weir.graph.logical import Partitioning
+from weir.operators.cutting import BATCH_BYTES, cut, pieces
+from weir.operators.partition import make_partitioner
+
+KINDS: list[pa.DataType] = [
+    pa.string(), pa.large_string(), pa.string_view(), pa.binary_view(), pa.list_(pa.string()), pa.list_(pa.string_view()),
+]  # fmt: skip
+
+
+def column(kind: pa.DataType, lengths: list[int]) -> pa.Array:
+    values: list[Any] = ["x" * length for length in lengths]
+    if pa.types.is_list(kind):
+        values = [[value] for value in values]
+    if kind == pa.binary_view():
+        values = [value.encode() for value in values]
+    return pa.array(values, type=kind)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    kind=st.sampled_from(KINDS),
+    lengths=st.lists(st.integers(0, 40) | st.integers(500, 3_000), max_size=60),
+    begin=st.integers(0, 10),
+)
+def test_pieces_are_the_rows_in_order_and_no_larger_than_asked_for_but_for_single_rows(
+    kind: pa.DataType, lengths: list[int], begin: int
+) -> None:
+    numbers = pa.array(range(len(lengths)), pa.int32())
+    batch = pa.RecordBatch.from_arrays([column(kind, lengths), numbers], names=["v", "n"]).slice(begin)
+    cuts = list(cut(batch, 1_000))
+    assert pa.Table.from_batches(cuts, schema=batch.schema).equals(pa.Table.from_batches([batch]))
+    assert all(piece.num_rows for piece in cuts)
+    if kind != pa.list_(pa.string_view()):
+        assert all(piece.num_rows == 1 or piece.nbytes <= 1_000 for piece in cuts)
+
+
+def test_a_batch_that_is_small_enough_is_itself() -> None:
+    batch = pa.record_batch({"v": ["x" * 100] * 9})
+    assert [piece is batch for piece in cut(batch, 1_000)] == [True]
+    (piece,) = cut(batch.slice(2, 3), 400)
+    assert piece.num_rows == 3, "what counts is its own rows, not the batch that it is a slice of"
+
+
+def test_views_that_cannot_be_cut_smaller_are_not_cut_to_single_rows() -> None:
+    batch = pa.record_batch({"v": column(pa.list_(pa.string_view()), [100] * 1_000)})
+    assert len(list(cut(batch, 50_000))) <= 4
+
+
+def test_pieces_are_bounded_in_rows_and_in_bytes() -> None:
+    batch = pa.record_batch({"v": ["x" * 100] * 10})
+    assert [piece.num_rows for piece in pieces(batch, 4)] == [4, 4, 2]
+    assert [piece.num_rows for piece in pieces(batch, 4, 250)] == [2, 2, 2, 2, 2]
+    assert list(pieces(batch.slice(0, 0), 4)) == []
+
+
+@pytest.mark.parametrize("partitioning", [Partitioning.HASH, Partitioning.REBALANCE, Partitioning.BROADCAST, Partitioning.GLOBAL])
+@pytest.mark.parametrize("kind", [pa.string(), pa.string_view()])
+@pytest.mark.parametrize("rows", [500, 5_000])
+def test_no_partitioner_sends_or_gathers_more_than_a_batch_of_long_documents(
+    partitioning: Partitioning, kind: pa.DataType, rows: int
+) -> None:
+    schema = pa.schema([("k", pa.int64()), ("text", kind)])
+    sender = make_partitioner(partitioning, schema, ("k",), 2, 128, 0, 65_536)
+    sent: list[pa.RecordBatch] = []
+    for first in range(0, 5_000, rows):
+        numbers = pa.array(range(first, first + rows))
+        sent += [piece for _, piece in sender.add(pa.record_batch([numbers, column(kind, [5_000] * rows)], schema=schema))]
+        assert sender.pending_rows * 5_000 <= 2 * BATCH_BYTES
+    sent += [piece for _, piece in sender.flush()]
+    assert max(piece.nbytes for piece in sent) <= BATCH_BYTES * 1.01
+    times = 2 if partitioning is Partitioning.BROADCAST else 1
+    assert sorted(key for piece in sent for key in piece["k"].to_pylist()) == sorted([*range(5_000)] * times)
+
+
+def test_wide_rows_of_fixed_width_are_scattered_into_buffers_of_bounded_size() -> None:
+    names = [f"d{number}" for number in range(40)]
+    schema = pa.schema([("k", pa.int64()), *((name, pa.decimal128(30, 2)) for name in names)])
+    sender = make_partitioner(Partitioning.HASH, schema, ("k",), 2, 128, 0, 65_536)
+    rows = 40_000
+    batch = pa.record_batch([pa.array(range(rows)), *([pa.nulls(rows, pa.int32()).fill_null(7).cast(pa.decimal128(30, 2))] * 40)],
+                            schema=schema)  # fmt: skip
+    sent = [piece for _, piece in sender.add(batch) + sender.flush()]
+    assert sum(piece.num_rows for piece in sent) == rows
+    assert max(piece.nbytes for piece in sent) <= BATCH_BYTES
