@@ -117,7 +117,8 @@ class Committer(ABC):
     @abstractmethod
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
         """Remove what any generation older than ``before_generation`` staged for checkpoints > ``checkpoint``, also of
-        subtasks that no longer exist."""
+        subtasks that no longer exist. Everything completed has been committed or abandoned before, so a sink may remove what
+        else such a generation staged, too: for older checkpoints, that never completed."""
 
     def abandon(
         self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation | None = None

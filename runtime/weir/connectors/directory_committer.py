@@ -7,12 +7,14 @@ hard link, which never overwrites, and loses its staged name only after the dire
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weir.connectors.base import CommitPermit, Committer, Line, is_on
 from weir.connectors.disk import Disk, sink_error
-from weir.connectors.staging import OutputLayout, PartName, is_void
+from weir.connectors.staging import OutputLayout, PartName, staged_by
+from weir.connectors.withdrawn import Withdrawn
 from weir.errors import ProtocolError, SinkError
 from weir.protocol.codec import from_json
 from weir.protocol.ids import CheckpointId, Generation
@@ -43,6 +45,15 @@ class DirectoryCommitter(Committer):
     def __init__(self, layout: OutputLayout, disk: Disk | None = None) -> None:
         self._layout = layout
         self._disk = disk or Disk()
+        self._withdrawn = Withdrawn(layout, self._disk)
+
+    def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
+        try:
+            self._layout.claim(self._disk, job=job, sink=sink, history=history)
+        except OSError as error:
+            raise sink_error("preparing the output directory", self._layout.out, error) from error
+
+    # ---- publishing ------------------------------------------------------------------------------
 
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
         if not committables:
@@ -52,119 +63,154 @@ class DirectoryCommitter(Committer):
         )
         try:
             parts = [StagedPart.of(committable) for committable in committables]
-            linked = [part for part in parts if self._publish(part)]
+            linked = [source for part in parts if (source := self._publish(part, permit.generation)) is not None]
             if linked:
                 self._disk.fsync(self._layout.out)
-            for part in linked:
-                self._disk.unlink(self._staged(part))
+            for source in linked:
+                self._disk.unlink(source)
         except OSError as error:
             raise sink_error(f"committing checkpoint {permit.checkpoint}", self._layout.out, error) from error
 
-    def _publish(self, part: StagedPart) -> bool:
-        """True: the final name is there and the staged one may go. False: published before, or abandoned."""
-        staged, final = self._staged(part), self._final(part)
-        try:
-            self._disk.link(staged, final)
-        except FileExistsError:
-            if not self._disk.exists(staged):
-                return self._published_before(part)
-            self._expect_same(staged, final)
-        except FileNotFoundError:
-            return self._published_before(part)
-        return True
-
-    def _published_before(self, part: StagedPart) -> bool:
-        final = self._final(part)
+    def _publish(self, part: StagedPart, generation: Generation) -> str | None:
+        """The name that may go, now that the final one is there. None: published before, or taken back by a newer generation."""
+        staged, final = self._staged(part), os.path.join(self._layout.out, part.final)
+        if self._link(staged, final):
+            return staged
         if self._disk.exists(final):
             size = self._disk.size(final)
             if size != part.bytes:
                 raise SinkError(f"{final}: has {size} bytes where {part.bytes} were committed; somebody else wrote it")
+            return None
+        # What a permit covers is on the line of its generation: taken back by an older one, it belongs among what readers see.
+        while (owner := self._withdrawn.owner()) <= generation:
+            taken_back = next((kept.path for kept in self._withdrawn.parts(owner) if kept.final == part.final), None)
+            if taken_back is None:
+                raise SinkError(
+                    f"{final}: neither published nor staged any more, {part.rows} records would be missing; "
+                    "was the output directory emptied? Restore it, or start the job anew with an empty one"
+                )
+            if self._link(taken_back, final):
+                return taken_back
+        return None
+
+    def _link(self, source: str, final: str) -> bool:
+        """False: there is no such source (another process may remove it at any moment, having published it)."""
+        try:
+            self._disk.link(source, final)
+        except FileExistsError:
+            return self._is_same(source, final)
+        except FileNotFoundError:
             return False
-        abandoned = self._layout.abandoned
-        if any(self._disk.exists(os.path.join(abandoned, branch, part.final)) for branch in self._disk.list(abandoned)):
-            return False
-        raise SinkError(
-            f"{final}: neither published nor staged any more, {part.rows} records would be missing; "
-            "was the output directory emptied? Restore it, or start the job anew with an empty one"
-        )
+        return True
+
+    # ---- sweeping --------------------------------------------------------------------------------
 
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
         staging = self._layout.staging
         try:
             for name in self._disk.list(staging):
-                if is_void(name, checkpoint, before_generation):
+                generation = staged_by(name)
+                # Whatever its checkpoint: a zombie may have staged for an old one after the last sweep. What is completed has
+                # been published or taken back by now, and left this place.
+                if generation is not None and generation < before_generation:
                     self._disk.unlink(os.path.join(staging, name))
         except OSError as error:
             raise sink_error("removing what was staged and not completed", staging, error) from error
 
+    # ---- going back and returning ----------------------------------------------------------------
+
     def abandon(
         self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation | None = None
     ) -> None:
-        target = self._layout.branch(branch)
-        leaving = [
-            StagedPart.of(one) for one in committables if not is_on(line, generation=one.generation, checkpoint=one.checkpoint)
-        ]
+        self._layout.checked_branch(branch)
         try:
-            published = [name for name in self._disk.list(self._layout.out) if self._is_off(line, name)]
+            generation = self._withdrawn.take_over(before_generation)
+            # Looked for only now: what an older generation has shown until a moment ago is there to be found.
+            leaving = [
+                StagedPart.of(one) for one in committables if _is_off(line, one.generation, one.checkpoint, before_generation)
+            ]
+            published = [name for name in self._disk.list(self._layout.out) if self._leaves(name, line, before_generation)]
             if not leaving and not published:
                 return
-            self._disk.make_directory(target)
-            self._disk.fsync(self._layout.abandoned)
-            for part in leaving:
-                # The staged name first: from then on a late commit of a zombie finds nothing to publish.
-                self._move(self._staged(part), os.path.join(target, part.final))
-                self._move(self._final(part), os.path.join(target, part.final))
-            for name in published:
-                self._move(os.path.join(self._layout.out, name), os.path.join(target, name))
-            for directory in (target, self._layout.out):
-                self._disk.fsync(directory)
+            try:
+                target = self._withdrawn.make_branch(generation, branch)
+                for part in leaving:
+                    # The staged name first: from then on a late commit of a zombie finds nothing to publish.
+                    self._move(self._staged(part), os.path.join(target, part.final))
+                    self._move(os.path.join(self._layout.out, part.final), os.path.join(target, part.final))
+                for name in published:
+                    self._move(os.path.join(self._layout.out, name), os.path.join(target, name))
+                for directory in (target, self._layout.out):
+                    self._disk.fsync(directory)
+            finally:
+                self._withdrawn.check(generation)
         except OSError as error:
             raise sink_error(f"abandoning branch {branch}", self._layout.out, error) from error
 
     def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
-        source = self._layout.branch(branch)
+        self._layout.checked_branch(branch)
         try:
-            abandoned = self._disk.list(source)
-            names = [name for name in abandoned if PartName.parse(name) is not None and not self._is_off(line, name)]
-            for name in names:
-                taken_back, final = os.path.join(source, name), os.path.join(self._layout.out, name)
-                try:
-                    self._disk.link(taken_back, final)
-                except FileExistsError:
-                    self._expect_same(taken_back, final)
+            generation = self._withdrawn.take_over(before_generation)
+            # All branches: what was left on several was taken back as one, under the name of the first.
+            back = [
+                kept
+                for kept in self._withdrawn.parts(generation)
+                if is_on(line, generation=kept.part.generation, checkpoint=kept.part.checkpoint)
+            ]
+            for kept in back:
+                final = os.path.join(self._layout.out, kept.final)
+                if not self._link(kept.path, final):
+                    self._withdrawn.check(generation)
+                    raise SinkError(f"{kept.path}: somebody else removed it while it was being published again as {final}")
             self._disk.fsync(self._layout.out)
-            for name in names:
-                self._disk.unlink(os.path.join(source, name))
-            if len(names) == len(abandoned):
-                self._disk.remove_directory(source)
+            for kept in back:
+                self._disk.unlink(kept.path)
+            self._withdrawn.remove_empty_branches(generation)
+            self._withdrawn.check(generation)
         except OSError as error:
             raise sink_error(f"reinstating branch {branch}", self._layout.out, error) from error
 
     @staticmethod
-    def _is_off(line: Line, name: str) -> bool:
+    def _leaves(name: str, line: Line, before_generation: Generation | None) -> bool:
         """A part that some checkpoint off the line committed. What bears no name of ours is nobody's here to judge."""
         part = PartName.parse(name)
-        return part is not None and not is_on(line, generation=part.generation, checkpoint=part.checkpoint)
+        return part is not None and _is_off(line, part.generation, part.checkpoint, before_generation)
 
     def _move(self, source: str, target: str) -> None:
-        """An absent source is ignored. (A rename between two names of one file would do nothing at all.)"""
+        """An absent source is ignored, and an absent directory of ``target``: then somebody else has taken over."""
         if not self._disk.exists(source):
             return
-        if self._disk.exists(target):
-            self._expect_same(source, target)
-            self._disk.unlink(source)
-        else:
-            self._disk.rename(source, target)
+        try:
+            if not self._disk.exists(target):
+                self._disk.rename(source, target)
+            elif self._is_same(source, target):
+                # A rename between two names of one file would do nothing, and to unlink the source is not fenced: it may be
+                # the only name left by then.
+                stem, extension = os.path.splitext(target)
+                spare = f"{stem}~{uuid.uuid4().hex}{extension}"
+                self._disk.rename(source, spare)
+                self._disk.unlink(spare)
+        except FileNotFoundError:
+            return
 
-    def _expect_same(self, one: str, other: str) -> None:
-        if not self._disk.same_file(one, other):
+    def _is_same(self, source: str, other: str) -> bool:
+        """False: the source is gone. Raises SinkError if they are two files."""
+        try:
+            same = self._disk.same_file(source, other)
+        except FileNotFoundError:
+            return False
+        if not same:
             raise SinkError(
                 f"{other}: is there already and is not what this job staged; choose an empty output directory "
                 "(is it left from a run with other checkpoints?)"
             )
+        return True
 
     def _staged(self, part: StagedPart) -> str:
         return os.path.join(self._layout.staging, part.staged)
 
-    def _final(self, part: StagedPart) -> str:
-        return os.path.join(self._layout.out, part.final)
+
+def _is_off(line: Line, generation: int, checkpoint: int, before_generation: Generation | None) -> bool:
+    """What a generation wrote that is not older than the one preparing is not for that one to judge."""
+    newer = before_generation is not None and generation >= before_generation
+    return not newer and not is_on(line, generation=generation, checkpoint=checkpoint)

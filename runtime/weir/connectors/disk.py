@@ -11,10 +11,26 @@ from weir.errors import SinkError
 
 
 class Disk:
-    """Raises OSError. Every method is one step as far as a crash is concerned."""
+    """Raises OSError. Every method is one step as far as a crash is concerned, or made of such."""
 
     def make_directory(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
+        """With those above it, and durable: a file synced in a directory that a power cut takes away would be lost all the same."""
+        missing = []
+        level = path
+        while not os.path.isdir(level):
+            missing.append(level)
+            level = os.path.dirname(level)
+        for level in reversed(missing):
+            self.make_entry(level)
+            self.fsync(os.path.dirname(level))
+
+    def make_entry(self, path: str) -> None:
+        """A directory in one that is there. One that is there already is left alone. Not yet durable."""
+        try:
+            os.mkdir(path)
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
 
     def exists(self, path: str) -> bool:
         return os.path.lexists(path)

@@ -1,10 +1,10 @@
 """Names inside an output directory: what is staged, published, abandoned.
 
     <out>/part-c00000007-g1-w0000.parquet                        published; more files of the same epoch end in .s0001.parquet ...
-    <out>/_weir/owner.json                                       the one job and sink that write here
+    <out>/_weir/owner.json                                       the one job, sink and history that write here
     <out>/_weir/staging/open-g1-w0000~<unique>.parquet           being written, its checkpoint not yet known
     <out>/_weir/staging/part-c00000007-g1-w0000~<unique>.parquet pre-committed
-    <out>/_weir/abandoned/<branch>/part-...                      taken back
+    <out>/_weir/abandoned/g1/<branch>/part-...                   taken back (see withdrawn.py)
 
 Spark, pyarrow and globs over ``*.parquet`` leave out ``_weir``. ``<unique>`` tells attempts apart, c is the checkpoint, g the
 generation, w the subtask that wrote.
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 from weir.connectors.disk import Disk
 from weir.errors import SinkError
-from weir.protocol.ids import CheckpointId, Generation
 
 _OPEN = re.compile(r"open-g(\d+)-w(\d+)~[0-9a-f]+\.\w+")
 _PART = re.compile(r"part-c(\d+)-g(\d+)-w(\d+)(?:\.s(\d+))?(?:~[0-9a-f]+)?\.\w+")
@@ -56,13 +55,13 @@ def staged_name(part: PartName, open_file: str) -> str:
     return f"{final}~{open_file.partition('~')[2].partition('.')[0]}.{extension}"
 
 
-def is_void(name: str, checkpoint: CheckpointId, before_generation: Generation) -> bool:
-    """Whether a staged name is of a generation before, and was never pre-committed for ``checkpoint`` or one before it."""
+def staged_by(name: str) -> int | None:
+    """The generation that staged it, whether pre-committed or not; None for what bears no name of ours."""
     opened = _OPEN.fullmatch(name)
     if opened is not None:
-        return int(opened.group(1)) < before_generation
+        return int(opened.group(1))
     part = PartName.parse(name)
-    return part is not None and part.generation < before_generation and part.checkpoint > checkpoint
+    return None if part is None else part.generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +80,17 @@ class OutputLayout:
     def abandoned(self) -> str:
         return os.path.join(self.weir, "abandoned")
 
-    def branch(self, branch: str) -> str:
+    def checked_branch(self, branch: str) -> str:
+        """Raises SinkError for what is no plain name."""
         if not _BRANCH.fullmatch(branch):
             raise SinkError(f"{self.out}: {branch!r} cannot name a branch of abandoned output; use letters, digits and . _ -")
-        return os.path.join(self.abandoned, branch)
+        return branch
 
-    def claim(self, disk: Disk, *, job: str, sink: str) -> None:
-        """Raises SinkError if another job or sink writes here: their files could not be told apart safely."""
+    def claim(self, disk: Disk, *, job: str, sink: str, history: str | None = None) -> None:
+        """Raises SinkError if another job or sink writes here, or the same with another history: their files could not be
+        told apart safely. ``history`` None: whoever asks does not know it (a writer; the coordinator was here before)."""
         path = os.path.join(self.weir, "owner.json")
-        claim = {"job": job, "sink": sink}
+        claim = {"job": job, "sink": sink} | ({"history": history} if history else {})
         disk.make_directory(self.staging)
         if not disk.exists(path) and disk.create(path, json.dumps(claim).encode()):
             return
@@ -97,6 +98,11 @@ class OutputLayout:
             owner = json.loads(disk.read(path))
         except ValueError:
             owner = None
-        if owner != claim:
+        if not isinstance(owner, dict) or (owner.get("job"), owner.get("sink")) != (job, sink):
             whose = f"sink {owner.get('sink')!r} of job {owner.get('job')!r}" if isinstance(owner, dict) else "somebody else"
             raise SinkError(f"{self.out}: belongs to {whose}; give sink {sink!r} of job {job!r} a directory of its own")
+        if history and owner.get("history", history) != history:
+            raise SinkError(
+                f"{self.out}: holds output of job {job!r} from a run with other checkpoints, which this run would mix with its own; "
+                "use an empty output directory, or resume with the checkpoint directory of that run"
+            )

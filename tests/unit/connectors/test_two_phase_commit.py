@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import pyarrow as pa
-import pyarrow.dataset as ds
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.unit.connectors.connector_harness import make_context
+from tests.unit.connectors.output_harness import FragileDisk, Output, PowerCut, QuickDisk, snapshot, write
 
-from weir.connectors.directory_committer import DirectoryCommitter
 from weir.connectors.directory_writer import DirectoryWriter, FileLimits
 from weir.connectors.disk import Disk
 from weir.connectors.file_formats import ParquetFormat
@@ -26,105 +24,6 @@ from weir.connectors.staging import OutputLayout
 from weir.errors import ProtocolError, SinkError
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable
-
-
-class PowerCut(BaseException):
-    """Not an Exception: nothing may handle it."""
-
-
-class QuickDisk(Disk):
-    """What these tests kill is the process, not the machine: the page cache survives, so nothing is really synced."""
-
-    def fsync(self, path: str) -> None:
-        os.stat(path)
-
-
-class FragileDisk(QuickDisk):
-    """Dies before its n-th changing operation; everything after it fails, too."""
-
-    CHANGING = ("make_directory", "link", "rename", "unlink", "remove_directory", "fsync", "create")
-
-    def __init__(self, cut_before: int | None = None) -> None:
-        self.log: list[str] = []
-        self.cut_before = cut_before
-
-    def __getattribute__(self, name: str) -> Any:
-        method = super().__getattribute__(name)
-        if name not in FragileDisk.CHANGING:
-            return method
-
-        def step(*arguments: Any) -> Any:
-            if self.cut_before is not None and len(self.log) >= self.cut_before:
-                raise PowerCut
-            self.log.append(name)
-            return method(*arguments)
-
-        return step
-
-
-@dataclass(frozen=True)
-class Permit:
-    checkpoint: CheckpointId
-    generation: Generation = Generation(1)
-
-
-@dataclass
-class Output:
-    """One output directory, and what writers and the coordinator do to it."""
-
-    out: str
-    disk: Disk = field(default_factory=QuickDisk)
-
-    @property
-    def committer(self) -> DirectoryCommitter:
-        return DirectoryCommitter(OutputLayout(self.out), self.disk)
-
-    def sink(self, *, writer: int = 0, generation: int = 1, limits: FileLimits | None = None) -> SinkOperator:
-        operator = SinkOperator(DirectoryWriter(OutputLayout(self.out), ParquetFormat(), limits or FileLimits(), self.disk))
-        operator.open(make_context(subtask=writer, parallelism=4, generation=generation))
-        return operator
-
-    def stage(self, values: Sequence[int], checkpoint: int, *, writer: int = 0, generation: int = 1) -> tuple[Committable, ...]:
-        sink = self.sink(writer=writer, generation=generation)
-        write(sink, values)
-        return snapshot(sink, checkpoint)
-
-    def commit(self, committables: Sequence[Committable], checkpoint: int | None = None) -> None:
-        highest = max((one.checkpoint for one in committables), default=CheckpointId(0))
-        self.committer.commit(Permit(highest if checkpoint is None else CheckpointId(checkpoint)), committables)
-
-    def abort_after(self, checkpoint: int, before_generation: int) -> None:
-        self.committer.abort_after(CheckpointId(checkpoint), before_generation=Generation(before_generation))
-
-    def visible(self) -> list[int]:
-        return visible(self.out)
-
-    def staged(self) -> list[str]:
-        return Disk().list(os.path.join(self.out, "_weir", "staging"))
-
-
-def write(sink: SinkOperator, values: Sequence[int]) -> None:
-    assert all(batch is not None for batch in sink.process(pa.record_batch({"v": pa.array(values, pa.int64())}), 0))
-
-
-def snapshot(sink: SinkOperator, checkpoint: int) -> tuple[Committable, ...]:
-    pending = sink.snapshot(CheckpointId(checkpoint))
-    if pending is None:
-        return ()
-    assert pending.advance()
-    return pending.write(None).committables  # type: ignore[arg-type]  # a sink writes no state files
-
-
-def visible(out: str) -> list[int]:
-    """What readers see: every file that a dataset finds, all of them whole."""
-    if not os.path.isdir(out):
-        return []
-    names = [name for name in os.listdir(out) if not name.startswith(("_", "."))]
-    assert all(name.endswith(".parquet") for name in names), names
-    if not names:
-        return []
-    values: list[int] = ds.dataset(out, format="parquet").to_table()["v"].to_pylist()
-    return sorted(values)
 
 
 @pytest.fixture
@@ -213,7 +112,7 @@ def test_an_abandonment_cut_anywhere_is_completed_by_the_next_and_undone_by_rein
         return published + torn + untouched
 
     def abandon(output: Output, committables: tuple[Committable, ...]) -> None:
-        output.committer.abandon(committables, line={Generation(1): CheckpointId(1)}, branch="b1")
+        output.take_back(committables, to=1, generation=2)
 
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         abandon(output, committables)
@@ -221,7 +120,7 @@ def test_an_abandonment_cut_anywhere_is_completed_by_the_next_and_undone_by_rein
         assert output.visible() == [1] and output.staged() == []
         output.commit(committables)  # a zombie, or a restore that knows no better
         assert output.visible() == [1]
-        output.committer.reinstate(line={Generation(1): CheckpointId(3)}, branch="b1")
+        output.give_back(to=3, generation=3)
         assert output.visible() == [1, 2, 3, 4]
 
     cut_everywhere(prepare, abandon, check)
@@ -231,15 +130,16 @@ def test_reinstating_cut_anywhere_is_completed_by_the_next() -> None:
     def prepare(output: Output) -> None:
         committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
         output.commit(committables)
-        output.committer.abandon(committables, line={}, branch="b1")
+        output.take_back(committables, to=0, generation=2)
 
     def reinstate(output: Output, nothing: object) -> None:
-        output.committer.reinstate(line={Generation(1): CheckpointId(2)}, branch="b1")
+        output.give_back(to=2, generation=3)
 
     def check(output: Output, nothing: object) -> None:
         reinstate(output, nothing)
         assert output.visible() == [1, 2]
-        assert Disk().list(f"{output.out}/_weir/abandoned") == []
+        assert Disk().list(f"{output.out}/_weir/abandoned") == ["g3"]
+        assert Disk().list(f"{output.out}/_weir/abandoned/g3") == []
 
     cut_everywhere(prepare, reinstate, check)
 
@@ -263,17 +163,26 @@ def test_a_file_of_somebody_else_is_never_overwritten(output: Output) -> None:
         output.commit(committables)
 
 
-def test_sweeping_spares_what_is_completed_and_what_newer_generations_stage(output: Output) -> None:
-    kept = output.stage([1], 3) + output.stage([2], 4, generation=2)
+def test_sweeping_spares_what_newer_generations_stage_and_what_is_published(output: Output) -> None:
+    completed = output.stage([1], 3)
     output.stage([9], 4)
+    newer = output.stage([2], 4, generation=2)
     old, new = (output.sink(limits=FileLimits(rows=1), generation=generation) for generation in (1, 2))
     write(old, [9])
     write(new, [3])
     assert len(output.staged()) == 5
+    output.commit(completed)
     output.abort_after(3, before_generation=2)
-    assert len(output.staged()) == 3
-    output.commit(kept + snapshot(new, 5))
+    assert len(output.staged()) == 2
+    output.commit(newer + snapshot(new, 5))
     assert output.visible() == [1, 2, 3]
+
+
+def test_what_a_zombie_stages_for_an_old_checkpoint_after_the_sweep_is_removed_by_the_next(output: Output) -> None:
+    output.abort_after(3, before_generation=2)
+    output.stage([9], 2)
+    output.abort_after(6, before_generation=3)
+    assert output.staged() == []
 
 
 def test_a_zombie_cannot_pre_commit_what_was_swept(output: Output) -> None:
@@ -383,7 +292,9 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         def restore() -> None:
             self.output.commit(self.manifests.get(to, ()), to)
             line = {Generation(one): CheckpointId(limit) for one, limit in self.limits.items()}
-            self.output.committer.abandon(later, line=line, branch=f"b{self.branches}")
+            self.output.committer.abandon(
+                later, line=line, branch=f"b{self.branches}", before_generation=Generation(self.generation)
+            )
             self.output.abort_after(to, self.generation)
 
         for before in [*cuts, None]:

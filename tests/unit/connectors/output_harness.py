@@ -1,0 +1,151 @@
+"""What tests of directory sinks share: an output directory, and disks that die, or let others in, between any two steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from tests.unit.connectors.connector_harness import make_context
+
+from weir.connectors.directory_committer import DirectoryCommitter
+from weir.connectors.directory_writer import DirectoryWriter, FileLimits
+from weir.connectors.disk import Disk
+from weir.connectors.file_formats import ParquetFormat
+from weir.connectors.sink_operator import SinkOperator
+from weir.connectors.staging import OutputLayout
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.snapshots import Committable
+
+
+class PowerCut(BaseException):
+    """Not an Exception: nothing may handle it."""
+
+
+class QuickDisk(Disk):
+    """What these tests kill is the process, not the machine: the page cache survives, so nothing is really synced."""
+
+    def fsync(self, path: str) -> None:
+        os.stat(path)
+
+
+class FragileDisk(QuickDisk):
+    """Dies before its n-th changing operation; everything after it fails, too."""
+
+    CHANGING = ("make_entry", "link", "rename", "unlink", "remove_directory", "fsync", "create")
+
+    def __init__(self, cut_before: int | None = None) -> None:
+        self.log: list[str] = []
+        self.cut_before = cut_before
+
+    def __getattribute__(self, name: str) -> Any:
+        method = super().__getattribute__(name)
+        if name not in FragileDisk.CHANGING:
+            return method
+
+        def step(*arguments: Any) -> Any:
+            if self.cut_before is not None and len(self.log) >= self.cut_before:
+                raise PowerCut
+            self.log.append(name)
+            return method(*arguments)
+
+        return step
+
+
+class PausingDisk(QuickDisk):
+    """Before its n-th changing operation it lets ``meanwhile`` happen, once: what other processes do while this one sleeps."""
+
+    def __init__(self, before: int, meanwhile: Callable[[], object]) -> None:
+        self.steps = 0
+        self.before = before
+        self.meanwhile = meanwhile
+
+    def __getattribute__(self, name: str) -> Any:
+        method = super().__getattribute__(name)
+        if name not in FragileDisk.CHANGING:
+            return method
+
+        def step(*arguments: Any) -> Any:
+            self.steps += 1
+            if self.steps == self.before + 1:
+                self.meanwhile()
+            return method(*arguments)
+
+        return step
+
+
+@dataclass(frozen=True)
+class Permit:
+    checkpoint: CheckpointId
+    generation: Generation = Generation(1)
+
+
+@dataclass
+class Output:
+    """One output directory, and what writers and the coordinator do to it."""
+
+    out: str
+    disk: Disk = field(default_factory=QuickDisk)
+
+    @property
+    def committer(self) -> DirectoryCommitter:
+        return DirectoryCommitter(OutputLayout(self.out), self.disk)
+
+    def sink(self, *, writer: int = 0, generation: int = 1, limits: FileLimits | None = None) -> SinkOperator:
+        operator = SinkOperator(DirectoryWriter(OutputLayout(self.out), ParquetFormat(), limits or FileLimits(), self.disk))
+        operator.open(make_context(subtask=writer, parallelism=4, generation=generation))
+        return operator
+
+    def stage(self, values: Sequence[int], checkpoint: int, *, writer: int = 0, generation: int = 1) -> tuple[Committable, ...]:
+        sink = self.sink(writer=writer, generation=generation)
+        write(sink, values)
+        return snapshot(sink, checkpoint)
+
+    def commit(self, committables: Sequence[Committable], checkpoint: int | None = None) -> None:
+        highest = max((one.checkpoint for one in committables), default=CheckpointId(0))
+        self.committer.commit(Permit(highest if checkpoint is None else CheckpointId(checkpoint)), committables)
+
+    def abort_after(self, checkpoint: int, before_generation: int) -> None:
+        self.committer.abort_after(CheckpointId(checkpoint), before_generation=Generation(before_generation))
+
+    def take_back(self, committables: Sequence[Committable], *, to: int, generation: int, branch: str = "b1") -> None:
+        """As ``generation`` does that goes back to checkpoint ``to`` of generation 1."""
+        line = {Generation(1): CheckpointId(to)}
+        self.committer.abandon(committables, line=line, branch=branch, before_generation=Generation(generation))
+
+    def give_back(self, *, to: int, generation: int, branch: str = "b1") -> None:
+        line = {Generation(1): CheckpointId(to)}
+        self.committer.reinstate(line=line, branch=branch, before_generation=Generation(generation))
+
+    def visible(self) -> list[int]:
+        return visible(self.out)
+
+    def staged(self) -> list[str]:
+        return Disk().list(os.path.join(self.out, "_weir", "staging"))
+
+
+def write(sink: SinkOperator, values: Sequence[int]) -> None:
+    assert all(batch is not None for batch in sink.process(pa.record_batch({"v": pa.array(values, pa.int64())}), 0))
+
+
+def snapshot(sink: SinkOperator, checkpoint: int) -> tuple[Committable, ...]:
+    pending = sink.snapshot(CheckpointId(checkpoint))
+    if pending is None:
+        return ()
+    assert pending.advance()
+    return pending.write(None).committables  # type: ignore[arg-type]  # a sink writes no state files
+
+
+def visible(out: str) -> list[int]:
+    """What readers see: every file that a dataset finds, all of them whole."""
+    if not os.path.isdir(out):
+        return []
+    names = [name for name in os.listdir(out) if not name.startswith(("_", "."))]
+    assert all(name.endswith(".parquet") for name in names), names
+    if not names:
+        return []
+    values: list[int] = ds.dataset(out, format="parquet").to_table()["v"].to_pylist()
+    return sorted(values)
