@@ -19,7 +19,7 @@ from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
 from weir.storage.inspection import CheckpointInfo, list_checkpoints, list_jobs, verify
 from weir.storage.joblog import JobLog
-from weir.storage.layout import JobLayout
+from weir.storage.layout import JobLayout, encode_segment
 from weir.storage.manifests import read_manifest
 
 PIPED_COLUMNS = 160
@@ -32,7 +32,8 @@ def choose_job(storage: CheckpointStorage, job: str | None) -> str:
         return jobs[0]
     if not jobs:
         raise ConfigError(f"there is no job in {storage.url}: is it the directory given by --checkpoint-dir?")
-    if job is None or job not in jobs:
+    # By segments, as a very long name is not in the list as it was given.
+    if job is None or encode_segment(job) not in map(encode_segment, jobs):
         raise ConfigError(f"{storage.url} holds {', '.join(jobs)}: choose one with --job")
     return job
 

@@ -53,7 +53,7 @@ class VerifyReport:
 
 
 def list_jobs(storage: CheckpointStorage) -> tuple[str, ...]:
-    """Jobs with a log in this storage."""
+    """Jobs with a log in this storage, by name; of a very long name what ``encode_segment`` makes of it, which names it as well."""
     jobs: set[str] = set()
     for found in storage.list(""):
         segment, _, rest = found.path.partition("/")

@@ -21,6 +21,7 @@ from weir.storage.checksums import checksum
 SEGMENT_CHARACTERS_MAX = 160
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _ENCODED = re.compile(r"\.([0-9a-f]{2})")
+_SHORTENED = re.compile(r"[A-Za-z0-9_.-]{125,126}\.\.[0-9a-f]{32}")
 _LOG_ENTRY = re.compile(r"log/(\d{8,})\.json")
 _MANIFEST = re.compile(r"checkpoints/(\d+)/manifest-g(\d+)\.json")
 _STATE = re.compile(r"state/[^/]+/g(\d+)-c(\d+)-s\d+-[^/]+\.arrow")
@@ -29,10 +30,13 @@ _STATE = re.compile(r"state/[^/]+/g(\d+)-c(\d+)-s\d+-[^/]+\.arrow")
 def encode_segment(name: str) -> str:
     """Every byte of UTF-8 other than a letter, digit, ``_`` or ``-`` becomes ``.`` and two hex digits.
 
-    A name too long for a file name keeps its beginning and ends in ``..`` and a checksum of the whole.
+    A name too long for a file name keeps its beginning and ends in ``..`` and a checksum of the whole. That stands for the name
+    wherever the name itself is not known any more (``decode_segment``), and is longer than any name of a job or operator can be.
     """
     if not name:
         raise ConfigError("an empty name cannot name a job or an operator in checkpoint storage: give it one")
+    if _SHORTENED.fullmatch(name):
+        return name
     encoded = "".join(chr(byte) if byte in _PLAIN else f".{byte:02x}" for byte in name.encode())
     if len(encoded) <= SEGMENT_CHARACTERS_MAX:
         return encoded

@@ -49,6 +49,14 @@ def test_no_two_names_share_a_segment(names: list[str]) -> None:
     assert encode_segment(names[0]) != encode_segment(names[1])
 
 
+@given(st.text("ab./é", min_size=150, max_size=400))
+@example("a." * 60 + "b")
+def test_what_stands_for_a_long_name_names_the_same_directory(name: str) -> None:
+    segment = encode_segment(name)
+    assert encode_segment(decode_segment(segment)) == segment
+    assert JobLayout(segment).root == JobLayout(name).root
+
+
 def test_plain_names_stay_as_they_are() -> None:
     assert encode_segment("per-route_2") == "per-route_2"
     assert encode_segment("per route") == "per.20route"
