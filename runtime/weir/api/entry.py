@@ -16,8 +16,10 @@ from typing import Any
 from weir.api.job import Job, only_declaring
 from weir.api.params import Parameter, Params
 from weir.errors import ConfigError, GraphError, WeirError
+from weir.operators.user_code import function_name
 
 DEFAULT_FUNCTION = "job"
+_EXITS = "importing it ends the program (sys.exit): put what runs by itself under `if __name__ == '__main__':`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ def load_job(target: str, params: Params | Mapping[str, object] | None = None) -
     given = params if isinstance(params, Params) else Params(params)
     job = _call(target, function, given)
     if not isinstance(job, Job):
-        raise GraphError(f"{target}: {function.__name__}(params) returned {type(job).__name__}: end it with `return job`")
+        raise GraphError(f"{target}: {function_name(function)}(params) returned {type(job).__name__}: end it with `return job`")
     given.check_known()
     return job
 
@@ -65,12 +67,12 @@ def _call(target: str, function: Callable[..., Any], params: Params) -> object:
         return function(params) if inspect.signature(function).parameters else function()
     except WeirError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         code = getattr(function, "__code__", None)
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if code is not None and frame.filename == code.co_filename] or frames[-1:]
         at = f"{Path(own[-1].filename).name}:{own[-1].lineno}"
-        raise GraphError(f"{target}: {function.__name__}(params) raised {type(error).__name__} at {at}: {error}") from error
+        raise GraphError(f"{target}: {function_name(function)}(params) raised {type(error).__name__} at {at}: {error}") from error
 
 
 def _entry_point(target: str) -> Callable[..., Any]:
@@ -115,6 +117,8 @@ def _load_file(path: Path) -> ModuleType:
         raise
     except SyntaxError as error:
         raise ConfigError(f"{Path(error.filename or path).name}:{error.lineno}: {error.msg}") from error
+    except SystemExit as error:
+        raise ConfigError(f"{_line_in(path, error)}: {_EXITS}") from error
     except Exception as error:
         raise ConfigError(f"{_line_in(path, error)}: importing it raised {type(error).__name__}: {error}") from error
     finally:
@@ -135,11 +139,13 @@ def _load_module(name: str) -> ModuleType:
         raise ConfigError(f"importing {name} raised {type(error).__name__}: {error}") from error
     except WeirError:
         raise
+    except SystemExit as error:
+        raise ConfigError(f"{name}: {_EXITS}") from error
     except Exception as error:
         raise ConfigError(f"importing {name} raised {type(error).__name__}: {error}") from error
 
 
-def _line_in(path: Path, error: Exception) -> str:
+def _line_in(path: Path, error: BaseException) -> str:
     """``flights.py:3``: the innermost line of the file itself."""
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     return f"{path.name}:{lines[-1].lineno}" if lines else path.name

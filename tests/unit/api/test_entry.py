@@ -16,8 +16,8 @@ JOB = '''
 """Running delay per route."""
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-
 import polars as pl
 
 from weir import Job, Params, agg, sinks, sources
@@ -51,6 +51,14 @@ def wrong_column():
 
 def broken(params):
     return {}["x"]
+
+def exits(params):
+    import sys
+
+    sys.exit(0)
+
+partial_of_nothing = functools.partial(nothing, 1)
+partial_of_broken = functools.partial(broken, 1)
 '''
 
 
@@ -107,6 +115,9 @@ def test_a_module_on_the_path_is_an_entry_point_too(job_file: Path, monkeypatch:
         ("{file}:jbo", ConfigError, "route_delays.py has no function 'jbo' that makes a job; it has job, shorten, other"),
         ("{file}:nothing", GraphError, r"nothing\(params\) returned NoneType: end it with `return job`"),
         ("{file}:broken", GraphError, r"broken\(params\) raised KeyError at route_delays.py:39: 'x'"),
+        ("{file}:exits", GraphError, r"exits\(params\) raised SystemExit at route_delays.py:44: 0"),
+        ("{file}:partial_of_nothing", GraphError, r"partial\(params\) returned NoneType: end it with `return job`"),
+        ("{file}:partial_of_broken", GraphError, r"partial\(params\) raised KeyError at route_delays.py:39: 'x'"),
         ("{file}:wrong_column", SchemaError, "filter at route_delays.py:36: no column 'dep_dellay'; did you mean 'dep_delay'?"),
         ("{file}", ConfigError, r"needs parameter 'input' \(a directory of flights\)"),
     ],
@@ -122,6 +133,7 @@ def test_what_goes_wrong_is_one_clear_error(job_file: Path, target: str, error: 
         ("import polars\nx = (1,\n", "bad.py:2: "),
         ("x = 1\ny = x / 0\n", "bad.py:2: importing it raised ZeroDivisionError"),
         ("import no_such_package\n", "bad.py:1: importing it raised ModuleNotFoundError"),
+        ("import sys\nsys.exit(0)\n", "bad.py:2: importing it ends the program .* under `if __name__"),
     ],
 )
 def test_a_file_that_cannot_be_imported_names_its_line(tmp_path: Path, text: str, message: str) -> None:
