@@ -154,9 +154,12 @@ class LocalStorage:
         return step()
 
     def _make_directory(self, directory: Path) -> None:
-        missing = [above for above in (self._root, *self._root.parents) if above not in self._made and not above.exists()]
+        missing = [above for above in (directory, *directory.parents) if not above.exists()]
         directory.mkdir(parents=True, exist_ok=True)
-        self._made.update(missing)
+        self._made.update(above for above in missing if above == self._root or above in self._root.parents)
+        # If one was there before, another process has removed it, and the new one may have got its inode.
+        for made in missing:
+            self._lasting.pop(made, None)
 
     def _settle(self, target: Path) -> None:
         """Make the name of ``target`` last, which is there already, and the names of its directories, whoever made them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,6 +84,25 @@ def test_the_names_of_new_directories_are_made_to_last_up_to_what_was_there(
     synced.clear()
     LocalStorage(tmp_path / "a" / "root").put("job/object", (b"x",))
     assert synced == ["a/root/job", "a/root"], "another process may just have made it and not synced it yet"
+
+
+def test_a_directory_made_again_is_made_to_last_again_though_it_has_the_inode_of_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(local, "_fsync_directory", lambda directory: synced.append(os.path.relpath(directory, tmp_path)))
+    stat = os.stat
+
+    def one_inode(path: str | Path, **options: bool) -> os.stat_result:
+        return os.stat_result((stat(path, **options)[0], 1, *stat(path, **options)[2:]))
+
+    storage = LocalStorage(tmp_path / "root")
+    monkeypatch.setattr(os, "stat", one_inode)
+    storage.put("job/state/a", (b"x",))
+    shutil.rmtree(tmp_path / "root" / "job")
+    synced.clear()
+    storage.put("job/state/b", (b"x",))
+    assert synced == ["root/job/state", "root/job", "root"]
 
 
 def test_a_write_whose_name_cannot_be_made_to_last_has_an_unknown_outcome(
