@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -15,8 +15,6 @@ from weir.api.rowwise_check import check_rowwise
 from weir.errors import GraphError, SchemaError
 from weir.graph.schema import canonical_type, near_miss
 from weir.operators.expressions import OutputColumn
-
-Expression: TypeAlias = "str | pl.Expr"
 
 
 @dataclass(frozen=True, slots=True)

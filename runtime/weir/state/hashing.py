@@ -34,7 +34,6 @@ _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 _SHIFT = np.uint64(33)
 _HALF = np.uint64(32)
-_BYTE = np.uint64(8)
 
 Hashes = npt.NDArray[np.uint64]
 

@@ -21,8 +21,6 @@ KEY_NULL_BITS = 16
 SEEN_BITS = 16
 SEEN_SHIFT = 16
 EPOCH_SHIFT = np.uint64(32)
-EPOCH_LIMIT = (1 << 32) - 1
-"""Epochs are below; at the limit they are numbered anew."""
 META = 0
 KEY = 1
 """Word at which the key begins."""
