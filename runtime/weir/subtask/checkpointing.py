@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -143,7 +144,8 @@ class LocalCheckpoints:
 
     def discard_all(self) -> None:
         for local in (*self._gathering, *self._held):
-            local.discard()
+            with contextlib.suppress(Exception):  # the state goes with it: what could not be undone has no further effect
+                local.discard()
         self._gathering.clear()
         self._held.clear()
 

@@ -32,20 +32,20 @@ from weir.protocol.messages import (
     Stop,
     SubtaskEnded,
     SubtaskFailed,
-    SubtaskMetrics,
     ToSlot,
     TriggerCheckpoint,
 )
-from weir.protocol.snapshots import JsonValue
 from weir.subtask.accounting import Condition
 from weir.subtask.channels import LocalOutput
 from weir.subtask.checkpointing import LocalCheckpoint
 from weir.subtask.deployment import Deployment, DeploymentBuilder, SlotSettings
+from weir.subtask.metrics import slot_metrics
 from weir.subtask.ports import Program, SlotPorts
 from weir.subtask.subtask import SourceSubtask, SubtaskRuntime, Work
 
 FLUSH_AGE_NS = 100_000_000
 """Rows held back in a partitioner under load go out after this long; when the slot is idle, at once."""
+_REASON_CHARS_MAX = 20_000
 
 
 class SlotRuntime:
@@ -144,6 +144,13 @@ class SlotRuntime:
         deployment = self._deployment
         if deployment is None or deployment.failed:
             return False
+        try:
+            return self._turn(deployment)
+        except Exception as error:  # noqa: BLE001  # raised, it would end the process, and its cause with it
+            self._fail(error, None)
+            return True
+
+    def _turn(self, deployment: Deployment) -> bool:
         if not deployment.announced and self._ports.channels_ready():
             deployment.announced = True
             self._ports.send_control(Deployed(deployment.generation))
@@ -152,7 +159,7 @@ class SlotRuntime:
         worked = self._snapshot_work(deployment)
         chosen = self._choose(deployment)
         if chosen is not None:
-            self._guard_subtask(deployment, chosen, lambda: self._step(chosen))
+            self._guard(lambda: self._step(chosen), deployment.generation, chosen.subtask)
             now_ns = self._ports.monotonic_ns()
             if now_ns - self._flushed_ns > FLUSH_AGE_NS // 4:
                 self._flushed_ns = now_ns
@@ -206,13 +213,16 @@ class SlotRuntime:
         runtime.account.ran(now_ns)
         self._busy_ns += now_ns - began_ns
 
-    @staticmethod
-    def _flush(deployment: Deployment, older_than_ns: int | None) -> bool:
+    def _flush(self, deployment: Deployment, older_than_ns: int | None) -> bool:
         flushed = False
         for runtime in deployment.subtasks:
             pending_since_ns = runtime.outputs.pending_since_ns
             if pending_since_ns is not None and (older_than_ns is None or pending_since_ns < older_than_ns):
-                flushed |= runtime.outputs.flush()
+                try:
+                    flushed |= runtime.outputs.flush()
+                except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
+                    self._fail(error, runtime.subtask)
+                    return True
         return flushed
 
     # ---- checkpoints -------------------------------------------------------------------------------
@@ -240,12 +250,15 @@ class SlotRuntime:
         def done(result: object, error: BaseException | None) -> None:
             if self._deployment is not deployment or deployment.failed:
                 return
+            self._guard(lambda: answer(result, error), generation, local.subtask)
+
+        def answer(result: object, error: BaseException | None) -> None:
             if error is None:
                 snapshot = local.snapshot(result, self._ports.monotonic_ns())  # type: ignore[arg-type]  # what write gave
                 self._ports.send_control(Acknowledge(generation, local.checkpoint, snapshot))
             else:
                 local.discard()
-                reason = f"{type(error).__name__}: {error}"
+                reason = _sendable(f"{type(error).__name__}: {error}")
                 self._ports.send_control(Decline(generation, local.checkpoint, local.subtask, reason))
 
         self._ports.background(lambda: local.write(writer), done)
@@ -287,17 +300,11 @@ class SlotRuntime:
 
     # ---- failures ------------------------------------------------------------------------------------
 
-    def _guard(self, work: Callable[[], None], generation: Generation) -> None:
+    def _guard(self, work: Callable[[], None], generation: Generation, subtask: SubtaskId | None = None) -> None:
         try:
             work()
         except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
-            self._fail(error, None, generation)
-
-    def _guard_subtask(self, deployment: Deployment, runtime: SubtaskRuntime, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
-            self._fail(error, runtime.subtask, deployment.generation)
+            self._fail(error, subtask, generation)
 
     def _fail(self, error: BaseException, subtask: SubtaskId | None, generation: Generation | None = None) -> None:
         """The whole slot stops working for this generation; the coordinator decides what follows."""
@@ -308,42 +315,19 @@ class SlotRuntime:
             return
         restartable = not isinstance(error, WeirError) or error.retry is Retry.BACKOFF
         reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}{_raised_at(error)}"
-        self._ports.send_control(SubtaskFailed(generation, subtask, type(error).__name__, reason, restartable))
-
-    # ---- what is measured ------------------------------------------------------------------------------
+        self._ports.send_control(SubtaskFailed(generation, subtask, type(error).__name__, _sendable(reason), restartable))
 
     def metrics(self) -> SlotMetrics | None:
         deployment = self._deployment
         if deployment is None or not deployment.running:
             return None
-        gauges: dict[str, JsonValue] = {}
-        for runtime in deployment.subtasks:
-            for operator in runtime.chain.operators:
-                for name, value in operator.gauges().items():
-                    gauges[f"{operator.context.uid}.{name}"] = value
-        return SlotMetrics(
-            generation=deployment.generation,
-            slot=deployment.message.slot,
-            rss_bytes=self._ports.rss_bytes(),
-            loop_busy_us=self._busy_ns // 1_000,
-            subtasks=tuple(self._subtask_metrics(runtime) for runtime in deployment.subtasks),
-            gauges=gauges,
-        )
+        return slot_metrics(deployment, rss_bytes=self._ports.rss_bytes(), loop_busy_ns=self._busy_ns)
 
-    @staticmethod
-    def _subtask_metrics(runtime: SubtaskRuntime) -> SubtaskMetrics:
-        return SubtaskMetrics(
-            chain=runtime.subtask.chain,
-            index=runtime.subtask.index,
-            records_in=runtime.records_in,
-            records_out=runtime.outputs.records,
-            bytes_in=runtime.bytes_in,
-            bytes_out=runtime.outputs.bytes,
-            busy_us=runtime.account.busy_ns // 1_000,
-            idle_us=runtime.account.idle_ns // 1_000,
-            backpressured_us=runtime.account.backpressured_ns // 1_000,
-            queued_us=runtime.account.queued_ns // 1_000,
-        )
+
+def _sendable(reason: str) -> str:
+    """What says why must arrive: not too long for a message, nor with halves of characters (names of files may have them)."""
+    short = reason if len(reason) <= _REASON_CHARS_MAX else f"{reason[:_REASON_CHARS_MAX]}..."
+    return short.encode(errors="backslashreplace").decode()
 
 
 def _raised_at(error: BaseException) -> str:

@@ -1,0 +1,168 @@
+"""Whatever goes wrong in a slot's loop is told to the coordinator with its cause: the process does not end by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from slot_cases import SOURCE, Bench, Collecting, InTurn, ListSource, Rows
+
+from weir.operators.base import Batch, PendingSnapshot, Step
+from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.protocol.messages import (
+    Acknowledge,
+    AssignSplit,
+    Cancel,
+    Cancelled,
+    Decline,
+    SubtaskFailed,
+    TriggerCheckpoint,
+    decode_from_slot,
+    encode,
+)
+from weir.protocol.snapshots import Split
+
+ONE = Generation(1)
+TWO_GIB = "the string offsets of this batch do not fit into 32 bits"
+
+
+def fed(bench: Bench) -> Bench:
+    bench.turns()
+    bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("all", None), CheckpointId(1)))
+    return bench
+
+
+class HoldingBack(InTurn):
+    """Takes everything in and raises when it is to give it away."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.pending_rows = 0
+
+    def add(self, batch: Batch) -> list[tuple[int, Batch]]:
+        self.pending_rows += batch.num_rows
+        return []
+
+    def flush(self) -> list[tuple[int, Batch]]:
+        raise OverflowError(TWO_GIB)
+
+
+def test_a_partitioner_that_cannot_give_away_what_it_holds_fails_its_subtask(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(ListSource([Rows(1), Rows(2)]), Collecting())
+    monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingBack())
+    fed(bench.deploy()).turns()
+    (failed,) = bench.messages(SubtaskFailed)
+    assert (failed.generation, failed.subtask, failed.kind) == (1, SubtaskId(0, 0), "OverflowError")
+    assert TWO_GIB in failed.reason
+    assert not bench.runtime.turn()
+
+
+class Handle:
+    """``fails``: the method that raises."""
+
+    def __init__(self, fails: str) -> None:
+        self._fails = fails
+
+    def advance(self) -> bool:
+        return True
+
+    def write(self, writer: object) -> Any:
+        return None if self._fails == "write" else []
+
+    def discard(self) -> None:
+        if self._fails == "discard":
+            raise KeyError("no such row")
+
+
+class Snapshots(Collecting):
+    def __init__(self, fails: str) -> None:
+        super().__init__()
+        self._fails = fails
+
+    def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot:
+        return Handle(self._fails)
+
+
+def triggered(fails: str) -> Bench:
+    bench = fed(Bench(ListSource([Rows(1)]), Snapshots(fails)).deploy())
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    return bench
+
+
+def test_an_answer_to_a_write_that_cannot_be_given_fails_the_subtask() -> None:
+    bench = triggered("write")
+    work, done = bench.background_work.pop()
+    done(work(), None)
+    (failed,) = bench.messages(SubtaskFailed)
+    assert (failed.subtask, failed.kind) == (SubtaskId(1, 0), "AttributeError")
+    assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0]
+
+
+def test_a_snapshot_that_can_neither_be_written_nor_given_up_fails_the_subtask() -> None:
+    bench = triggered("discard")
+    bench.background_work.pop()[1](None, OSError("disk full"))
+    (failed,) = bench.messages(SubtaskFailed)
+    assert (failed.subtask, failed.kind) == (SubtaskId(1, 0), "KeyError")
+
+
+def test_an_acknowledgement_too_long_for_a_message_fails_the_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = fed(Bench(ListSource([Rows(1)]), Collecting()).deploy())
+    send = bench.send_control
+
+    def refuse(message: Any) -> None:
+        if isinstance(message, Acknowledge):
+            raise ValueError("too long")
+        send(message)
+
+    monkeypatch.setattr(bench, "send_control", refuse)
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    (failed,) = bench.messages(SubtaskFailed)
+    assert "too long" in failed.reason
+
+
+def test_a_cancel_is_answered_although_a_snapshot_cannot_be_given_up() -> None:
+    bench = Bench(ListSource([Rows(1)]), Snapshots("discard"), slots=2).deploy()
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    deployment = bench.runtime._deployment
+    assert deployment is not None
+    deployment.checkpoints._held.append(_held())
+    bench.runtime.on_control(Cancel(ONE))
+    assert bench.messages(Cancelled) == [Cancelled(ONE)]
+    assert bench.runtime.generation is None
+
+
+def _held() -> Any:
+    from weir.subtask.checkpointing import LocalCheckpoint
+
+    return LocalCheckpoint(CheckpointId(1), SubtaskId(1, 0), [Handle("discard")], (), (), (), False, 0, 0, 0, 0, 0)
+
+
+def test_a_gauge_that_raises_is_left_out_and_the_rest_is_told() -> None:
+    class Gauged(Collecting):
+        def gauges(self) -> dict[str, int | float]:
+            raise ZeroDivisionError
+
+    bench = fed(Bench(ListSource([Rows(1)]), Gauged()).deploy())
+    bench.turns()
+    metrics = bench.runtime.metrics()
+    assert metrics is not None
+    assert metrics.gauges == {}
+    assert [subtask.chain for subtask in metrics.subtasks] == [1, 0]
+    assert not bench.messages(SubtaskFailed)
+
+
+@pytest.mark.parametrize("reason", ["x" * 100_000_000, "caf\udce9.txt: no such file"])
+def test_a_reason_of_any_length_and_with_any_file_name_arrives(reason: str) -> None:
+    def work(batch: Batch) -> Step:
+        raise OSError(reason)
+
+    bench = fed(Bench(ListSource([Rows(1)]), Collecting(work)).deploy())
+    bench.turns()
+    (failed,) = bench.messages(SubtaskFailed)
+    data = encode(failed)
+    assert len(data) < 1_000_000
+    assert decode_from_slot(data) == failed
+    assert not bench.messages(Decline)
