@@ -19,7 +19,7 @@
     ├── Superseded          a newer generation runs the job: this process must stop for good
     └── JobFailed           the job ended in failure (carries the first cause)
 
-``retry`` says whether trying again can help, ``domain`` whose fault it is.
+``retry`` says whether trying again can help (of a class as a rule, of an error where it is known), ``domain`` whose fault it is.
 """
 
 from __future__ import annotations
@@ -43,10 +43,17 @@ class Retry(StrEnum):
 
 
 class WeirError(Exception):
-    """Base of all errors raised on purpose. ``str(error)`` is one message: what, where, what to do."""
+    """Base of all errors raised on purpose. ``str(error)`` is one message: what, where, what to do.
+
+    ``retry``: where whoever raises knows better than the class, as of a disk that did not answer."""
 
     domain: Domain = Domain.WEIR
     retry: Retry = Retry.NEVER
+
+    def __init__(self, *arguments: object, retry: Retry | None = None) -> None:
+        super().__init__(*arguments)
+        if retry is not None:
+            self.retry = retry
 
 
 class GraphError(WeirError):

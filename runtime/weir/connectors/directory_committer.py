@@ -51,7 +51,7 @@ class DirectoryCommitter(Committer):
         try:
             self._layout.claim(self._disk, job=job, sink=sink, history=history)
         except OSError as error:
-            raise sink_error("preparing the output directory", self._layout.out, error) from error
+            raise sink_error("preparing the output directory", self._layout.out, error, wait_for_room=True) from error
 
     # ---- publishing ------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class DirectoryCommitter(Committer):
             for source in linked:
                 self._disk.unlink(source)
         except OSError as error:
-            raise sink_error(f"committing checkpoint {permit.checkpoint}", self._layout.out, error) from error
+            raise sink_error(f"committing checkpoint {permit.checkpoint}", self._layout.out, error, wait_for_room=True) from error
 
     def _publish(self, part: StagedPart, generation: Generation) -> str | None:
         """The name that may go, now that the final one is there. None: published before, or taken back by a newer generation."""
@@ -115,7 +115,7 @@ class DirectoryCommitter(Committer):
                 if generation is not None and generation < before_generation:
                     self._disk.unlink(os.path.join(staging, name))
         except OSError as error:
-            raise sink_error("removing what was staged and not completed", staging, error) from error
+            raise sink_error("removing what was staged and not completed", staging, error, wait_for_room=True) from error
 
     # ---- going back and returning ----------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class DirectoryCommitter(Committer):
             finally:
                 self._withdrawn.check(generation)
         except OSError as error:
-            raise sink_error(f"abandoning branch {branch}", self._layout.out, error) from error
+            raise sink_error(f"abandoning branch {branch}", self._layout.out, error, wait_for_room=True) from error
 
     def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
         self._layout.checked_branch(branch)
@@ -168,7 +168,7 @@ class DirectoryCommitter(Committer):
             self._withdrawn.remove_empty_branches(generation)
             self._withdrawn.check(generation)
         except OSError as error:
-            raise sink_error(f"reinstating branch {branch}", self._layout.out, error) from error
+            raise sink_error(f"reinstating branch {branch}", self._layout.out, error, wait_for_room=True) from error
 
     @staticmethod
     def _leaves(name: str, line: Line, before_generation: Generation | None) -> bool:

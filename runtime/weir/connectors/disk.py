@@ -7,7 +7,8 @@ import errno
 import os
 import uuid
 
-from weir.errors import SinkError
+from weir.connectors.transient import FULL, retry_after
+from weir.errors import Retry, SinkError
 
 
 class Disk:
@@ -93,10 +94,11 @@ class Disk:
         return True
 
 
-def sink_error(doing: str, path: str, error: BaseException) -> SinkError:
-    """What, where, what to do."""
+def sink_error(doing: str, path: str, error: BaseException, *, wait_for_room: bool = False) -> SinkError:
+    """What, where, what to do. ``wait_for_room``: trying again costs nothing, so a full disk is worth it, too."""
     number = error.errno if isinstance(error, OSError) else None
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    retry = Retry.BACKOFF if wait_for_room and number in FULL else retry_after(error)
+    if number in FULL or number == errno.EFBIG:
         advice = "no space left there: free some and resume the job; committed data is untouched"
     elif number in (errno.EACCES, errno.EPERM, errno.EROFS):
         advice = f"not permitted ({os.strerror(number)}): make the directory writable"
@@ -104,4 +106,4 @@ def sink_error(doing: str, path: str, error: BaseException) -> SinkError:
         advice = "this file system has no hard links, which publishing needs: choose another directory"
     else:
         advice = str(error)
-    return SinkError(f"{path}: {doing} failed: {advice}")
+    return SinkError(f"{path}: {doing} failed: {advice}", retry=retry)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weir.connectors.transient import retry_after
 from weir.errors import ConfigError, InputError
 
 
@@ -45,7 +46,9 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
             files = [file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])]
             found.update((file, os.stat(file).st_size) for file in files)
         except OSError as error:
-            raise InputError(f"{error.filename or path}: cannot be listed ({error.strerror})") from error
+            raise InputError(
+                f"{error.filename or path}: cannot be listed ({error.strerror})", retry=retry_after(error)
+            ) from error
         if not files:
             raise InputError(f"{path}: there is no file here to read")
     return tuple(InputFile(file, found[file]) for file in sorted(found))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weir.connectors.file_listing import InputFile
+from weir.connectors.transient import retry_after
 from weir.errors import InputError
 from weir.protocol.codec import from_json
 from weir.protocol.snapshots import Split
@@ -88,7 +89,7 @@ def open_input(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        raise InputError(f"{path}: cannot be opened ({error.strerror})") from error
+        raise InputError(f"{path}: cannot be opened ({error.strerror})", retry=retry_after(error)) from error
 
 
 def line_blocks(lines: LineRange, position: int | None, *, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
@@ -97,7 +98,7 @@ def line_blocks(lines: LineRange, position: int | None, *, block_bytes: int = BL
         try:
             yield from _line_blocks(file, lines, position, block_bytes)
         except OSError as error:
-            raise InputError(f"{lines.file}: cannot be read ({error.strerror})") from error
+            raise InputError(f"{lines.file}: cannot be read ({error.strerror})", retry=retry_after(error)) from error
 
 
 def _line_blocks(file: BinaryIO, lines: LineRange, position: int | None, block_bytes: int) -> Iterator[LineBlock]:

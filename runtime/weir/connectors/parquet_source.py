@@ -15,6 +15,7 @@ from weir.connectors.base import Source
 from weir.connectors.descriptions import decode_schema, describe, encode_schema
 from weir.connectors.file_listing import InputFile, list_files
 from weir.connectors.read_ahead import ReadAheadReader
+from weir.connectors.transient import retry_after
 from weir.errors import InputError, SchemaError
 from weir.operators.cutting import BATCH_BYTES, cut
 from weir.protocol.codec import from_json
@@ -120,7 +121,8 @@ def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iter
                     yield piece, position
     except (OSError, pa.ArrowException, KeyError, IndexError) as error:
         raise InputError(
-            f"{groups.file}: cannot be read as Parquet, row groups {groups.first} to {groups.last - 1} ({_line(error)})"
+            f"{groups.file}: cannot be read as Parquet, row groups {groups.first} to {groups.last - 1} ({_line(error)})",
+            retry=retry_after(error),
         ) from error
     if position != groups.rows:
         raise InputError(
@@ -159,7 +161,7 @@ def footer_of(path: str) -> pq.FileMetaData:
         status = os.stat(path)
         return _footer(path, status.st_size, status.st_mtime_ns)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({_line(error)})") from error
+        raise InputError(f"{path}: cannot be read as Parquet ({_line(error)})", retry=retry_after(error)) from error
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from weir.connectors.base import PendingCommit, SinkWriter
+from weir.connectors.transient import retry_after
 from weir.errors import SinkError, WeirError
 from weir.operators.base import Operator, OperatorContext, PendingSnapshot, SnapshotReader, SnapshotWriter, Step
 from weir.protocol.ids import CheckpointId
@@ -87,7 +88,8 @@ class SinkOperator(Operator):
 
     def _named(self, doing: str, error: Exception) -> SinkError:
         reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}"
-        return SinkError(f"sink {self.context.uid!r} could not {doing}: {reason}")
+        retry = error.retry if isinstance(error, WeirError) else retry_after(error)
+        return SinkError(f"sink {self.context.uid!r} could not {doing}: {reason}", retry=retry)
 
 
 class _PendingSink(PendingSnapshot):
