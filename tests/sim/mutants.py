@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import weir.kernel.job
 from weir.connectors.sink_operator import SinkOperator
-from weir.coordinator.runner import EffectRunner
+from weir.coordinator.publishing import Publishing
 from weir.kernel.alignment import Aligner, AlignmentEffect
 from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
 from weir.kernel.effects import Commit, Effect
@@ -173,7 +173,7 @@ def drops_the_records_of_an_aborted_epoch() -> Iterator[None]:
 
 @mutant
 def does_not_commit_again_on_restore() -> Iterator[None]:
-    with patch.object(EffectRunner, "_commit_again", lambda self, permit: None):
+    with patch.object(Publishing, "_commit_again", lambda self, view, permit: None):
         yield
 
 

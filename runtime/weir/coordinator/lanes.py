@@ -43,7 +43,7 @@ class Lanes:
     closing: Closing = field(default_factory=threading.Event)
 
     def close(self) -> None:
-        """Waits for what is queued."""
+        """Waits for what is queued. The sinks' lane hands work to the log's and waits for it, so that one comes last."""
         self.closing.set()
-        for lane in (self.log, self.manifests, self.sinks):
+        for lane in (self.sinks, self.manifests, self.log):
             lane.shutdown(wait=True)

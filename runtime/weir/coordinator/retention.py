@@ -13,11 +13,12 @@ import structlog
 from weir.errors import WeirError
 from weir.protocol.ids import CheckpointId
 from weir.protocol.joblog import CheckpointRetired
+from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import Appended, JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.maintenance import References, retire_then_delete, sweep_orphans
-from weir.storage.retention import plan_retention
+from weir.storage.retention import orphan_horizon, plan_retention
 
 log = structlog.get_logger(__name__)
 
@@ -38,9 +39,23 @@ class Retention:
         self._keep = keep
         self._summary_every = summary_every
         self._references = References(storage, layout)
+        self._newest: CheckpointId | None = None
+        self._litter: CheckpointId | None = None
+        """The newest checkpoint of which files may lie about that nobody refers to: aborted, or retired and not deleted."""
+
+    def completed(self, manifest: Manifest) -> None:
+        """Its entry is in the log. Ids between it and the one before belong to checkpoints that were aborted."""
+        self._references.add(manifest)
+        if self._newest is not None and manifest.checkpoint > self._newest + 1:
+            self._litter = CheckpointId(manifest.checkpoint - 1)
+        self._newest = manifest.checkpoint
 
     def retire(self, *, uncommitted_from: CheckpointId) -> None:
         """What is no longer wanted; then delete it. ``uncommitted_from``: this checkpoint and later ones stay."""
+        if self._litter is not None and orphan_horizon(self._log.view) > self._litter:
+            # What an aborted checkpoint had written is a whole state; only now does nobody wait for it any more.
+            self._litter = None
+            self.sweep()
         view = self._log.view
         retire = plan_retention(view, keep=self._keep, uncommitted_from=uncommitted_from)
         if not retire:
@@ -52,6 +67,7 @@ class Retention:
             )
         except WeirError as error:
             log.warning("checkpoints could not be retired", checkpoints=retire, reason=str(error))
+            self._litter = max(retire)
 
     def summarise(self) -> None:
         """If it is time for it. Only what is known to be summed up is deleted: of a summary in doubt the next one takes care.
@@ -67,7 +83,7 @@ class Retention:
             log.warning("the job's log could not be summarised or trimmed", reason=str(error))
 
     def sweep(self) -> None:
-        """Once a start: what earlier processes left behind and no checkpoint refers to."""
+        """What earlier generations and aborted checkpoints left behind and no checkpoint refers to."""
         try:
             swept = sweep_orphans(self._storage, self._layout, self._log.view, references=self._references)
         except WeirError as error:

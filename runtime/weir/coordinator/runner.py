@@ -8,37 +8,33 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 import structlog
 
-from weir.connectors.base import Committer
 from weir.coordinator.lanes import Lanes
 from weir.coordinator.plan import JobPlan
+from weir.coordinator.publishing import Publishing
 from weir.coordinator.retention import SUMMARY_EVERY, Retention
-from weir.errors import CheckpointError, Retry, Superseded, WeirError
-from weir.kernel.checkpoints import CommitPermit
+from weir.errors import Retry, Superseded, WeirError
 from weir.kernel.effects import AppendLog, Commit, Effect, LogRequest, Prepare, RecordCompleted, StartGeneration, WriteManifest
 from weir.kernel.job import JobMaster
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.joblog import (
-    BranchAbandoned,
-    BranchReinstated,
     CheckpointCompleted,
     Entry,
     GenerationStarted,
 )
-from weir.protocol.logview import LeftBehind, LogView
+from weir.protocol.logview import LogView
 from weir.protocol.manifest import Manifest, summarise
-from weir.protocol.snapshots import Committable, Split
+from weir.protocol.snapshots import Split
 from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import Appended, JobLog
 from weir.storage.layout import JobLayout
-from weir.storage.manifests import WrittenManifest, read_manifest, write_manifest
+from weir.storage.manifests import WrittenManifest, write_manifest
 
 log = structlog.get_logger(__name__)
 
@@ -54,6 +50,14 @@ class _OpenEntry:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Unrecorded:
+    """A manifest that is written and not yet in the log."""
+
+    manifest: Manifest
+    written: WrittenManifest
+
+
 class EffectRunner:
     """``start`` with a function that brings an event into the loop; ``submit`` from the loop; ``close`` waits for what runs."""
 
@@ -63,15 +67,15 @@ class EffectRunner:
         storage: CheckpointStorage,
         job_log: JobLog,
         *,
-        from_newest: bool = False,
+        may_leave_behind: frozenset[CheckpointId] | None = None,
         summary_every: int = SUMMARY_EVERY,
         lanes: Lanes | None = None,
     ) -> None:
-        """``from_newest``: the first generation must not leave behind what is completed until it is in the log.
+        """``may_leave_behind``: completed checkpoints that a generation may go back behind; None: whatever there is.
 
         ``summary_every``: how many entries the log grows by until they are summarised. ``lanes``: threads, if not given.
         """
-        self._from_newest = from_newest
+        self._may_leave_behind = may_leave_behind
         self._plan = plan
         self._storage = storage
         self._layout = JobLayout(plan.job)
@@ -84,11 +88,8 @@ class EffectRunner:
         """From asked for to known to be in the log."""
         self._owned: Generation | None = None
         """The generation that this process has started last."""
-        self._manifests: dict[CheckpointId, WrittenManifest] = {}
-        """From written to recorded."""
-        self._confirmed: CheckpointId = CheckpointId(0)
-        """Everything on the current branch up to here is published: what may be retired."""
-        self._swept = False
+        self._manifests: dict[CheckpointId, _Unrecorded] = {}
+        self._publishing = Publishing(plan, storage, current_view=self._current_view, append=self._append_in_lane)
 
     def start(self, post: Callable[[Event], None]) -> None:
         self._post = post
@@ -99,24 +100,15 @@ class EffectRunner:
     def submit(self, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
         match effect:
             case AppendLog():
-                self._lanes.log.submit(self._guarded, lambda: self._append(effect))
+                self._lanes.log.submit(self._append, effect)
             case WriteManifest():
-                self._lanes.manifests.submit(self._guarded, lambda: self._write_manifest(effect))
+                self._lanes.manifests.submit(self._write_manifest, effect)
             case Prepare():
-                self._lanes.sinks.submit(self._guarded, lambda: self._prepare(effect))
+                self._lanes.sinks.submit(self._prepare, effect)
             case Commit():
-                self._lanes.sinks.submit(self._guarded, lambda: self._commit(effect))
+                self._lanes.sinks.submit(self._commit, effect)
             case _:
                 assert_never(effect)
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        """A bug here must end the job, not a thread."""
-        try:
-            work()
-        except Exception as error:
-            log.exception("an effect could not be carried out")
-            reason, kind = f"internal error: {type(error).__name__}: {error}", type(error).__name__
-            self._post(lambda master, now_ms: master.fail(reason, kind, now_ms))
 
     # ---- the job's log -----------------------------------------------------------------------
 
@@ -124,20 +116,25 @@ class EffectRunner:
         self._lanes.closing.wait(effect.delay_ms / 1_000)
         request = effect.request
         # The same entry (the same nonce) at every attempt: it may be in the log already, and must be known again there.
-        if self._open is None or self._open.request is not request:
-            self._open = _OpenEntry(request, self._entry(request), self._log.next_number)
         try:
+            if self._open is None or self._open.request is not request:
+                self._open = _OpenEntry(request, self._entry(request), self._log.next_number)
             self._create(self._open)
         except Superseded:
             newer = self._log.view.generation
             self._post(lambda master, now_ms: master.on_log_superseded(newer, now_ms))
-        except WeirError as error:
-            reason = str(error)
+        except Exception as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
+            reason = _reason(error)
             self._post(lambda master, now_ms: master.on_log_failed(request, reason, now_ms))
         else:
             self._open = None
-            if isinstance(request, StartGeneration):
-                self._owned = request.generation
+            match request:
+                case StartGeneration(generation):
+                    self._owned = generation
+                case RecordCompleted(_, pending):
+                    self._retention.completed(self._manifests[pending.checkpoint].manifest)
+                    for checkpoint in [one for one in tuple(self._manifests) if one <= pending.checkpoint]:
+                        del self._manifests[checkpoint]
             self._post(lambda master, now_ms: master.on_log_created(request, now_ms))
 
     def _entry(self, request: StartGeneration | RecordCompleted) -> Entry:
@@ -153,7 +150,7 @@ class EffectRunner:
                     timestamp_ms=_wall_ms(),
                 )
             case RecordCompleted(generation, pending):
-                written = self._manifests[pending.checkpoint]
+                written = self._manifests[pending.checkpoint].written
                 return CheckpointCompleted(
                     generation=generation,
                     checkpoint=pending.checkpoint,
@@ -167,28 +164,56 @@ class EffectRunner:
             case _:
                 assert_never(request)
 
+    def _read_log(self, generation: Generation) -> None:
+        """Raises Superseded if a newer generation is in it."""
+        view, _ = self._log.read()
+        if view.generation > generation:
+            raise Superseded(f"generation {view.generation} runs the job now, this process prepares generation {generation}")
+
+    def _current_view(self, generation: Generation) -> LogView:
+        """For the other lanes."""
+        self._lanes.log.submit(self._read_log, generation).result()
+        return self._log.view
+
+    def _append_in_lane(self, entry: Entry) -> None:
+        """For the other lanes."""
+        self._lanes.log.submit(self._append_entry, entry).result()
+
     def _append_entry(self, entry: Entry) -> None:
         self._create(_OpenEntry(None, entry, self._log.next_number))
 
     def _create(self, open_entry: _OpenEntry) -> None:
         """Raises Superseded when a higher generation is in the log, StorageError when it is not known to be created."""
         while True:
+            if isinstance(open_entry.entry, GenerationStarted):
+                self._refuse_leaving_behind(open_entry.entry)
             outcome = self._log.append(open_entry.entry, at=open_entry.number)
             if isinstance(outcome, Appended):
                 return
             # Somebody else took the number. If that was a newer generation, the next try raises Superseded.
             open_entry.number = outcome.next_number
-            if self._from_newest and isinstance(open_entry.entry, GenerationStarted):
-                _refuse_leaving_behind(outcome.view, open_entry.entry)
+
+    def _refuse_leaving_behind(self, start: GenerationStarted) -> None:
+        """Between the look at the log and this entry another process went on: to take its output back is not what was asked for."""
+        if self._may_leave_behind is None:
+            return
+        unforeseen = set(self._log.view.left_behind_by(start.restored_from)) - self._may_leave_behind
+        if unforeseen:
+            raise Superseded(
+                f"another process completed checkpoint {max(unforeseen)} while this one was starting from "
+                f"{start.restored_from or 'nothing'}: it stops, nothing is taken back; look at the checkpoints and start again"
+            )
 
     # ---- manifests -----------------------------------------------------------------------------
 
     def _write_manifest(self, effect: WriteManifest) -> None:
         pending, generation = effect.pending, effect.generation
         try:
-            self._manifests[pending.checkpoint] = write_manifest(self._storage, self._layout, self._manifest(effect))
-        except WeirError as error:
-            reason = str(error)
+            manifest = self._manifest(effect)
+            written = write_manifest(self._storage, self._layout, manifest)
+            self._manifests[pending.checkpoint] = _Unrecorded(manifest, written)
+        except Exception as error:  # noqa: BLE001  # a bug must abort the checkpoint, not hang it
+            reason = _reason(error)
             self._post(lambda master, now_ms: master.on_manifest_failed(generation, pending.checkpoint, reason, now_ms))
         else:
             self._post(lambda master, now_ms: master.on_manifest_written(generation, pending.checkpoint, now_ms))
@@ -213,7 +238,7 @@ class EffectRunner:
             subtasks=subtasks,
             assigners=dict(effect.assigners),
             statistics=summarise(subtasks, end_to_end_ms=float(took_ms)),
-            published_up_to=self._confirmed,
+            published_up_to=self._publishing.confirmed,
         )
 
     # ---- sinks -----------------------------------------------------------------------------------
@@ -223,92 +248,30 @@ class EffectRunner:
         if effect.attempt > 1:
             self._lanes.closing.wait(0.2 * 2 ** (effect.attempt - 2))
         try:
-            self._publish(permit, effect.committables)
-        except WeirError as error:
-            reason, retry = str(error), error.retry is Retry.BACKOFF
+            self._publishing.commit(permit, effect.committables)
+        except Exception as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
+            reason, retry = _reason(error), _may_retry(error)
             self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
             return
-        self._confirmed = max(self._confirmed, permit.checkpoint)
         self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
-        self._lanes.log.submit(self._guarded, self._retain)
-
-    def _publish(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
-        by_sink: dict[OperatorUid, list[Committable]] = defaultdict(list)
-        for committable in committables:
-            by_sink[committable.sink].append(committable)
-        for uid, mine in by_sink.items():
-            self._plan.committers[uid].commit(permit, mine)
+        self._lanes.log.submit(_beside, self._retain)
 
     def _prepare(self, effect: Prepare) -> None:
         self._lanes.closing.wait(effect.delay_ms / 1_000)
         try:
-            restored = effect.permit.checkpoint if effect.permit is not None else None
-            if effect.permit is not None:
-                self._commit_again(effect.permit)
-            # Taking back comes before aborting: what is completed and not yet published is staged too, and may be wanted again.
-            self._take_back(effect.generation, restored)
-            for committer in self._plan.committers.values():
-                committer.abort_after(restored or CheckpointId(0), before_generation=effect.generation)
+            self._publishing.prepare(effect.generation, effect.permit)
             enumerated = self._enumerate(effect.enumerate_sources)
         except Superseded:
             newer = self._log.view.generation
             self._post(lambda master, now_ms: master.on_log_superseded(newer, now_ms))
             return
-        except WeirError as error:
-            reason, kind, retry = str(error), type(error).__name__, error.retry is Retry.BACKOFF
+        except Exception as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
+            reason, kind, retry = _reason(error), type(error).__name__, _may_retry(error)
             self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, retry, now_ms))
             return
-        self._confirmed = restored or CheckpointId(0)
         self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
-        if not self._swept:
-            self._swept = True
-            self._lanes.log.submit(self._guarded, self._retention.sweep)
-
-    def _commit_again(self, permit: CommitPermit) -> None:
-        """Everything on the line up to the restored checkpoint that is not known to be published."""
-        view = self._log.view
-        published_up_to = self._read(view, permit.checkpoint).published_up_to
-        for checkpoint in view.ancestry(permit.checkpoint):
-            if checkpoint > published_up_to:
-                self._publish(permit, self._committables(view, checkpoint))
-
-    def _read(self, view: LogView, checkpoint: CheckpointId) -> Manifest:
-        return read_manifest(self._storage, self._layout, view.restore_point(checkpoint))
-
-    def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
-        return self._read(view, checkpoint).committables()
-
-    def _take_back(self, generation: Generation, restored: CheckpointId | None) -> None:
-        """What a restore went back behind is taken back from the sinks, what it returned to is shown again (runtime.md, section 4)."""
-        view = self._log.view
-        line = view.line(restored)
-        for branch, left in _by_branch(view.abandonment_due).items():
-            committables = [committable for one in left for committable in self._left_behind(view, one.checkpoint)]
-            for uid, committer in self._revocable():
-                mine = [committable for committable in committables if committable.sink == uid]
-                committer.abandon(mine, line=line, branch=branch)
-            checkpoints = tuple(one.checkpoint for one in left)
-            after = min(one.after for one in left) or None
-            self._in_log_lane(BranchAbandoned(generation, branch, after, checkpoints, uuid.uuid4().hex, _wall_ms()))
-        for branch, back in _by_branch(self._log.view.reinstatement_due).items():
-            for _, committer in self._revocable():
-                committer.reinstate(line=line, branch=branch)
-            checkpoints = tuple(one.checkpoint for one in back)
-            self._in_log_lane(BranchReinstated(generation, branch, checkpoints, uuid.uuid4().hex, _wall_ms()))
-
-    def _left_behind(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
-        """Of a damaged checkpoint none: what it published the sink finds itself, and going back behind it is the way out."""
-        try:
-            return self._committables(view, checkpoint)
-        except CheckpointError as error:
-            log.warning("a checkpoint that is left behind cannot be read", checkpoint=checkpoint, reason=str(error))
-            return ()
-
-    def _revocable(self) -> list[tuple[OperatorUid, Committer]]:
-        return [(uid, committer) for uid, committer in self._plan.committers.items() if committer.revocable]
-
-    def _in_log_lane(self, entry: Entry) -> None:
-        self._lanes.log.submit(self._append_entry, entry).result()
+        # What the generation before it had on its way is nobody's now.
+        self._lanes.log.submit(_beside, self._retention.sweep)
 
     def _enumerate(self, uids: Iterable[OperatorUid]) -> dict[OperatorUid, tuple[Split, ...]]:
         graph = self._plan.graph
@@ -320,26 +283,28 @@ class EffectRunner:
         """Only as long as this process runs the job, and not with an entry in doubt: a summary would hide whether it is there."""
         if self._lanes.closing.is_set() or self._log.view.generation != self._owned:
             return
-        self._retention.retire(uncommitted_from=CheckpointId(self._confirmed + 1))
+        self._retention.retire(uncommitted_from=CheckpointId(self._publishing.confirmed + 1))
         if self._open is None:
             self._retention.summarise()
 
 
-def _refuse_leaving_behind(view: LogView, start: GenerationStarted) -> None:
-    """Between the look at the log and this entry another process went on: to take its output back is not what was asked for."""
-    newest = view.newest.checkpoint if view.newest is not None else None
-    if newest != start.restored_from:
-        raise Superseded(
-            f"another process completed checkpoint {newest} while this one was starting from {start.restored_from or 'nothing'}: "
-            "it stops; start again with --resume"
-        )
+def _beside(work: Callable[[], None]) -> None:
+    """For what nobody waits for and the next checkpoint does again."""
+    try:
+        work()
+    except Exception:
+        log.exception("the checkpoint directory could not be tidied")
 
 
-def _by_branch(many: Iterable[LeftBehind]) -> dict[str, list[LeftBehind]]:
-    result: dict[str, list[LeftBehind]] = defaultdict(list)
-    for one in many:
-        result[one.branch].append(one)
-    return result
+def _reason(error: Exception) -> str:
+    if isinstance(error, WeirError):
+        return str(error)
+    log.error("an effect could not be carried out", exc_info=error)
+    return f"internal error: {type(error).__name__}: {error}"
+
+
+def _may_retry(error: Exception) -> bool:
+    return isinstance(error, WeirError) and error.retry is Retry.BACKOFF
 
 
 def _wall_ms() -> int:

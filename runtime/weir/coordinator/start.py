@@ -30,12 +30,22 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class FromCheckpoint:
-    """With a chosen one; what was committed after it is abandoned."""
+    """With a chosen one; what was committed after it is abandoned.
+
+    ``leaving``: the checkpoints that the user has agreed to leave behind; if meanwhile there are others, nothing is started.
+    None: whatever there is.
+    """
 
     checkpoint: CheckpointId
+    leaving: frozenset[CheckpointId] | None = None
 
 
 StartMode: TypeAlias = Fresh | Resume | FromCheckpoint
+
+
+def leaves_behind(mode: StartMode) -> frozenset[CheckpointId] | None:
+    """The completed checkpoints that a start in this mode may leave behind. None: whatever there is."""
+    return mode.leaving if isinstance(mode, FromCheckpoint) else frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,7 +288,7 @@ class JobMaster:
         return [self._preparation.first()]
 
     def on_prepared(self, enumerated: Mapping[OperatorUid, Iterable[Split]], now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.PREPARING or self._preparation is None:
+        if self._phase is not JobPhase.PREPARING or self._preparation is None or self._ending is not None:
             return []
         self._assigners = self._preparation.assigners(enumerated)
         self._move(JobPhase.ALLOCATING, now_ms)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from weir.errors import RestoreError
 from weir.graph.keygroups import key_group_range
@@ -34,6 +34,16 @@ class RestorePoint:
         """The checkpoint that ``graph`` has just completed."""
         subtasks = tuple(snapshot for _, snapshot in sorted(pending.snapshots.items()))
         return cls(pending.checkpoint, graph, subtasks, assigners)
+
+    def without(self, operators: Collection[OperatorUid]) -> RestorePoint:
+        """Their state left behind, on purpose. What of it is to be committed is not this one's matter: the manifest says it."""
+        subtasks = tuple(
+            replace(subtask, operators=tuple(one for one in subtask.operators if one.operator not in operators))
+            for subtask in self.subtasks
+        )
+        return replace(
+            self, subtasks=subtasks, assigners={uid: state for uid, state in self.assigners.items() if uid not in operators}
+        )
 
     def operator_snapshots(self) -> dict[OperatorUid, list[OperatorSnapshot]]:
         result: dict[OperatorUid, list[OperatorSnapshot]] = defaultdict(list)

@@ -82,6 +82,8 @@ class LogView:
 
     generation: Generation = _NO_GENERATION
     branch: str = ""
+    history: str = ""
+    """Tells this log from every other one, also of a job of the same name: the nonce of its first entry."""
     highest_checkpoint: CheckpointId = _NO_CHECKPOINT
     """No id up to this one may be used again, on no branch."""
     generations: tuple[GenerationRecord, ...] = ()
@@ -304,6 +306,7 @@ class LogView:
             self,
             generation=entry.generation,
             branch=entry.branch,
+            history=self.history or entry.nonce,
             highest_checkpoint=CheckpointId(entry.first_checkpoint - 1),
             generations=(*self.generations, record),
             current=line,

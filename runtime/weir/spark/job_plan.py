@@ -38,10 +38,12 @@ class JobLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """``notes``: about the restore, for people."""
+    """``left_behind``: operators of the checkpoint that the graph no longer has, whose state the user gives up.
+    ``notes``: about the restore, for people."""
 
     plan: JobPlan
     start: StartPoint
+    left_behind: tuple[OperatorUid, ...]
     notes: tuple[str, ...]
 
     def job_master(self) -> JobMaster:
@@ -53,7 +55,7 @@ class Planned:
             sources=self.plan.sources,
             generation=view.next_generation,
             next_checkpoint=CheckpointId(view.next_checkpoint + (UNSEEN_IDS_MAX if view.generation else 0)),
-            restore=restore_point(manifest) if manifest is not None else None,
+            restore=restore_point(manifest).without(self.left_behind) if manifest is not None else None,
         )
 
 
@@ -61,7 +63,7 @@ def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> P
     """Reads storage, changes nothing. Raises GraphError, ConfigError, CheckpointError, RestoreError."""
     logical, _ = job.to_graph()
     start = find_start(storage, job.name, options.start)
-    graph, notes = _compile(logical, start, options)
+    graph, left_behind, notes = _compile(logical, start, options)
     plan = JobPlan(
         graph=graph,
         sources={one.uid: source_from(one.config) for one in logical.operators if one.kind is OperatorKind.SOURCE},
@@ -69,12 +71,14 @@ def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> P
         config=_job_config(options),
         retained=options.retained,
     )
-    return Planned(plan, start, notes)
+    return Planned(plan, start, left_behind, notes)
 
 
-def _compile(logical: LogicalGraph, start: StartPoint, options: RunOptions) -> tuple[PhysicalGraph, tuple[str, ...]]:
+def _compile(
+    logical: LogicalGraph, start: StartPoint, options: RunOptions
+) -> tuple[PhysicalGraph, tuple[OperatorUid, ...], tuple[str, ...]]:
     if start.manifest is None:
-        return compile_graph(logical, slots=options.parallelism), ()
+        return compile_graph(logical, slots=options.parallelism), (), ()
     old = codec.from_json(PhysicalGraph, start.manifest.graph)
     graph = compile_graph(logical, slots=options.parallelism, fixed_max_parallelism=old.max_parallelism)
     fit = check_restorable(
@@ -83,7 +87,7 @@ def _compile(logical: LogicalGraph, start: StartPoint, options: RunOptions) -> t
         max_parallelism=old.max_parallelism,
         allow_non_restored_state=options.allow_non_restored_state,
     )
-    return graph, fit.notes
+    return graph, fit.dropped, fit.notes
 
 
 def _job_config(options: RunOptions) -> JobConfig:

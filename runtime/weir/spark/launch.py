@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from urllib.parse import unquote, urlsplit
 
 import structlog
 from pyspark.sql import SparkSession
@@ -16,10 +15,11 @@ from weir.coordinator.driver import Coordinator, SlotControl
 from weir.coordinator.plan import JobPlan
 from weir.coordinator.progress import Progress
 from weir.coordinator.runner import EffectRunner
-from weir.coordinator.start import Resume, find_start
-from weir.errors import ConfigError, SlotError
+from weir.coordinator.start import find_start, leaves_behind
+from weir.errors import ConfigError, SlotError, StorageError
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap
+from weir.protocol.manifest import Manifest
 from weir.protocol.snapshots import JsonValue
 from weir.spark.code import pack_code
 from weir.spark.job_plan import UNSEEN_IDS_MAX, JobLike, Planned, plan_job
@@ -28,11 +28,14 @@ from weir.spark.planner import LazySession
 from weir.spark.running import JobResult, RunningJob
 from weir.spark.session import driver_address
 from weir.spark.slots import SlotPool
+from weir.spark.staged_rows import StagedRows
+from weir.spark.tidying import tidy_up
 from weir.storage.base import CheckpointStorage
-from weir.storage.layout import JobLayout
+from weir.storage.memory import MemoryStorage
 from weir.storage.open import open_storage
 from weir.storage.probe import probe
 from weir.subtask.process_settings import ProcessSettings
+from weir.subtask.shared_storage import SharedStorage
 from weir.transport.control import ControlServer
 from weir.transport.handshake import Credentials
 
@@ -55,12 +58,17 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
     """
     job.to_graph()
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
+    if isinstance(storage, MemoryStorage):
+        raise ConfigError(
+            f"checkpoints cannot go to {storage.url}: each slot would have a memory of its own, and nothing could be restored; "
+            "name a directory that all slots reach, or an object store (s3://bucket/prefix)"
+        )
     probe(storage)
-    find_start(storage, job.name, options.start)
+    restored = find_start(storage, job.name, options.start).manifest
     own = session or session_for(options, job.name)
     try:
         with own.planning():
-            _stage_queries(job, storage, options)
+            _stage_queries(job, _staged_rows(job.name, storage, options), restored)
         return _launch(job, storage, options, own, close_session=session is None)
     except BaseException:
         if session is None:
@@ -68,17 +76,14 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
         raise
 
 
-def _stage_queries(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> None:
+def _staged_rows(job: str, storage: CheckpointStorage, options: RunOptions) -> StagedRows:
+    return StagedRows(storage, job, options.staging_dir)
+
+
+def _stage_queries(job: JobLike, rows: StagedRows, restored: Manifest | None) -> None:
     for uid, source in job.sources().items():
-        if not isinstance(source, SparkQuerySource):
-            continue
-        root = options.staging_dir or (unquote(urlsplit(storage.url).path) if storage.url.startswith("file://") else None)
-        if root is None:
-            raise ConfigError(
-                f"source '{uid}' is a Spark query, whose rows are staged where all slots can read them: checkpoints are in "
-                f"{storage.url}, so name a directory that all slots share with --staging-dir (staging_dir=)"
-            )
-        source.stage(os.path.join(root, JobLayout(job.name).staged_splits(uid)))
+        if isinstance(source, SparkQuerySource):
+            source.stage(rows.directory(uid, restored))
 
 
 def _launch(
@@ -138,19 +143,25 @@ def _start(
         coordinator.fail(str(error), type(error).__name__)
 
     pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_failure=on_failure)
+    mark = SharedStorage(storage, plan.job, run)
     try:
+        mark.announce()
+        earlier_marks = mark.others()
         pool.start()
         planned = plan_again()
         coordinator, progress = _coordinator(planned, storage, options, server, pool)
     except BaseException:
         pool.close(grace_s=0.0)
         server.close()
+        with contextlib.suppress(StorageError):
+            mark.withdraw()
         raise
     coordinator_ready.set()
 
     def close() -> None:
         pool.close(grace_s=3.0)
         server.close()
+        tidy_up(_staged_rows(plan.job, storage, options), mark, earlier_marks, progress.snapshot())
         end_session()
 
     return RunningJob(coordinator, progress, planned.plan.committers, close, planned.notes)
@@ -175,7 +186,7 @@ def _coordinator(
 ) -> tuple[Coordinator, Progress]:
     plan, start = planned.plan, planned.start
     progress = Progress(frozenset(plan.graph.chain_of(uid).index for uid in plan.sources))
-    runner = EffectRunner(plan, storage, start.log, from_newest=isinstance(options.start, Resume))
+    runner = EffectRunner(plan, storage, start.log, may_leave_behind=leaves_behind(options.start))
     slots = SlotControl(replace=pool.replace, release=pool.release)
     return Coordinator(planned.job_master(), server, runner, progress, slots), progress
 

@@ -27,7 +27,9 @@ GRAPH = compile_graph(
 )
 
 
-def starts_while_another_completes_a_checkpoint(*, from_newest: bool) -> tuple[JobMaster, list[object]]:
+def starts_while_another_completes_a_checkpoint(
+    *, may_leave_behind: frozenset[CheckpointId] | None
+) -> tuple[JobMaster, list[object]]:
     """The second generation is to begin from nothing; between its look at the log and its entry the first one goes on."""
     storage, layout = MemoryStorage(), JobLayout("job")
     other = JobLog(storage, layout)
@@ -37,7 +39,7 @@ def starts_while_another_completes_a_checkpoint(*, from_newest: bool) -> tuple[J
     other.append(CheckpointCompleted(Generation(1), CheckpointId(1), "m", "c", 0, "n2", 0), at=2)
     master = JobMaster(GRAPH, JobConfig(), sources=(), generation=Generation(2), next_checkpoint=CheckpointId(50), restore=None)
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    runner = EffectRunner(JobPlan(GRAPH, {}, {}), storage, mine, from_newest=from_newest)
+    runner = EffectRunner(JobPlan(GRAPH, {}, {}), storage, mine, may_leave_behind=may_leave_behind)
     runner.start(events.put)
     (append,) = master.start(0)
     assert isinstance(append, AppendLog)
@@ -49,12 +51,12 @@ def starts_while_another_completes_a_checkpoint(*, from_newest: bool) -> tuple[J
 
 
 def test_a_resume_that_was_overtaken_stops_instead_of_taking_back_what_is_committed() -> None:
-    _, effects = starts_while_another_completes_a_checkpoint(from_newest=True)
+    _, effects = starts_while_another_completes_a_checkpoint(may_leave_behind=frozenset())
     (finish,) = effects
     assert isinstance(finish, Finish)
     assert finish.outcome is Outcome.SUPERSEDED
 
 
 def test_a_chosen_checkpoint_is_gone_back_to_whatever_was_completed_meanwhile() -> None:
-    master, _ = starts_while_another_completes_a_checkpoint(from_newest=False)
+    master, _ = starts_while_another_completes_a_checkpoint(may_leave_behind=None)
     assert master.phase is JobPhase.PREPARING

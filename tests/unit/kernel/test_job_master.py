@@ -310,6 +310,22 @@ def test_an_ending_waits_for_the_entry_that_is_on_its_way_and_for_its_commit() -
     assert only(Finish, walk.master.on_committed(commit.permit, 0))
 
 
+def test_a_job_that_is_ending_does_not_deploy_what_was_being_prepared() -> None:
+    walk = Walk().running()
+    walk.seen(walk.master.savepoint(0))
+    (commit,) = only(Commit, walk.completed(1))
+    walk.master.on_slot_lost(register(0).incarnation, "killed", 0)
+    for slot in range(1, SLOTS):
+        walk.says(slot, Cancelled(walk.generation), 0)
+    assert walk.master.phase is JobPhase.STARTING
+    walk.log_created()
+    assert not only(Finish, walk.master.cancel(0)), "the commit of the generation before is on its way"
+    for slot in range(SLOTS):
+        walk.says(slot, register(slot), 0)
+    assert not sent(Deploy, walk.master.on_prepared({}, 0))
+    assert only(Finish, walk.master.on_committed(commit.permit, 0))
+
+
 def test_a_superseded_process_stops_for_good_and_commits_nothing_more() -> None:
     walk = Walk().running()
     walk.seen(walk.master.savepoint(0))
