@@ -28,7 +28,9 @@ def configure_logs(settings: LogSettings) -> None:
             structlog.processors.JSONRenderer(default=str),
         ]
     else:
-        rest = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=28)]
+        # Where rich is installed, the default would print the values of local variables, secrets among them.
+        plain = structlog.dev.plain_traceback
+        rest = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=28, exception_formatter=plain)]
     structlog.configure(
         processors=[*shared, *rest],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if settings.verbose else logging.INFO),
