@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+import structlog
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
@@ -27,6 +28,8 @@ from weir.spark.settings import is_local
 from weir.spark.task import Entry, SlotEnd, run_slot_task, touch
 
 ENTRY = "weir.subtask.process:run_slot"
+log = structlog.get_logger(__name__)
+
 _REASON_CHARS_MAX = 4_000
 _CANCEL_S = 10.0
 
@@ -172,7 +175,10 @@ class SlotPool:
             # AttributeError: pyspark drops its gateway when the session is stopped.
             return Ending.SPARK_GONE, f"the driver's JVM is gone ({type(error).__name__})"
         end = ends[0]
-        return (Ending.RETURNED, "left by itself") if end.error is None else (Ending.RAISED, end.error)
+        if end.error is None:
+            return Ending.RETURNED, "left by itself"
+        log.debug("slot raised", slot=index, trace=end.trace)
+        return Ending.RAISED, end.error
 
     def _warm_up(self, found: Capacity) -> None:
         """Have every executor start its Python daemon now: a replacement there is then a matter of milliseconds."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from weir.errors import WeirError
 from weir.protocol.bootstrap import SlotBootstrap, SparkPlace
 
 SlotMain: TypeAlias = Callable[[SlotBootstrap, int, SparkPlace], None]
@@ -21,11 +22,11 @@ Entry: TypeAlias = str | SlotMain
 
 @dataclass(frozen=True, slots=True)
 class SlotEnd:
-    """How ``SlotMain`` ended. ``error``: the traceback of what it raised; None: it returned."""
+    """How ``SlotMain`` ended. ``error``: what it raised, in a line; None: it returned."""
 
     error: str | None
-    kind: str | None = None
-    """Class name of what it raised."""
+    trace: str = ""
+    """Where it was raised, for a log."""
 
 
 def run_slot_task(entry: Entry, bootstrap: SlotBootstrap, index: int, rows: Iterable[int]) -> Iterator[SlotEnd]:
@@ -39,9 +40,18 @@ def run_slot_task(entry: Entry, bootstrap: SlotBootstrap, index: int, rows: Iter
     try:
         resolve(entry)(bootstrap, index, place())
     except Exception as error:  # noqa: BLE001  # whatever it is, the driver is told
-        yield SlotEnd(error=traceback.format_exc(limit=-30), kind=type(error).__name__)
+        yield SlotEnd(error=_in_a_line(error), trace=traceback.format_exc(limit=-30))
     else:
         yield SlotEnd(error=None)
+
+
+def _in_a_line(error: Exception) -> str:
+    """What Weir raises on purpose says all there is to say. Of anything else, where it came up is half of it."""
+    if isinstance(error, WeirError):
+        return str(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}"
+    return f"{type(error).__name__}: {error} ({place})"
 
 
 def resolve(entry: Entry) -> SlotMain:

@@ -29,14 +29,35 @@ EXIT_FENCED = 77
 log = structlog.get_logger(__name__)
 
 
+def _exit(reason: str) -> None:
+    """At once and without clean-up: whatever the loop is doing must have no further effect."""
+    log.info("slot process ends itself", reason=reason, pid=os.getpid())
+    os._exit(EXIT_FENCED)
+
+
 class ControlLine:
-    """``start``, then from the loop: ``receive`` whenever ``wake`` was called, ``send`` at any time, ``close``."""
+    """``start``, then from the loop: ``receive`` whenever ``wake`` was called, ``send`` at any time, ``close``.
+
+    ``lease_ms``: how long it may do without a word of the coordinator until the first lease says how long from then on.
+    ``end`` ends the process and does not return, but in tests.
+    """
 
     def __init__(
-        self, credentials: Credentials, *, host: str, port: int, run: int, incarnation: SlotIncarnation, wake: Callable[[], None]
+        self,
+        credentials: Credentials,
+        *,
+        host: str,
+        port: int,
+        run: int,
+        incarnation: SlotIncarnation,
+        lease_ms: int,
+        wake: Callable[[], None],
+        end: Callable[[str], None] = _exit,
     ) -> None:
         self._client = ControlClient(credentials, host=host, port=port, generation=run, incarnation=incarnation)
+        self._lease_ms = lease_ms
         self._wake = wake
+        self._end = end
         self._inbox: deque[ToSlot] = deque()
         self._register: Register | None = None
         self._connected = threading.Event()
@@ -49,7 +70,7 @@ class ControlLine:
         self._thread = threading.Thread(target=self._run, name="weir-control", daemon=True)
 
     def start(self, register: Register) -> None:
-        """Returns once the coordinator has let us in. Raises ConnectionError if it does not."""
+        """Returns once the coordinator has let us in. Raises ConnectionError if it does not, or cannot be told who we are."""
         self._register = register
         self._thread.start()
         self._connected.wait()
@@ -69,10 +90,27 @@ class ControlLine:
 
     def close(self) -> None:
         self._closing = True
+        if self._thread.ident is None:
+            self._client.close()  # never started, so there is nobody else to do it
+            return
         self._client.wake()
         self._thread.join(2.0)
 
     def _run(self) -> None:
+        """A thread that died in silence would leave a loop without a lease, that nobody supervises."""
+        try:
+            self._talk()
+        except BaseException as error:  # noqa: BLE001  # whatever it is, nobody else would know
+            reason = f"the line to the coordinator failed ({type(error).__name__}: {error})"
+            if not self._connected.is_set():
+                self._lost = reason
+                self._connected.set()
+            elif not self._closing:
+                self._end(reason)
+        finally:
+            self._client.close()
+
+    def _talk(self) -> None:
         beat_at_ns = 0
         while not self._closing:
             now_ns = time.monotonic_ns()
@@ -85,12 +123,13 @@ class ControlLine:
             self._check(now_ns)
         # What was said last goes out before the line is cut.
         self._client.poll(time.monotonic_ns(), 0)
-        self._client.close()
 
     def _on_event(self, event: Connected | Message | Closed) -> None:
         match event:
             case Connected():
                 assert self._register is not None
+                # From here on: it may be cut off before its first heartbeat is answered.
+                self._lease_until_ns = time.monotonic_ns() + self._lease_ms * 1_000_000
                 self.send(self._register)
                 self._connected.set()
             case Message(_, data):
@@ -108,18 +147,12 @@ class ControlLine:
                     self._connected.set()
                     self._closing = True
                 elif not self._closing:
-                    _exit(f"the coordinator is gone: {reason}")
+                    self._end(f"the coordinator is gone: {reason}")
 
     def _check(self, now_ns: int) -> None:
         if self._closing:
             return
         if self._lease_until_ns is not None and now_ns > self._lease_until_ns:
-            _exit("the lease has run out: the coordinator has not answered")
+            self._end("the lease has run out: the coordinator has not answered")
         if self._order_since_ns is not None and now_ns - self._order_since_ns > OBEY_NS_MAX:
-            _exit("the loop did not take up an order to cancel or stop")
-
-
-def _exit(reason: str) -> None:
-    """At once and without clean-up: whatever the loop is doing must have no further effect."""
-    log.info("slot process ends itself", reason=reason, pid=os.getpid())
-    os._exit(EXIT_FENCED)
+            self._end("the loop did not take up an order to cancel or stop")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import pickle
 import sys
 import time
 import uuid
@@ -16,21 +16,22 @@ import structlog
 
 from weir.graph.physical import PhysicalGraph
 from weir.operators.base import Beside, SnapshotReader, SnapshotWriter
-from weir.operators.bundle import CodeBundle
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap, SparkPlace
 from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation, SlotIndex, SubtaskId
-from weir.protocol.messages import Deploy, FromSlot, Register
+from weir.protocol.messages import Deploy, FromSlot, Register, Stop
 from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
 from weir.storage.snapshots import StateReader, StateWriter
+from weir.subtask.code import load_code
 from weir.subtask.control import ControlLine
 from weir.subtask.core_wait import CoreWait
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.logs import configure_logs
 from weir.subtask.process_settings import ProcessSettings
 from weir.subtask.program import JobProgram, edge_schema
+from weir.subtask.shared_storage import SharedStorage
 from weir.subtask.slot import SlotRuntime
 from weir.subtask.warm import warm
 from weir.transport.exchange import DataExchange, FdReady, PeerLost
@@ -64,6 +65,21 @@ class SlotProcess:
         self._incarnation = SlotIncarnation(uuid.uuid4().hex)
         credentials = Credentials(bootstrap.secret, bootstrap.job)
         host = _own_address(bootstrap.host, bootstrap.port)
+        # Spark uses its Python workers again: what a failed start left open would stay open with them.
+        with contextlib.ExitStack() as opened:
+            self._open(bootstrap, task, place, credentials, host, opened)
+            self._opened = opened.pop_all()
+
+    def _open(
+        self,
+        bootstrap: SlotBootstrap,
+        task: int,
+        place: SparkPlace,
+        credentials: Credentials,
+        host: str,
+        opened: contextlib.ExitStack,
+    ) -> None:
+        settings = self._settings
         self._exchange = DataExchange(
             credentials,
             host=host,
@@ -71,7 +87,9 @@ class SlotProcess:
             incarnation=self._incarnation,
             note=lambda text: log.debug("data plane", what=text),
         )
+        opened.callback(self._exchange.close)
         self._inbox_poller = Poller()
+        opened.callback(self._inbox_poller.close)
         self._wakeup = Wakeup(self._inbox_poller)
         self._exchange.register(self._inbox_poller.fileno(), "inbox")
         self._control = ControlLine(
@@ -80,22 +98,28 @@ class SlotProcess:
             port=bootstrap.port,
             run=settings.run,
             incarnation=self._incarnation,
+            lease_ms=bootstrap.lease_ms,
             wake=self._wakeup.wake,
         )
+        opened.callback(self._control.close)
         self._register = Register(self._incarnation, task, host, self._exchange.port, os.getpid(), place.executor)
         self._storage = open_storage(settings.storage_url, dict(settings.storage_options))
+        self._shared = SharedStorage(self._storage, bootstrap.job, settings.run)
         self._layout = JobLayout(bootstrap.job)
         self._restored = CheckpointId(0)
         self._writers = ThreadPoolExecutor(1, "weir-snapshots")
+        opened.callback(self._writers.shutdown, wait=False, cancel_futures=True)
         self._beside = ThreadPoolExecutor(1, "weir-beside")
+        opened.callback(self._beside.shutdown, wait=False, cancel_futures=True)
         self._finished: deque[_Finished] = deque()
         self._core_wait = CoreWait()
-        bundle = CodeBundle({reference: pickle.loads(data) for reference, data in bootstrap.code.items()})  # noqa: S301  # came with the Spark task, never through a socket of ours
+        opened.callback(self._core_wait.close)
         self._runtime = SlotRuntime(
-            JobProgram(bundle, batch_rows=settings.batch_rows),
+            JobProgram(load_code(bootstrap.code, place.host), batch_rows=settings.batch_rows),
             self,
             SlotSettings(batch_rows=settings.batch_rows),
         )
+        opened.callback(self._runtime.on_control, Stop("the slot leaves"))
 
     # ---- ports -----------------------------------------------------------------------------------
 
@@ -115,6 +139,7 @@ class SlotProcess:
         self._exchange.send(SlotIndex(slot), frame)
 
     def open_channels(self, deploy: Deploy, graph: PhysicalGraph) -> None:
+        self._shared.check()
         self._restored = deploy.restored_checkpoint or CheckpointId(0)
         peers = {peer.slot: (peer.host, peer.data_port) for peer in deploy.peers}
         self._exchange.open_generation(deploy.generation, deploy.slot, peers, lambda edge: edge_schema(graph, edge))
@@ -127,6 +152,8 @@ class SlotProcess:
 
     def background(self, work: Callable[[], object], done: Done) -> None:
         def finished(future: Future[object]) -> None:
+            if future.cancelled():
+                return  # the slot is leaving
             error = future.exception()
             self._finished.append(_Finished(done, None if error else future.result(), error))
             self._wakeup.wake()
@@ -158,11 +185,11 @@ class SlotProcess:
     # ---- the loop --------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Returns when the coordinator has said stop."""
-        self._control.start(self._register)
-        next_metrics_ns = 0
-        worked = False
-        try:
+        """Returns when the coordinator has said stop; everything is closed then, as after an error. Once."""
+        with self._opened:
+            self._control.start(self._register)
+            next_metrics_ns = 0
+            worked = False
             while self._runtime.stop_reason is None:
                 now_ns = time.monotonic_ns()
                 self._pump(now_ns, 0 if worked else self._wait_ns(now_ns))
@@ -172,12 +199,6 @@ class SlotProcess:
                 if now_ns >= next_metrics_ns:
                     next_metrics_ns = now_ns + METRICS_NS
                     self._send_metrics()
-        finally:
-            self._control.close()
-            self._exchange.close()
-            self._core_wait.close()
-            self._writers.shutdown(wait=False, cancel_futures=True)
-            self._beside.shutdown(wait=False, cancel_futures=True)
 
     def _turns(self) -> bool:
         until_ns = time.monotonic_ns() + TURNS_NS

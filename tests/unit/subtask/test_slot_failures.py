@@ -21,6 +21,7 @@ from weir.protocol.messages import (
     encode,
 )
 from weir.protocol.snapshots import Split
+from weir.subtask.checkpointing import LocalCheckpoint
 
 ONE = Generation(1)
 TWO_GIB = "the string offsets of this batch do not fit into 32 bits"
@@ -135,8 +136,6 @@ def test_a_cancel_is_answered_although_a_snapshot_cannot_be_given_up() -> None:
 
 
 def _held() -> Any:
-    from weir.subtask.checkpointing import LocalCheckpoint
-
     return LocalCheckpoint(CheckpointId(1), SubtaskId(1, 0), [Handle("discard")], (), (), (), False, 0, 0, 0, 0, 0)
 
 
