@@ -1,0 +1,155 @@
+"""Rows of a Spark query belong to one history of a job: nobody else reads them, and nobody writes to them twice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from weir import Job, sinks, sources
+from weir.connectors.staged_dataframe import StagedDataFrame
+from weir.coordinator.progress import CheckpointSummary, Progress, Snapshot
+from weir.errors import ConfigError, InputError
+from weir.graph.compile import compile_graph
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.joblog import CheckpointCompleted, GenerationStarted
+from weir.protocol.logview import LogView
+from weir.protocol.manifest import CheckpointStatistics, Manifest
+from weir.spark.launch import launch
+from weir.spark.options import RunOptions
+from weir.spark.staged_rows import AGE_S_MIN, StagedRows
+from weir.spark.tidying import runs_newest_generation, tidy_up
+from weir.storage.base import CheckpointStorage
+from weir.storage.joblog import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.local import LocalStorage
+from weir.storage.manifests import write_manifest
+from weir.storage.memory import MemoryStorage
+from weir.subtask.shared_storage import SharedStorage
+
+UID = OperatorUid("rows")
+
+
+def reading(directory: str) -> Manifest:
+    """Of a checkpoint of a job that reads what is staged in ``directory``."""
+    schema = sources.staged_dataframe(directory, sources.iterable([{"n": 1}]).schema())
+    job = Job("job")
+    job.read(StagedDataFrame(directory, schema.schema_ipc), uid=UID).write(sinks.console(), uid="out")
+    return Manifest(
+        job="job",
+        checkpoint=CheckpointId(1),
+        generation=Generation(1),
+        branch="b1",
+        restored_from=None,
+        trigger_timestamp_ms=0,
+        completed_timestamp_ms=0,
+        is_savepoint=False,
+        drained=False,
+        graph=codec.to_json(compile_graph(job.to_graph()[0], slots=1)),
+        subtasks=(),
+        assigners={},
+        statistics=CheckpointStatistics(),
+    )
+
+
+def staged(directory: str, *, long_ago: bool = False) -> str:
+    path = Path(directory)
+    path.mkdir(parents=True)
+    (path / "_SUCCESS").touch()
+    if long_ago:
+        for one in (path / "_SUCCESS", path):
+            os.utime(one, (1, one.stat().st_mtime - AGE_S_MIN - 60))
+    return directory
+
+
+def history(storage: CheckpointStorage, manifest: Manifest) -> LogView:
+    """One generation with one completed checkpoint."""
+    log = JobLog(storage, JobLayout("job"))
+    written = write_manifest(storage, JobLayout("job"), manifest)
+    log.append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)
+    log.append(CheckpointCompleted(Generation(1), CheckpointId(1), written.path, written.checksum, 0, "n2", 0), at=2)
+    return log.view
+
+
+def completed(*checkpoints: int) -> Snapshot:
+    progress = Progress(frozenset())
+    progress._completed += [
+        CheckpointSummary(CheckpointId(one), "checkpoint", 0, 0, 0.0, (), (), (), 0.0, 0.0, 0.0) for one in checkpoints
+    ]
+    return progress.snapshot()
+
+
+def test_each_run_that_begins_anew_stages_in_a_directory_of_its_own(tmp_path: Path) -> None:
+    shared = str(tmp_path / "staging")
+    one, other = (StagedRows(LocalStorage(tmp_path / run), "job", shared) for run in ("run1", "run2"))
+    directories = {one.directory(UID, None), one.directory(UID, None), other.directory(UID, None)}
+    assert len(directories) == 3
+    assert {Path(directory).parent for directory in directories} == {tmp_path / "staging" / "job" / "staged-splits" / "rows"}
+
+
+def test_beside_the_checkpoints_where_no_other_place_is_named(tmp_path: Path) -> None:
+    assert StagedRows(LocalStorage(tmp_path), "job", None).directory(UID, None).startswith(f"{tmp_path}/job/staged-splits/rows/")
+    with pytest.raises(ConfigError, match="--staging-dir"):
+        StagedRows(MemoryStorage(), "job", None).directory(UID, None)
+
+
+def test_a_restored_run_reads_what_its_checkpoint_reads_wherever_new_rows_would_go(tmp_path: Path) -> None:
+    directory = staged(str(tmp_path / "elsewhere"))
+    rows = StagedRows(LocalStorage(tmp_path / "checkpoints"), "job", str(tmp_path / "staging"))
+    assert rows.directory(UID, reading(directory)) == directory
+    assert rows.directory(OperatorUid("new"), reading(directory)) != directory
+
+
+def test_rows_that_are_gone_are_not_made_anew_by_running_the_query_again(tmp_path: Path) -> None:
+    rows = StagedRows(LocalStorage(tmp_path), "job", None)
+    with pytest.raises(InputError, match="source 'rows': .* are not there .* bring them back"):
+        rows.directory(UID, reading(str(tmp_path / "gone")))
+
+
+def test_what_no_checkpoint_names_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path / "checkpoints")
+    rows = StagedRows(storage, "job", str(tmp_path / "staging"))
+    named, left, young = (rows.directory(UID, None) for _ in range(3))
+    staged(named, long_ago=True)
+    staged(left, long_ago=True)
+    staged(young)
+    strange = staged(str(Path(named).parent / "mine"), long_ago=True)
+    other = StagedRows(LocalStorage(tmp_path / "others"), "job", str(tmp_path / "staging")).directory(UID, None)
+    staged(other, long_ago=True)
+    rows.sweep(history(storage, reading(named)))
+    assert [os.path.exists(one) for one in (named, left, young, strange, other)] == [True, False, True, True, True]
+
+
+def test_who_does_not_know_that_its_generation_is_the_newest_removes_its_own_mark_alone(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    rows = StagedRows(storage, "job", None)
+    left = staged(rows.directory(UID, None), long_ago=True)
+    view = history(storage, reading(str(tmp_path)))
+    assert [runs_newest_generation(view, completed(*mine)) for mine in ((1,), (2,), ())] == [True, False, False]
+    died, mine = SharedStorage(storage, "job", 1), SharedStorage(storage, "job", 2)
+    for progress, remain in ((completed(), 1), (completed(1), 0)):
+        died.announce()
+        mine.announce()
+        tidy_up(rows, mine, mine.others(), progress)
+        assert len(storage.list(".weir-probe/")) == remain
+        assert os.path.exists(left) is bool(remain)
+
+
+def test_a_manifest_that_cannot_be_read_keeps_everything(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    rows = StagedRows(storage, "job", None)
+    left = staged(rows.directory(UID, None), long_ago=True)
+    history(storage, reading(str(tmp_path)))
+    shutil.rmtree(tmp_path / "job" / "checkpoints")
+    tidy_up(rows, SharedStorage(storage, "job", 1), (), completed(1))
+    assert os.path.exists(left)
+
+
+def test_checkpoints_in_the_memory_of_each_slot_are_refused(tmp_path: Path) -> None:
+    job = Job("small")
+    job.read(sources.iterable([{"n": 1}]), uid="in").write(sinks.console(), uid="out")
+    with pytest.raises(ConfigError, match="checkpoints cannot go to memory://: each slot would have a memory of its own"):
+        launch(job, RunOptions("memory://"))
