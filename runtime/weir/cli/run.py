@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import structlog
 import typer
@@ -88,7 +89,9 @@ def run(target: str, params: Mapping[str, object], options: RunOptions, *, yes: 
 
 def _run(job: Job, options: RunOptions, session: LazySession, *, yes: bool, quiet: bool) -> int:
     if isinstance(options.start, FromCheckpoint):
-        confirm_going_back(job, options.start.checkpoint, options, yes=yes)
+        left = confirm_going_back(job, options.start.checkpoint, options, yes=yes)
+        # Spark takes seconds to come up, and a run that is still alive may complete more: that was not agreed to.
+        options = replace(options, start=replace(options.start, leaving=None if yes else left))
     running = launch(job, options, session=session)
     suspend_on_signals(running)
     try:
@@ -101,14 +104,14 @@ def _run(job: Job, options: RunOptions, session: LazySession, *, yes: bool, quie
     return OF_OUTCOME[result.outcome]
 
 
-def confirm_going_back(job: Job, checkpoint: CheckpointId, options: RunOptions, *, yes: bool) -> None:
-    """Show what a restore of ``checkpoint`` abandons, and ask. Raises ConfigError where nobody can be asked."""
+def confirm_going_back(job: Job, checkpoint: CheckpointId, options: RunOptions, *, yes: bool) -> frozenset[CheckpointId]:
+    """Show what a restore of ``checkpoint`` abandons, and ask; these checkpoints. Raises ConfigError where nobody can be asked."""
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     view, _ = JobLog(storage, JobLayout(job.name)).read()
     record = view.restore_point(checkpoint)
     left = view.left_behind_by(record.checkpoint)
     if not left:
-        return
+        return frozenset()
     revocable: list[str] = []
     others: list[str] = []
     for uid, sink in job.sinks().items():
@@ -123,6 +126,7 @@ def confirm_going_back(job: Job, checkpoint: CheckpointId, options: RunOptions, 
         if not sys.stdin.isatty():
             raise ConfigError("nobody is there to be asked: add --yes if this is what you want")
         agree()
+    return frozenset(left)
 
 
 def agree() -> None:

@@ -11,9 +11,17 @@ import pytest
 import typer
 from tests.unit.cli.running import EndsSoon, NobodyListens
 
+from weir import Job
 from weir.cli import app, progress_line, run
 from weir.cli.exits import Exit
+from weir.coordinator.start import FromCheckpoint
 from weir.errors import ConfigError, SinkError, Superseded
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.joblog import CheckpointCompleted, GenerationStarted
+from weir.spark.options import RunOptions
+from weir.storage.joblog import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.local import LocalStorage
 
 JOB = """
 from weir import Job, sinks, sources
@@ -33,9 +41,18 @@ def _signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def code_of(running: EndsSoon, monkeypatch: pytest.MonkeyPatch, directory: Path, *options: str) -> int | str | None:
+def code_of(
+    running: EndsSoon, monkeypatch: pytest.MonkeyPatch, directory: Path, *options: str, started: list[RunOptions] | None = None
+) -> int | str | None:
+    """``started``: the options of the launch are put there."""
+
+    def launch(job: Job, options: RunOptions, *, session: object) -> EndsSoon:
+        if started is not None:
+            started.append(options)
+        return running
+
     (directory / "small.py").write_text(JOB)
-    monkeypatch.setattr(run, "launch", lambda job, options, session: running)
+    monkeypatch.setattr(run, "launch", launch)
     monkeypatch.setattr(
         sys, "argv", ["weir", "run", str(directory / "small.py"), "--checkpoint-dir", str(directory / "cp"), *options]
     )
@@ -104,3 +121,22 @@ def test_to_break_off_the_question_is_to_say_no(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(typer.Exit) as ended:
         run.agree()
     assert ended.value.exit_code == Exit.CANCELED
+
+
+@pytest.mark.parametrize(
+    ("history", "yes", "leaving"),
+    [(3, False, {2, 3}), (1, False, set()), (3, True, None)],
+)
+def test_what_was_agreed_to_be_left_behind_is_handed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: int, yes: bool, leaving: set[int] | None
+) -> None:
+    log = JobLog(LocalStorage(tmp_path / "cp"), JobLayout("small"))
+    log.append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n", 0), at=1)
+    for one in range(1, history + 1):
+        log.append(CheckpointCompleted(Generation(1), CheckpointId(one), "m", "c", 0, f"n{one}", 0), at=one + 1)
+    monkeypatch.setattr(typer, "confirm", lambda *arguments, **options: True)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    started: list[RunOptions] = []
+    running = EndsSoon()
+    assert code_of(running, monkeypatch, tmp_path, "--from", "1", *(["--yes"] if yes else []), started=started) == Exit.OK
+    assert started[0].start == FromCheckpoint(CheckpointId(1), None if leaving is None else frozenset(map(CheckpointId, leaving)))
