@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from weir.connectors.base import CommitPermit, Committer, PendingCommit, Sink, SinkWriter
 from weir.connectors.descriptions import describe
+from weir.errors import SinkError
 from weir.operators.base import OperatorContext
 from weir.protocol.codec import from_json
 from weir.protocol.ids import CheckpointId, Generation
@@ -80,7 +81,15 @@ class ConsoleCommitter(Committer):
         """Per writer the last checkpoint shown; checkpoint numbers are never used twice."""
 
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
-        out = self._out or sys.stdout
+        try:
+            self._print(self._out or sys.stdout, committables)
+        except (OSError, ValueError) as error:  # ValueError: it is closed, or of an encoding that lacks a character
+            raise SinkError(
+                f"console sink: checkpoint {permit.checkpoint} could not be printed ({error}); "
+                "was the program that reads the output ended? Resume the job with an output that stays open"
+            ) from error
+
+    def _print(self, out: TextIO, committables: Sequence[Committable]) -> None:
         for committable in sorted(committables, key=lambda one: (one.checkpoint, one.writer)):
             if self._printed.get(committable.writer, -1) >= committable.checkpoint:
                 continue

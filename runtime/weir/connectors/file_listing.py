@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,13 +39,13 @@ def local_path(path: str | os.PathLike[str]) -> str:
 def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
     """All files, sorted and without doubles. Directories are walked; names that begin with ``_`` or ``.`` in them are not data.
 
-    Raises InputError if a path matches nothing or cannot be looked at."""
+    Raises InputError if a path matches nothing, cannot be looked at, or is no file with a size and a name in UTF-8."""
     found: dict[str, int] = {}
     for path in paths:
         try:
             matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
             files = [file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])]
-            found.update((file, os.stat(file).st_size) for file in files)
+            found.update((file, _size(file)) for file in files)
         except OSError as error:
             raise InputError(
                 f"{error.filename or path}: cannot be listed ({error.strerror})", retry=retry_after(error)
@@ -52,6 +53,25 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
         if not files:
             raise InputError(f"{path}: there is no file here to read")
     return tuple(InputFile(file, found[file]) for file in sorted(found))
+
+
+def _size(path: str) -> int:
+    """Splits are made of a size that stays, so what has none would be taken for empty and finished at once."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(path).decode(errors="backslashreplace")
+        raise InputError(f"{shown}: the name is not UTF-8, which positions in a checkpoint must be; rename the file") from error
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode) or (status.st_size == 0 and _yields_data(path)):
+        raise InputError(f"{path}: is no file of a known size (a pipe, a device?); write it to a file first and name that")
+    return status.st_size
+
+
+def _yields_data(path: str) -> bool:
+    """Files that the kernel makes up while they are read, as in /proc, say that they are empty."""
+    with open(path, "rb", buffering=0) as file:
+        return bool(file.read(1))
 
 
 def _walk(directory: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -52,7 +53,7 @@ def ints(low: int, high: int) -> GeneratedColumn:
 
 def floats(low: float = 0.0, high: float = 1.0) -> GeneratedColumn:
     """float64, uniform over ``low`` (included) to ``high`` (excluded)."""
-    _check(high > low, "floats: high must be above low")
+    _check(high > low and math.isfinite(high - low), "floats: high must be above low, and both finite")
     return GeneratedColumn(ColumnKind.FLOATS, {"low": low, "high": high})
 
 
@@ -63,7 +64,7 @@ def row_index() -> GeneratedColumn:
 
 def event_time(*, start_ms: int = 1_700_000_000_000, rows_per_second: float = 1_000.0, jitter_ms: int = 0) -> GeneratedColumn:
     """timestamp[us, UTC]: from ``start_ms`` on, ``rows_per_second`` rows of *event* time, each up to ``jitter_ms`` late."""
-    _check(rows_per_second > 0, "event_time: rows_per_second must be positive")
+    _check(0 < rows_per_second < math.inf, "event_time: rows_per_second must be positive and finite")
     _check(0 <= jitter_ms < 1 << 22, "event_time: jitter_ms must be between 0 and 2**22 - 1")
     return GeneratedColumn(
         ColumnKind.EVENT_TIME, {"start_ms": start_ms, "rows_per_second": rows_per_second, "jitter_ms": jitter_ms}
@@ -73,7 +74,7 @@ def event_time(*, start_ms: int = 1_700_000_000_000, rows_per_second: float = 1_
 def zipf_words(*, vocabulary: int = 10_000, exponent: float = 1.0, per_row: int = 1) -> GeneratedColumn:
     """string: ``per_row`` words with blanks between; the word of rank r comes with probability ~ 1 / r ** exponent."""
     _check(0 < vocabulary <= 10_000_000, "zipf_words: vocabulary must be between 1 and 10,000,000")
-    _check(exponent >= 0, "zipf_words: exponent must not be negative")
+    _check(0 <= exponent < math.inf, "zipf_words: exponent must be finite and not negative")
     _check(0 < per_row <= 1_000, "zipf_words: per_row must be between 1 and 1,000")
     return GeneratedColumn(ColumnKind.ZIPF_WORDS, {"vocabulary": vocabulary, "exponent": exponent, "per_row": per_row})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -103,8 +104,8 @@ def generator(
     ``rows`` None: endless. ``rate``: rows a second of the whole source. ``splits`` None: one a subtask."""
     if not columns:
         raise ConfigError("generator: name at least one column")
-    if (rows is not None and rows < 0) or (rate is not None and not rate > 0) or (splits is not None and splits < 1):
-        raise ConfigError("generator: rows must not be negative, rate must be positive, splits at least 1")
+    if (rows is not None and rows < 0) or (rate is not None and not 0 < rate < math.inf) or (splits is not None and splits < 1):
+        raise ConfigError("generator: rows must not be negative, rate must be positive and finite, splits at least 1")
     return GeneratorSource(dict(columns), rows, None if rate is None else float(rate), splits, seed)
 
 
@@ -121,7 +122,7 @@ def iterable(
 
 
 def staged_dataframe(directory: Path, schema: pa.Schema) -> StagedDataFrame:
-    """What Spark has written of a DataFrame to ``directory`` (used by ``weir.spark``)."""
+    """What Spark has written of a DataFrame to ``directory``, with its ``_SUCCESS`` file."""
     return StagedDataFrame(local_paths(directory)[0], encode_schema(schema))
 
 
@@ -138,6 +139,8 @@ def dataframe(build: Callable[[Any], Any], *, rate: float | None = None) -> Spar
 
 
 def _checked_rate(source: str, rate: float | None) -> float | None:
-    if rate is not None and not rate > 0:
-        raise ConfigError(f"sources.{source}: rate must be positive (rows a second), not {rate!r}; leave it out for no limit")
+    if rate is not None and not 0 < rate < math.inf:
+        raise ConfigError(
+            f"sources.{source}: rate must be positive and finite (rows a second), not {rate!r}; leave it out for no limit"
+        )
     return None if rate is None else float(rate)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -187,6 +188,12 @@ def test_a_restored_split_goes_on_where_it_was() -> None:
         lambda: sources.zipf_words(vocabulary=0),
         lambda: sources.floats(1, 1),
         lambda: sources.event_time(rows_per_second=0),
+        lambda: sources.floats(0, math.inf),
+        lambda: sources.floats(-1e308, 1e308),
+        lambda: sources.event_time(rows_per_second=math.inf),
+        lambda: sources.zipf_words(exponent=math.inf),
+        lambda: sources.generator(ABS6, rate=math.inf),
+        lambda: sources.text("/in", rate=math.inf),
         lambda: sources.generator({}),
         lambda: sources.generator(ABS6, rate=0),
         lambda: sources.generator(ABS6, rows=-1),

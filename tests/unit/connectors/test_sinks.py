@@ -31,7 +31,7 @@ from weir.connectors.registry import sink_from
 from weir.connectors.sink_operator import SinkOperator
 from weir.connectors.staging import OutputLayout
 from weir.connectors.stats import StatsWriter, Totals
-from weir.errors import ConfigError, SchemaError, SinkError
+from weir.errors import ConfigError, Retry, SchemaError, SinkError
 from weir.operators.base import OperatorContext
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, OperatorSnapshot
@@ -265,6 +265,22 @@ def test_the_console_shows_committed_rows_once_and_capped() -> None:
     assert out.getvalue() == "k=1  w=a\nk=2  w=None\n... 1 more of checkpoint 1\n"
     writing.on_checkpoint_completed(CheckpointId(1))
     assert writing.snapshot(CheckpointId(2)) is None
+
+
+def test_a_console_that_nobody_reads_any_more_is_told() -> None:
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    closed = io.StringIO()
+    closed.close()
+    writing = operator(sinks.console())
+    feed(writing, pa.record_batch({"k": [1]}))
+    committables = snapshot(writing, 1).committables
+    for out in (Broken(), closed):
+        with pytest.raises(SinkError, match="console sink: checkpoint 1 could not be printed") as failed:
+            ConsoleCommitter(out).commit(Permit(CheckpointId(1)), committables)
+        assert failed.value.retry is Retry.NEVER
 
 
 def wrapped(values: list[int]) -> int:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -134,3 +135,22 @@ def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path.write_bytes(bytes(3 << 20))
     with pytest.raises(InputError, match="longer than 1 MiB"):
         read_all(TextSource((str(path),)))
+
+
+def test_what_has_no_size_is_refused_instead_of_finished_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (str(pipe), "/dev/null", "/proc/self/status"):
+        with pytest.raises(InputError, match="is no file of a known size"):
+            sources.text(path).splits(1)
+
+
+def test_an_empty_file_is_a_file_without_lines(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    assert sources.text(tmp_path / "empty.txt").splits(1) == ()
+
+
+def test_a_name_that_is_not_utf8_is_refused_by_name(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("a\n")
+    with pytest.raises(InputError, match=r"caf\\xe9.txt: the name is not UTF-8.*rename the file"):
+        sources.text(tmp_path).splits(1)
