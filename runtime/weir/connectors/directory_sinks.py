@@ -11,7 +11,8 @@ from weir.connectors.base import Sink
 from weir.connectors.descriptions import decode_schema, describe, encode_schema
 from weir.connectors.directory_committer import DirectoryCommitter
 from weir.connectors.directory_writer import DirectoryWriter, FileLimits
-from weir.connectors.file_formats import ArrowFormat, FileFormat, JsonLinesFormat, ParquetFormat, check_schema
+from weir.connectors.file_formats import ArrowFormat, FileFormat, ParquetFormat, check_schema
+from weir.connectors.json_lines_format import JsonLinesFormat
 from weir.connectors.staging import OutputLayout, PartName
 from weir.errors import ConfigError, SinkError
 from weir.protocol.snapshots import JsonValue

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from weir.connectors.json_lines_format import is_binary
 from weir.errors import SchemaError
 
 
@@ -99,46 +99,6 @@ class ArrowFormat:
         return None
 
 
-class _JsonLinesFile:
-    def __init__(self, path: str) -> None:
-        self._file = pa.OSFile(path, "wb")
-
-    def write(self, table: pa.Table) -> None:
-        import polars as pl
-
-        text = io.BytesIO()
-        frame = pl.from_arrow(table)
-        assert isinstance(frame, pl.DataFrame)
-        frame.write_ndjson(text)
-        self._file.write(text.getbuffer())
-
-    def bytes_written(self) -> int:
-        return int(self._file.tell())
-
-    def close(self) -> None:
-        self._file.close()
-
-    def drop(self) -> None:
-        try:
-            self._file.close()
-        except OSError:
-            return  # the file is void anyway
-
-
-@dataclass(frozen=True, slots=True)
-class JsonLinesFormat:
-    """One object a line. Timestamps and dates as ISO 8601 text, decimals as text, NaN and infinities as null (JSON has none)."""
-
-    extension: str = "jsonl"
-
-    def create(self, path: str, schema: pa.Schema) -> OpenFile:
-        return _JsonLinesFile(path)
-
-    def check(self, field: pa.Field) -> str | None:
-        bad = _first_of(field.type, _is_binary)
-        return None if bad is None else f"JSON has no form for {bad}; encode it as text"
-
-
 def check_schema(file_format: FileFormat, schema: pa.Schema, out: str) -> None:
     """Raises SchemaError naming the column."""
     for field in schema:
@@ -150,18 +110,4 @@ def check_schema(file_format: FileFormat, schema: pa.Schema, out: str) -> None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or _is_binary(kind))
-
-
-def _is_binary(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(
-        types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind) or types.is_binary_view(kind)
-    )
-
-
-def _first_of(kind: pa.DataType, test: Any) -> pa.DataType | None:
-    if test(kind):
-        return kind
-    parts = [kind.value_type] if pa.types.is_dictionary(kind) else [kind.field(index).type for index in range(kind.num_fields)]
-    return next((bad for part in parts if (bad := _first_of(part, test)) is not None), None)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or is_binary(kind))

@@ -131,10 +131,52 @@ def test_an_unwritable_directory_is_refused(tmp_path: Path, monkeypatch: pytest.
         sinks.parquet(tmp_path / "out").check(NUMBERS)
 
 
+def test_timestamps_are_iso_8601_however_deep_they_are(tmp_path: Path) -> None:
+    moment, later = datetime.datetime(2024, 5, 1, 10), datetime.datetime(2024, 5, 1, 10, 0, 0, 250_000)
+    naive = pa.timestamp("us")
+    table = pa.table(
+        {
+            "plain": pa.array([moment, later, None], naive),
+            "list": pa.array([[moment, None], [], None], pa.list_(naive)),
+            "pair": pa.array([[moment, later], [None, None], None], pa.list_(naive, 2)),
+            "struct": pa.array(
+                [{"at": moment, "n": 1}, {"at": None, "n": 2}, None], pa.struct([("at", naive), ("n", pa.int64())])
+            ),
+            "deep": pa.array([[{"at": [moment]}], [None], None], pa.list_(pa.struct([("at", pa.list_(naive))]))),
+            "seconds": pa.array([moment, None, None], pa.timestamp("s")),
+            "zone": pa.array([moment, None, None], pa.timestamp("us", "UTC")),
+        }
+    )
+    sink = sinks.json_lines(tmp_path / "out")
+    sink.check(table.schema)
+    run(sink, table)
+    text, short = "2024-05-01T10:00:00.250", "2024-05-01T10:00:00"
+    rows = [json.loads(line) for line in (tmp_path / "out" / "part-c00000001-g1-w0000.jsonl").read_text().splitlines()]
+    first = {"plain": short, "list": [short, None], "pair": [short, text], "struct": {"at": short, "n": 1}}
+    assert rows[0] == {**first, "deep": [{"at": [short]}], "seconds": short, "zone": f"{short}+00:00"}
+    second = {"plain": text, "list": [], "pair": [None, None], "struct": {"at": None, "n": 2}, "deep": [None]}
+    assert rows[1] == {**second, "seconds": None, "zone": None}
+    assert {name for name, value in rows[2].items() if value is not None} == set()
+
+
+def test_what_panics_in_the_encoder_fails_the_sink(tmp_path: Path) -> None:
+    writing = operator(sinks.json_lines(tmp_path / "out"))
+    feed(writing, pa.record_batch({"n": pa.array([decimal.Decimal(1)], pa.decimal256(40, 2))}))
+    with pytest.raises(SinkError, match="writing failed: not to be written as JSON"):
+        snapshot(writing, 1)
+    with pytest.raises(SinkError, match="not to be written as JSON"):
+        writing.snapshot(CheckpointId(2))
+
+
 @pytest.mark.parametrize(
     ("sink", "field"),
     [
         (sinks.json_lines("out"), pa.field("raw", pa.list_(pa.binary()))),
+        (sinks.json_lines("out"), pa.field("raw", pa.list_(pa.decimal256(40, 2)))),
+        (sinks.json_lines("out"), pa.field("raw", pa.month_day_nano_interval())),
+        (sinks.json_lines("out"), pa.field("raw", pa.list_view(pa.int64()), nullable=False)),
+        (sinks.json_lines("out"), pa.field("raw", pa.uuid())),
+        (sinks.json_lines("out"), pa.field("raw", pa.timestamp("us", "Nowhere/There"))),
         (sinks.parquet("out"), pa.field("raw", pa.month_day_nano_interval())),
     ],
 )
