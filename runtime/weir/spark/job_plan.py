@@ -10,6 +10,8 @@ from weir.connectors.base import Source
 from weir.connectors.registry import sink_from, source_from
 from weir.coordinator.plan import JobPlan
 from weir.coordinator.start import StartPoint, find_start, restore_point
+from weir.errors import GraphError
+from weir.graph.checks import label
 from weir.graph.compatibility import check_restorable
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, OperatorKind
@@ -21,10 +23,14 @@ from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.spark.options import RunOptions
 from weir.storage.base import CheckpointStorage
+from weir.transport.control import MESSAGE_BYTES_MAX
 
 UNSEEN_IDS_MAX = 100
 """Checkpoints that an earlier process may have triggered after its last entry in the log, at most: their ids are left out, so
 that no id is ever used twice."""
+
+GRAPH_BYTES_MAX = MESSAGE_BYTES_MAX - (4 << 20)
+"""Encoded. What is left is for the rest of the message that deploys it: addresses, positions, names of state files."""
 
 
 class JobLike(Protocol):
@@ -64,6 +70,7 @@ def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> P
     logical, _ = job.to_graph()
     start = find_start(storage, job.name, options.start)
     graph, left_behind, notes = _compile(logical, start, options)
+    _check_size(graph)
     plan = JobPlan(
         graph=graph,
         sources={one.uid: source_from(one.config) for one in logical.operators if one.kind is OperatorKind.SOURCE},
@@ -88,6 +95,22 @@ def _compile(
         allow_non_restored_state=options.allow_non_restored_state,
     )
     return graph, fit.dropped, fit.notes
+
+
+def _check_size(graph: PhysicalGraph) -> None:
+    """Too large to be sent, it would cost one slot after the other its connection, and say nothing of why."""
+    encoded = len(codec.dumps(graph))
+    if encoded <= GRAPH_BYTES_MAX:
+        return
+    largest = max(graph.logical.operators, key=lambda operator: len(codec.dumps(operator)))
+    raise GraphError(
+        f"job {graph.logical.job!r}: its graph takes {_mib(encoded)}, and at most {_mib(GRAPH_BYTES_MAX)} can be sent to a slot. "
+        f"The largest part is {label(largest)} with {_mib(len(codec.dumps(largest)))}: write its rows to a file and read that"
+    )
+
+
+def _mib(count: int) -> str:
+    return f"{count / (1 << 20):.1f} MiB"
 
 
 def _job_config(options: RunOptions) -> JobConfig:

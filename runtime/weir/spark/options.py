@@ -34,8 +34,9 @@ class RunOptions:
     allow_non_restored_state: bool = False
     data_ports: tuple[int, int] = (0, 0)
     control_ports: tuple[int, int] = (0, 0)
-    storage_options: Mapping[str, str] = field(default_factory=dict)
-    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """May hold secrets, and so may the next."""
+    spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     staging_dir: str | None = None
     """Where rows of Spark queries are staged; None: beside the checkpoints, which then must be in a directory."""
     by_value: Iterable[ModuleType] = ()

@@ -7,10 +7,11 @@ import pytest
 
 from weir import Job, sinks, sources
 from weir.coordinator.progress import Progress
-from weir.errors import JobFailed
+from weir.errors import GraphError, JobFailed
 from weir.kernel.effects import Outcome, StartGeneration
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation
+from weir.spark import job_plan
 from weir.spark.job_plan import plan_job
 from weir.spark.options import RunOptions
 from weir.spark.running import JobResult
@@ -37,6 +38,22 @@ def test_its_job_master_begins_with_the_first_numbers_of_an_empty_log() -> None:
     assert (master.phase, master.restore_point) == (JobPhase.CREATED, None)
     (append,) = master.start(0)
     assert getattr(append, "request", None) == StartGeneration(Generation(1), None, CheckpointId(1))
+
+
+def test_a_graph_too_large_to_be_sent_is_refused_with_its_largest_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Job("large")
+    for name, rows in (("small", 10), ("large", 5_000)):
+        table = pa.table({"n": [rows * number * number for number in range(rows)]})
+        made.read(sources.iterable(table), uid=name).write(sinks.console(), uid=f"{name}-out")
+    plan_job(made, MemoryStorage(), RunOptions("unused"))
+    monkeypatch.setattr(job_plan, "GRAPH_BYTES_MAX", 20_000)
+    with pytest.raises(GraphError, match=r"job 'large': its graph takes .* The largest part is source 'large'"):
+        plan_job(made, MemoryStorage(), RunOptions("unused"))
+
+
+def test_what_may_be_secret_is_in_no_repr_of_the_options() -> None:
+    options = RunOptions("cp", storage_options={"secret_access_key": "hush"}, spark_conf={"spark.authenticate.secret": "hush"})
+    assert "hush" not in repr(options)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.SUPERSEDED])
