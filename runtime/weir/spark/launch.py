@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import threading
 from collections.abc import Callable, Mapping
 
 import structlog
@@ -16,7 +15,7 @@ from weir.coordinator.plan import JobPlan
 from weir.coordinator.progress import Progress
 from weir.coordinator.runner import EffectRunner
 from weir.coordinator.start import find_start, leaves_behind
-from weir.errors import ConfigError, SlotError, StorageError
+from weir.errors import ConfigError, StorageError
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap
 from weir.protocol.manifest import Manifest
@@ -27,7 +26,7 @@ from weir.spark.options import RunOptions
 from weir.spark.planner import LazySession
 from weir.spark.running import JobResult, RunningJob
 from weir.spark.session import driver_address
-from weir.spark.slots import SlotPool
+from weir.spark.slots import SlotLoss, SlotPool
 from weir.spark.staged_rows import StagedRows
 from weir.spark.tidying import tidy_up
 from weir.storage.base import CheckpointStorage
@@ -136,13 +135,7 @@ def _start(
         lease_ms=plan.config.lease_ms,
         settings=_process_settings(run, storage, options),
     )
-    coordinator_ready = threading.Event()
-
-    def on_failure(error: SlotError) -> None:
-        coordinator_ready.wait()
-        coordinator.fail(str(error), type(error).__name__)
-
-    pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_failure=on_failure)
+    pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_loss=_tell_loss)
     mark = SharedStorage(storage, plan.job, run)
     try:
         mark.announce()
@@ -156,7 +149,7 @@ def _start(
         with contextlib.suppress(StorageError):
             mark.withdraw()
         raise
-    coordinator_ready.set()
+    pool.report_failures(lambda error: coordinator.fail(str(error), type(error).__name__))
 
     def close() -> None:
         pool.close(grace_s=3.0)
@@ -165,6 +158,11 @@ def _start(
         end_session()
 
     return RunningJob(coordinator, progress, planned.plan.committers, close, planned.notes)
+
+
+def _tell_loss(loss: SlotLoss) -> None:
+    """Spark alone knows of a container that was killed for its memory."""
+    log.warning("slot ended early, starting it again", slot=loss.index, how=str(loss.ending), reason=loss.reason)
 
 
 def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions) -> Mapping[str, JsonValue]:

@@ -45,10 +45,10 @@ class SlotLoss:
 
 
 class SlotPool:
-    """Call order: start -> release (the job is over; tell the slots to stop) -> close. All from one thread.
+    """Call order: start -> report_failures -> release (the job is over; tell the slots to stop) -> close. All from one thread.
 
-    ``on_loss(loss)`` is called for every job that ended early and is submitted again; ``on_failure(error)`` when a slot
-    cannot be had any more. Both come from threads of the pool, and must not block.
+    ``on_loss(loss)`` is called for every job that ended early and is submitted again. Who is told of failures is named by
+    ``report_failures``. Both are called by threads of the pool, and must not block.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class SlotPool:
         spares: int = 0,
         entry: Entry = ENTRY,
         on_loss: Callable[[SlotLoss], None] = lambda loss: None,
-        on_failure: Callable[[SlotError], None] = lambda error: None,
+        on_failure: Callable[[SlotError], None] | None = None,
         capacity_timeout_s: float = 30.0,
     ) -> None:
         if slots < 1 or spares < 0:
@@ -72,6 +72,8 @@ class SlotPool:
         self._entry = entry
         self._on_loss = on_loss
         self._on_failure = on_failure
+        self._unreported: SlotError | None = None
+        self._reporting = threading.Lock()
         self._capacity_timeout_s = capacity_timeout_s
         self._released = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -95,6 +97,14 @@ class SlotPool:
             self._threads.append(thread)
             thread.start()
         return spares
+
+    def report_failures(self, to: Callable[[SlotError], None]) -> None:
+        """``to`` is told when a slot cannot be had any more; now, if that is so already."""
+        with self._reporting:
+            self._on_failure = to
+            error, self._unreported = self._unreported, None
+        if error is not None:
+            to(error)
 
     def shortage(self) -> str | None:
         """Why slots may be missing right now: one sentence for an error message, or None if there is room for all."""
@@ -145,7 +155,22 @@ class SlotPool:
         return f"{self._group} slot {index}"
 
     def _keep(self, index: int) -> None:
-        """The life of one slot, on a thread of its own."""
+        """The life of one slot, on a thread of its own, which must not end without a word: the job would wait for the slot."""
+        try:
+            self._keep_running(index)
+        except Exception as error:  # Whatever it is, there will be no such slot.
+            log.debug("slot given up", slot=index, exc_info=True)
+            self._give_up(SlotError(f"slot {index} cannot be started ({type(error).__name__}: {error})"))
+
+    def _give_up(self, error: SlotError) -> None:
+        with self._reporting:
+            report = self._on_failure
+            if report is None:
+                self._unreported = error
+        if report is not None:
+            report(error)
+
+    def _keep_running(self, index: int) -> None:
         restarts = Restarts()
         delay_s = 0.0
         while not self._released.wait(delay_s):
@@ -156,7 +181,7 @@ class SlotPool:
             lived_s = time.monotonic() - began
             decision = restarts.decide(ending, lived_s=lived_s)
             if isinstance(decision, GiveUp):
-                self._on_failure(SlotError(f"slot {index} cannot be started ({ending}): {reason}"))
+                self._give_up(SlotError(f"slot {index} cannot be started ({ending}): {reason}"))
                 return
             delay_s = decision.delay_s
             self._on_loss(SlotLoss(index=index, ending=ending, reason=reason, lived_s=lived_s))
@@ -170,7 +195,11 @@ class SlotPool:
             task = functools.partial(run_slot_task, self._entry, self._bootstrap, index)
             ends: list[SlotEnd] = context.parallelize([index], 1).mapPartitions(task).collect()
         except Py4JJavaError as error:
-            return _classify(str(error.java_exception.getMessage()))
+            try:
+                message = str(error.java_exception.getMessage())
+            except (Py4JError, OSError, AttributeError):
+                return Ending.SPARK_GONE, "the driver's JVM is gone, and with it what it had to say"
+            return _classify(message)
         except (Py4JNetworkError, Py4JError, OSError, AttributeError) as error:
             # AttributeError: pyspark drops its gateway when the session is stopped.
             return Ending.SPARK_GONE, f"the driver's JVM is gone ({type(error).__name__})"
