@@ -19,7 +19,7 @@ from weir.spark import gateway
 from weir.spark.java import find_java
 from weir.spark.reasons import gist
 from weir.spark.scratch import Scratch
-from weir.spark.settings import FIXED, is_loopback, is_secret, refuse_unsuitable, session_settings
+from weir.spark.settings import FIXED, demand_python_memory, is_loopback, is_secret, refuse_unsuitable, session_settings
 
 CONF_FILE = "WEIR_SPARK_CONF_FILE"
 """Environment variable: a file of Spark settings (``name value`` or ``name=value`` lines), for those that are secret."""
@@ -104,6 +104,8 @@ def _conf(settings: Mapping[str, str]) -> SparkConf:
     # Those of spark-defaults.conf or of spark-submit, which nobody has looked at yet.
     refuse_unsuitable({name: value for name, value in conf.getAll() if name not in settings}, where="Spark's own configuration")
     conf.setAll(list(settings.items()))
+    # Only now, as it may have been declared there, too.
+    demand_python_memory(settings["spark.master"], dict(conf.getAll()))
     return conf
 
 

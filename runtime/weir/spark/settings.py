@@ -78,7 +78,16 @@ _LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:|$)")
 _SECRET = re.compile(r"secret|password|token|access[.]?key|credential|session.?key", re.IGNORECASE)
 _LAUNCH = re.compile(r"spark\.(authenticate|ui\.enabled)$")
 
+_CONTAINERS = re.compile(r"yarn$|k8s://")
+
 AUTH_SECRET = "spark.authenticate.secret"
+PYTHON_MEMORY = (
+    "spark.executor.pyspark.memory",
+    "spark.executor.memoryOverhead",
+    "spark.executor.memoryOverheadFactor",
+    "spark.kubernetes.memoryOverheadFactor",
+)
+"""Each of them makes room in an executor's container for what is not Java. The first one is meant for Python."""
 
 
 def is_local(master: str) -> bool:
@@ -147,3 +156,14 @@ def session_settings(master: str, slots: int, *, app_name: str, extra: Mapping[s
     quiet = f"-XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2-quiet.properties').as_uri()}"
     settings["spark.driver.extraJavaOptions"] = f"{quiet} {settings.get('spark.driver.extraJavaOptions', '')}".strip()
     return settings
+
+
+def demand_python_memory(master: str, settings: Mapping[str, str]) -> None:
+    """``settings``: all there are, wherever they were given. Raises ConfigError: YARN and Kubernetes kill an executor that takes
+    more memory than was declared, and what slots take (state, batches) is Python's, not Java's. How much it is only the user knows.
+    """
+    if _CONTAINERS.match(master) and not any(settings.get(name) for name in PYTHON_MEMORY):
+        raise ConfigError(
+            f"the master {master} kills executors that take more memory than is declared, and slots are Python: say how much the "
+            f"slots of one executor take together, for example --conf {PYTHON_MEMORY[0]}=4g (or {PYTHON_MEMORY[1]})"
+        )

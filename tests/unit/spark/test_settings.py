@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from weir.errors import ConfigError
-from weir.spark.settings import FIXED, is_loopback, is_secret, refuse_unsuitable, session_settings, spark_master
+from weir.spark.settings import (
+    FIXED,
+    PYTHON_MEMORY,
+    demand_python_memory,
+    is_loopback,
+    is_secret,
+    refuse_unsuitable,
+    session_settings,
+    spark_master,
+)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +82,16 @@ def test_what_the_user_gives_goes_over_defaults_and_java_options_are_kept(tmp_pa
 def test_a_standalone_master_without_its_secret_is_refused_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="WEIR_SPARK_CONF_FILE"):
         session_settings("spark://host:7077", 1, app_name="x", extra={}, scratch=tmp_path)
+
+
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://host:6443"])
+def test_where_containers_are_killed_for_their_memory_that_of_the_slots_must_be_declared(master: str) -> None:
+    with pytest.raises(ConfigError, match=rf"the master {master} kills executors .* --conf spark.executor.pyspark.memory=4g"):
+        demand_python_memory(master, {"spark.executor.memory": "4g"})
+    for name in PYTHON_MEMORY:
+        demand_python_memory(master, {name: "4g"})
+
+
+@pytest.mark.parametrize("master", ["local[2,4]", "spark://host:7077"])
+def test_where_nobody_counts_memory_nothing_need_be_declared(master: str) -> None:
+    demand_python_memory(master, {})
