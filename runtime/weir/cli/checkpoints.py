@@ -134,7 +134,8 @@ def show_verification(storage: CheckpointStorage, job: str, checkpoint: Checkpoi
 
 def _show_damaged_log(layout: JobLayout, problem: str, *, as_json: bool) -> Exit:
     if as_json:
-        typer.echo(json.dumps([{"intact": False, "problems": [{"path": layout.log, "problem": problem}]}], indent=2))
+        problems = [{"path": layout.log, "problem": problem}]
+        typer.echo(json.dumps([{"intact": False, "checkpoint": None, "files": 0, "bytes": 0, "problems": problems}], indent=2))
     else:
         typer.echo(f"the log of job {layout.job}: DAMAGED")
         typer.echo(f"  {layout.log} {problem}")

@@ -24,7 +24,7 @@ def test_a_log_that_cannot_be_read_is_damage(capsys: pytest.CaptureFixture[str])
     assert "the log of job job: DAMAGED" in capsys.readouterr().out
     assert checkpoints.show_verification(storage, "job", CheckpointId(1), as_json=True) is Exit.DAMAGED
     (report,) = json.loads(capsys.readouterr().out)
-    assert report["intact"] is False
+    assert (report["intact"], report["checkpoint"], report["problems"][0]["path"]) == (False, None, "job/log/")
 
 
 def test_a_checkpoint_that_does_not_exist_is_a_wrong_argument() -> None:
