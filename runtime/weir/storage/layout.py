@@ -95,7 +95,8 @@ class JobLayout:
         return path[len(self.root) :]
 
     def staged_splits(self, source: OperatorUid) -> str:
-        """Prefix of what a source staged when the job first started; needed as long as the job can be restored."""
+        """Prefix of the directories of a source's staged rows, one for each run that began anew; needed as long as a checkpoint
+        that reads it can be restored."""
         return f"{self.root}staged-splits/{encode_segment(source)}/"
 
 

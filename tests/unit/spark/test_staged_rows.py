@@ -6,19 +6,22 @@ import os
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from weir import Job, sinks, sources
+from weir.connectors.spark_query import Query, planned_by
 from weir.connectors.staged_dataframe import StagedDataFrame
 from weir.coordinator.progress import CheckpointSummary, Progress, Snapshot
 from weir.errors import ConfigError, InputError
 from weir.graph.compile import compile_graph
+from weir.graph.schema import encode_schema
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.joblog import CheckpointCompleted, GenerationStarted
 from weir.protocol.logview import LogView
 from weir.protocol.manifest import CheckpointStatistics, Manifest
-from weir.spark.launch import launch
+from weir.spark.launch import _stage_queries, launch
 from weir.spark.options import RunOptions
 from weir.spark.staged_rows import AGE_S_MIN, StagedRows
 from weir.spark.tidying import runs_newest_generation, tidy_up
@@ -153,3 +156,36 @@ def test_checkpoints_in_the_memory_of_each_slot_are_refused(tmp_path: Path) -> N
     job.read(sources.iterable([{"n": 1}]), uid="in").write(sinks.console(), uid="out")
     with pytest.raises(ConfigError, match="checkpoints cannot go to memory://: each slot would have a memory of its own"):
         launch(job, RunOptions("memory://"))
+
+
+class PlansByHand:
+    """SparkPlanner without Spark: notes where rows are staged, and stages none twice."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def schema(self, query: Query) -> pa.Schema:
+        return pa.schema([("n", pa.int64())])
+
+    def stage(self, query: Query, directory: str) -> StagedDataFrame:
+        if not os.path.exists(os.path.join(directory, "_SUCCESS")):
+            self.ran.append(directory)
+            staged(directory)
+        return StagedDataFrame(directory, encode_schema(self.schema(query)))
+
+
+def test_a_query_that_was_changed_after_a_failed_start_is_run_and_not_its_predecessor_read(tmp_path: Path) -> None:
+    rows = StagedRows(LocalStorage(tmp_path), "job", None)
+    planner = PlansByHand()
+    with planned_by(planner):
+        for query in ("select 1 as n", "select 2 as n"):
+            job = Job("job")
+            job.read(sources.sql(query), uid=UID).write(sinks.console(), uid="out")
+            _stage_queries(job, rows, None)
+        assert len(set(planner.ran)) == 2
+        resumed = Job("job")
+        resumed.read(sources.sql("select 2 as n"), uid=UID).write(sinks.console(), uid="out")
+        _stage_queries(resumed, rows, reading(planner.ran[1]))
+        assert len(planner.ran) == 2, "what a checkpoint reads is not staged again"
+        config = resumed.to_graph()[0].operators[0].config
+        assert isinstance(config, dict) and config["directory"] == planner.ran[1]
