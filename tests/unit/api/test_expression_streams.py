@@ -176,7 +176,16 @@ ROW_BY_ROW = [
     pl.col("s").str.strptime(pl.Date, "%Y"),
     pl.col("s").str.contains("x"),
     pl.format("{}-{}", "a", "s"),
+    pl.col("a").is_in(pl.Series([1, 2])),
+    pl.col("l").list.contains(pl.col("a")),
+    pl.col("l").list.eval(pl.element().is_in(pl.element() + 1)),
+    pl.col("l").list.sample(1, seed=3),
     pl.col("a").replace_strict({1: 2}),
+    pl.col("a").replace_strict({1: 2}, default=pl.col("b")),
+    pl.col("s").str.replace("x", pl.col("t")),
+    pl.col("s").cast(pl.Categorical).cat.len_chars(),
+    pl.col("s").cast(pl.Enum(["x"])).to_physical(),
+    pl.col("a").to_physical(),
 ]
 NOT_ROW_BY_ROW = [
     pl.len(),
@@ -207,6 +216,13 @@ NOT_ROW_BY_ROW = [
     pl.col("s").str.to_datetime(),
     pl.col("a").map_batches(lambda series: series),
     pl.lit(pl.Series([1, 2])),
+    pl.col("a").is_in(pl.col("a") + 1),
+    pl.lit(1).is_in(pl.all()),
+    ~pl.col("a").is_in(pl.col("b")),
+    pl.col("a").replace(pl.col("b"), pl.col("c")),
+    pl.col("a").replace_strict([1], pl.col("b")),
+    pl.col("l").list.sample(1),
+    pl.col("s").cast(pl.Categorical).to_physical(),
 ]
 
 
