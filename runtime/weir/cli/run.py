@@ -162,11 +162,12 @@ def _tell_the_end(result: JobResult, *, quiet: bool, as_json: bool) -> None:
     went_well = OF_OUTCOME[result.outcome] is Exit.OK
     if quiet and went_well:
         return
+    summary = _summary(result)
     with if_somebody_listens():
         if as_json:
             _log_the_end(result, log.info if went_well else log.error)
         else:
-            print(_summary(result), file=sys.stderr)
+            print(summary, file=sys.stderr, flush=True)
 
 
 def _log_the_end(result: JobResult, write: Callable[..., object]) -> None:
