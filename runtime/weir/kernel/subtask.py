@@ -135,7 +135,11 @@ class SubtaskProtocol:
         return tuple(result)
 
     def _on_end(self, channel: ChannelId, now_ns: int) -> Sequence[SubtaskEffect]:
+        was_idle = self._watermarks.idle
         raised = self._raised(self._watermarks.on_end(channel))
+        if self._watermarks.idle and not was_idle:
+            # The last active input has ended and only idle ones are left: downstream must not wait for this subtask's watermark.
+            raised = (*raised, BecomeIdle())
         # The subtask's own end comes before the snapshot that this end may complete: what
         # on_end_of_input emits belongs to the epoch before the barrier.
         aligned = self._aligner.on_end(channel, now_ns=now_ns)

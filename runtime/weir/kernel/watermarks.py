@@ -24,10 +24,6 @@ class WatermarkTracker:
         self._idle = False
 
     @property
-    def current_ms(self) -> int | None:
-        return self._emitted_ms
-
-    @property
     def idle(self) -> bool:
         """All inputs are idle or ended (and not all ended): the subtask's own output is idle."""
         return self._idle
