@@ -149,11 +149,6 @@ class _Endpoint:
         del self._connections[peer]
         self._events.append(Closed(peer, reason))
 
-    def queued_bytes(self, peer: ControlPeer) -> int:
-        """Not yet taken by the kernel, of what ``poll`` has seen; 0 of a peer that is gone."""
-        known = self._connections.get(peer)
-        return known[1].bytes_queued if known is not None else 0
-
     def _advance(self, now_ns: int) -> None:
         raise NotImplementedError
 

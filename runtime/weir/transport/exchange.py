@@ -178,17 +178,9 @@ class DataExchange:
         if not link.lost:
             link.outbox.push(self._codec.encode(frame))
 
-    def outgoing_bytes(self, peer_slot: SlotIndex) -> int:
-        """Queued here, not yet taken by the kernel."""
-        return self._links[peer_slot].outbox.bytes_queued
-
     def register(self, fd: int, token: Hashable) -> None:
         """``pump`` also waits for ``fd`` to be readable and then reports ``FdReady(token)``, at every call until it is read."""
         self._poller.watch(fd, READ, lambda _mask, _now_ns: self._events.append(FdReady(token)))
-
-    def unregister(self, fd: int) -> None:
-        """Before the descriptor is closed."""
-        self._poller.forget(fd)
 
     def pump(self, now_ns: int, timeout_ns: int = 0) -> list[Frame | PeerLost | FdReady]:
         """Send and receive what is possible, about 4 MiB of input at most; frames are in order per peer.

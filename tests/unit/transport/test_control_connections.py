@@ -93,7 +93,6 @@ def test_messages_of_any_size_arrive_in_order_both_ways(wire: Wire) -> None:
         wire.server.send(peer, data)
     wire.until(lambda: len(messages(wire.heard)) == len(up) and len(messages(end)) == len(down))
     assert messages(wire.heard) == up and messages(end) == down
-    assert wire.server.queued_bytes(peer) == 0
 
 
 def test_a_send_from_another_thread_ends_a_poll_that_waits(wire: Wire) -> None:
@@ -134,7 +133,6 @@ def test_an_endpoint_can_be_waited_for_in_the_selector_of_the_data_plane(wire: W
     client.wake()
     slot.ready_fds.clear()
     turn_until(wire.clock, lambda: bool(slot.ready_fds), slot.turn)
-    slot.exchange.unregister(client.fileno())
     slot.exchange.close()
 
 
