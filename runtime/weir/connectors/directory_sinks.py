@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ from weir.connectors.base import Sink
 from weir.connectors.descriptions import decode_schema, describe, encode_schema
 from weir.connectors.directory_committer import DirectoryCommitter
 from weir.connectors.directory_writer import DirectoryWriter, FileLimits
+from weir.connectors.disk import sink_error
 from weir.connectors.file_formats import ArrowFormat, FileFormat, ParquetFormat, check_schema
 from weir.connectors.json_lines_format import JsonLinesFormat
 from weir.connectors.staging import OutputLayout, PartName
@@ -72,6 +75,8 @@ class CollectSink(Sink):
     directory: str
     schema_ipc: str | None = None
     """Known once ``check`` was called: an empty result has columns, too."""
+    temporary: bool = False
+    """Nobody else may read ``directory``, and it goes when the coordinator's process ends."""
 
     kind = "collect"
 
@@ -86,13 +91,29 @@ class CollectSink(Sink):
         return DirectoryWriter(OutputLayout(self.directory), ArrowFormat(), FileLimits())
 
     def committer(self) -> CollectCommitter:
-        return CollectCommitter(OutputLayout(self.directory), None if self.schema_ipc is None else decode_schema(self.schema_ipc))
+        schema = None if self.schema_ipc is None else decode_schema(self.schema_ipc)
+        return CollectCommitter(OutputLayout(self.directory), schema, temporary=self.temporary)
 
 
 class CollectCommitter(DirectoryCommitter):
-    def __init__(self, layout: OutputLayout, schema: pa.Schema | None) -> None:
+    def __init__(self, layout: OutputLayout, schema: pa.Schema | None, *, temporary: bool = False) -> None:
         super().__init__(layout)
         self._schema = schema
+        self._temporary = temporary
+
+    def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
+        if self._temporary:
+            try:
+                self._disk.make_entry(self._layout.out, private=True)
+            except OSError as error:
+                raise sink_error("making the temporary directory", self._layout.out, error) from error
+            # Not already with the result: a job that was suspended goes on with what is there.
+            atexit.unregister(self._remove)
+            atexit.register(self._remove)
+        super().claim(job=job, sink=sink, history=history)
+
+    def _remove(self) -> None:
+        shutil.rmtree(self._layout.out, ignore_errors=True)
 
     def result(self) -> pa.Table:
         parts = sorted((part, name) for name in self._disk.list(self._layout.out) if (part := PartName.parse(name)) is not None)

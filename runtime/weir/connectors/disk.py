@@ -25,10 +25,11 @@ class Disk:
             self.make_entry(level)
             self.fsync(os.path.dirname(level))
 
-    def make_entry(self, path: str) -> None:
-        """A directory in one that is there. One that is there already is left alone. Not yet durable."""
+    def make_entry(self, path: str, *, private: bool = False) -> None:
+        """A directory in one that is there. One that is there already is left alone. Not yet durable. ``private``: to be read by
+        its owner only."""
         try:
-            os.mkdir(path)
+            os.mkdir(path, 0o700 if private else 0o777)
         except FileExistsError:
             if not os.path.isdir(path):
                 raise

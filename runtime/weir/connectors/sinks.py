@@ -45,9 +45,10 @@ def console(*, rows: int = 20) -> ConsoleSink:
 
 def collect(directory: Path | None = None) -> CollectSink:
     """Hands the result to the caller after the job, as a ``pa.Table``. ``directory``: where it is staged, shared by all slots;
-    without one a fresh temporary directory (one machine only, and a job resumed by another process does not find it)."""
+    without one a fresh temporary directory (one machine only; it goes with this process, so that a job resumed by another one
+    does not find it)."""
     if directory is None:
-        directory = os.path.join(tempfile.gettempdir(), f"weir-collect-{uuid.uuid4().hex}")
+        return CollectSink(os.path.join(tempfile.gettempdir(), f"weir-collect-{uuid.uuid4().hex}"), temporary=True)
     return CollectSink(local_path(directory))
 
 

@@ -296,6 +296,34 @@ def test_collect_hands_out_one_table_in_order_of_checkpoint_and_writer(tmp_path:
     assert sinks.collect().directory != sinks.collect().directory
 
 
+def test_a_temporary_collection_is_private_and_goes_with_its_process(tmp_path: Path) -> None:
+    program = """
+import os, sys
+from weir.connectors import sinks
+from weir.connectors.registry import sink_from
+sink = sinks.collect()
+assert not os.path.exists(sink.directory), "building a graph makes no directories"
+committer = sink_from(sink.describe()).committer()
+for _ in range(2):
+    committer.claim(job="job", sink="out", history="h")
+print(sink.directory, oct(os.stat(sink.directory).st_mode & 0o777))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": ":".join(sys.path), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    directory, mode = done.stdout.split()
+    assert directory.startswith(str(tmp_path)) and mode == "0o700"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_collection_in_a_directory_of_the_users_stays(tmp_path: Path) -> None:
+    assert not sinks.collect(tmp_path / "kept").temporary
+
+
 def test_the_console_shows_committed_rows_once_and_capped() -> None:
     sink, out = sinks.console(rows=2), io.StringIO()
     writing, committer = operator(sink), ConsoleCommitter(out)
