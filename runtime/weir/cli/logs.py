@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from typing import TextIO, cast
 
 import structlog
 
@@ -26,6 +28,8 @@ def set_up(form: LogFormat, *, verbose: bool) -> LogSettings:
     global _settings
     _settings = LogSettings(as_json=form is LogFormat.JSON, verbose=verbose)
     configure_logs(_settings)
+    # The coordinator logs from its own loop, which a pipe without a reader would end.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Unheard(sys.stderr))))
     return _settings
 
 
@@ -37,6 +41,23 @@ def if_somebody_listens() -> Iterator[None]:
     except (OSError, ValueError, RuntimeError):
         # Broken; closed; in the middle of a write that a signal's handler has interrupted.
         pass
+
+
+class _Unheard(io.TextIOBase):
+    """As much of a text stream as a logger needs, written to whether somebody listens or not."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def write(self, text: str, /) -> int:
+        with if_somebody_listens():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with if_somebody_listens():
+            self._stream.flush()
 
 
 def tell(message: str) -> None:
