@@ -120,18 +120,16 @@ class Committer(ABC):
         subtasks that no longer exist. Everything completed has been committed or abandoned before, so a sink may remove what
         else such a generation staged, too: for older checkpoints, that never completed."""
 
-    def abandon(
-        self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation | None = None
-    ) -> None:
+    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation) -> None:
         """Take back what is committed and not on ``line`` (revocable sinks only): readers no longer see it.
 
         ``committables``: of completed checkpoints off the line that are still listed somewhere; they may not be published
         yet. What was published of others, long retired, is found by the sink itself. Comes before ``abort_after``.
-        ``before_generation`` None: the caller is known to be the newest. Raises Superseded, SinkError.
+        Raises Superseded, SinkError.
         """
         raise NotImplementedError
 
-    def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
+    def reinstate(self, *, line: Line, branch: str, before_generation: Generation) -> None:
         """Undo ``abandon`` for what is on ``line``, under whatever branch it was taken back. ``before_generation`` as there."""
         raise NotImplementedError
 

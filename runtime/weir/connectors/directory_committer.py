@@ -119,59 +119,57 @@ class DirectoryCommitter(Committer):
 
     # ---- going back and returning ----------------------------------------------------------------
 
-    def abandon(
-        self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation | None = None
-    ) -> None:
+    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation) -> None:
         self._layout.checked_branch(branch)
         try:
-            generation = self._withdrawn.take_over(before_generation)
+            self._withdrawn.take_over(before_generation)
             # Looked for only now: what an older generation has shown until a moment ago is there to be found.
             leaving = [
                 StagedPart.of(one) for one in committables if _is_off(line, one.generation, one.checkpoint, before_generation)
             ]
             published = [name for name in self._disk.list(self._layout.out) if self._leaves(name, line, before_generation)]
-            if not leaving and not published:
-                return
             try:
-                target = self._withdrawn.make_branch(generation, branch)
+                target = self._withdrawn.make_branch(before_generation, branch)
                 for part in leaving:
                     # The staged name first: from then on a late commit of a zombie finds nothing to publish.
                     self._move(self._staged(part), os.path.join(target, part.final))
                     self._move(os.path.join(self._layout.out, part.final), os.path.join(target, part.final))
                 for name in published:
                     self._move(os.path.join(self._layout.out, name), os.path.join(target, name))
+                # Also with nothing to move: an earlier try may have moved all of it and not come to this.
                 for directory in (target, self._layout.out):
                     self._disk.fsync(directory)
+                self._withdrawn.remove_empty_branches(before_generation)
             finally:
-                self._withdrawn.check(generation)
+                self._withdrawn.check(before_generation)
         except OSError as error:
             raise sink_error(f"abandoning branch {branch}", self._layout.out, error, wait_for_room=True) from error
 
-    def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
+    def reinstate(self, *, line: Line, branch: str, before_generation: Generation) -> None:
         self._layout.checked_branch(branch)
         try:
-            generation = self._withdrawn.take_over(before_generation)
+            self._withdrawn.take_over(before_generation)
             # All branches: what was left on several was taken back as one, under the name of the first.
             back = [
                 kept
-                for kept in self._withdrawn.parts(generation)
+                for kept in self._withdrawn.parts(before_generation)
                 if is_on(line, generation=kept.part.generation, checkpoint=kept.part.checkpoint)
             ]
             for kept in back:
                 final = os.path.join(self._layout.out, kept.final)
                 if not self._link(kept.path, final):
-                    self._withdrawn.check(generation)
+                    self._withdrawn.check(before_generation)
                     raise SinkError(f"{kept.path}: somebody else removed it while it was being published again as {final}")
             self._disk.fsync(self._layout.out)
             for kept in back:
                 self._disk.unlink(kept.path)
-            self._withdrawn.remove_empty_branches(generation)
-            self._withdrawn.check(generation)
+            self._withdrawn.remove_empty_branches(before_generation)
+            self._withdrawn.check(before_generation)
         except OSError as error:
             raise sink_error(f"reinstating branch {branch}", self._layout.out, error, wait_for_room=True) from error
 
     @staticmethod
-    def _leaves(name: str, line: Line, before_generation: Generation | None) -> bool:
+    def _leaves(name: str, line: Line, before_generation: Generation) -> bool:
         """A part that some checkpoint off the line committed. What bears no name of ours is nobody's here to judge."""
         part = PartName.parse(name)
         return part is not None and _is_off(line, part.generation, part.checkpoint, before_generation)
@@ -210,7 +208,6 @@ class DirectoryCommitter(Committer):
         return os.path.join(self._layout.staging, part.staged)
 
 
-def _is_off(line: Line, generation: int, checkpoint: int, before_generation: Generation | None) -> bool:
+def _is_off(line: Line, generation: int, checkpoint: int, before_generation: Generation) -> bool:
     """What a generation wrote that is not older than the one preparing is not for that one to judge."""
-    newer = before_generation is not None and generation >= before_generation
-    return not newer and not is_on(line, generation=generation, checkpoint=checkpoint)
+    return generation < before_generation and not is_on(line, generation=generation, checkpoint=checkpoint)

@@ -42,13 +42,11 @@ class Withdrawn:
         """The newest generation that took or gave back; 0: none has."""
         return max(self._places(), default=_NOBODY)
 
-    def take_over(self, generation: Generation | None) -> Generation:
-        """From here on no older generation takes or gives back anything. None: as the owner so far. Raises Superseded, OSError.
+    def take_over(self, generation: Generation) -> None:
+        """From here on no older generation takes or gives back anything. Raises Superseded, OSError.
 
         At every cut what is kept is in one of the places, and the next call goes on."""
         root = self._layout.abandoned
-        if generation is None:
-            generation = self.owner()
         while (places := self._places()) != [generation]:
             if not places:
                 # Always the same first name: of two that start at once only one can rename it.
@@ -67,7 +65,6 @@ class Withdrawn:
                 # Both are there: the older one was made by somebody who slept since it looked, and has nothing in it.
                 self._disk.remove_directory(self._place(older))
         self._disk.fsync(root)
-        return generation
 
     def check(self, generation: Generation) -> None:
         """Raises Superseded if another generation has taken over since."""

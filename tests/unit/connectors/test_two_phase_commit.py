@@ -231,7 +231,7 @@ def test_a_payload_cannot_name_files_outside(output: Output, name: str) -> None:
         with pytest.raises(ProtocolError, match="no name of a staged file"):
             output.commit([replace(committable, payload=payload)])
     with pytest.raises(SinkError, match="cannot name a branch"):
-        output.committer.abandon([committable], line={}, branch="../x")
+        output.committer.abandon([committable], line={}, branch="../x", before_generation=Generation(2))
 
 
 def snapshot_of(sink: SinkOperator, epochs: Sequence[Sequence[int]], checkpoint: int) -> tuple[Committable, ...]:
