@@ -17,7 +17,7 @@ from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
 from weir.kernel.restore import SlotRestore, plan_restore
 from weir.protocol.frames import Frame
-from weir.protocol.ids import ChannelId, CheckpointId
+from weir.protocol.ids import ChannelId, CheckpointId, Generation
 from weir.protocol.joblog import Entry
 from weir.protocol.snapshots import Split
 from weir.storage.joblog import Appended, AppendOutcome, JobLog
@@ -215,4 +215,16 @@ def trims_the_log_before_the_summary_is_in_it() -> Iterator[None]:
         return summarise(self, nonce=nonce, timestamp_ms=timestamp_ms)
 
     with patch.object(JobLog, "summarise", hurry):
+        yield
+
+
+@mutant
+def takes_back_output_without_a_fence() -> Iterator[None]:
+    """Whoever was paused while it took back or gave back output goes on with it."""
+
+    def believe(self: SimStorage, generation: Generation) -> None:
+        self._world.step("take over", f"generation {generation}")
+        self.decides = max(self.decides, generation)
+
+    with patch.object(SimStorage, "take_over", believe), patch.object(SimStorage, "_is_current", lambda self, generation: True):
         yield

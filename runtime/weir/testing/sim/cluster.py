@@ -77,7 +77,7 @@ class Cluster:
             lowest = max((operator.parallelism or 1) for operator in self.scenario.logical.operators)
             slots = rng.randint(lowest, SLOTS_MAX)
         calm = self.world.now_ns >= FAULTS_END_NS
-        self._launch(slots=slots, goes_back=self.scenario.goes_back and not calm and rng.random() < 0.5)
+        self._launch(slots=slots, goes_back=self.scenario.goes_back and not calm and rng.random() < 0.7)
 
     def on_start_failed(self, driver: SimDriver) -> None:
         driver.exit("could not start")

@@ -69,7 +69,10 @@ class SimDriver(Process):
         if self._goes_back:
             view, _ = JobLog(self._port, LAYOUT).read()
             if view.kept:
-                mode = FromCheckpoint(self.world.random.choice(view.kept).checkpoint)
+                # As often to what was left behind as to what is on the line.
+                left, kept = view.abandoned, view.kept
+                chosen = self.world.random.choice(left if left and self.world.chance(0.5) else kept)
+                mode = FromCheckpoint(chosen.checkpoint)
                 self.world.say(f"{self.name} goes back to checkpoint {mode.checkpoint}")
         return find_start(self._port, JOB, mode)
 

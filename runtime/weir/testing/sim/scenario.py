@@ -26,6 +26,9 @@ STEPS = (
     "stage",
     "publish",
     "discard",
+    "take over",
+    "abandon",
+    "reinstate",
     "delete",
     "deploy",
     "trigger",
@@ -99,6 +102,9 @@ def scenario(seed: int) -> Scenario:
     faults = () if calm else tuple(_fault(rng) for _ in range(rng.choice((1, 1, 2, 3, 5))))
     if faults and rng.random() < 0.2:
         faults = (*faults, _long_sleep(rng))
+    goes_back = rng.random() < 0.15
+    if faults and goes_back:
+        faults = (*faults, *_going_back_and_forth(rng))
     return Scenario(
         seed=seed,
         logical=logical,
@@ -107,24 +113,25 @@ def scenario(seed: int) -> Scenario:
         rows_max=rng.choice((1, 3, 6)),
         row_bytes=rng.choice((1_000, 300_000, 900_000, 1_500_000, 5_000_000)),
         held_max=rng.choice((0, 1, 4)),
-        config=_config(rng),
+        config=_config(rng, often=goes_back),
         tick_ns=rng.choice((5, 10, 20)) * MS,
         storage=storage if bad_storage else StorageFaults(),
         faults=faults,
         slowness=rng.choice((0.5, 1.0, 1.0, 3.0)),
         over_the_wire=rng.random() < 0.04,
         rescales=rng.random() < 0.4,
-        goes_back=rng.random() < 0.15,
-        retained=rng.choice((1, 2, 3)),
+        goes_back=goes_back,
+        retained=3 if goes_back else rng.choice((1, 2, 3)),
         summary_every=rng.choice((1, 1, 1, 1, 2, 2, 3, 6)),
     )
 
 
-def _config(rng: random.Random) -> JobConfig:
-    periodic = rng.random() < 0.85
+def _config(rng: random.Random, *, often: bool) -> JobConfig:
+    """``often``: checkpoints as fast as they go, so that there is something to go back to."""
+    periodic = rng.random() < 0.85 or often
     return JobConfig(
         checkpoints=CheckpointConfig(
-            interval_ms=rng.choice((10, 25, 60)) if periodic else None,
+            interval_ms=rng.choice((10,) if often else (10, 25, 60)) if periodic else None,
             timeout_ms=rng.choice((60, 120, 400)),
             min_pause_ms=rng.choice((0, 0, 10)),
             tolerable_failed_checkpoints=rng.choice((0, 2, 5)),
@@ -152,3 +159,14 @@ def _fault(rng: random.Random) -> Fault:
 def _long_sleep(rng: random.Random) -> Fault:
     """With a checkpoint in hand, and long enough for a successor to complete some and to trim the log."""
     return Fault(FaultKind.PAUSE_DRIVER, rng.choice((900, 1_800)) * MS, step="acknowledge", count=rng.randint(1, 12))
+
+
+def _going_back_and_forth(rng: random.Random) -> tuple[Fault, ...]:
+    """Drivers that die after some checkpoints, so that there is something to go back behind; and one that sleeps in the midst of
+    taking back or giving back output, until a successor has gone elsewhere and published more."""
+    crashes = [Fault(FaultKind.CRASH_DRIVER, 0, step="publish", count=rng.randint(3, 30)) for _ in range(rng.randint(1, 4))]
+    sleeps = [
+        Fault(FaultKind.PAUSE_DRIVER, rng.choice((350, 900)) * MS, step=step, count=rng.choice((1, 1, 1, 2, 3)))
+        for step in rng.sample(("take over", "abandon", "reinstate"), 2)
+    ]
+    return (*crashes, *sleeps)

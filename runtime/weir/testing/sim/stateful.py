@@ -134,33 +134,32 @@ class SimCommitter(Committer):
         for committable in committables:
             assert committable.checkpoint <= permit.checkpoint, f"{committable} is not covered by {permit}"
             path = str(committable.payload)
-            if not self._port.ask(lambda path=path: self._storage.publish(path)):  # type: ignore[misc]
+            if not self._port.ask(lambda path=path: self._storage.publish(path, permit.generation)):  # type: ignore[misc]
                 raise SinkError(f"{path} is neither staged nor published")
 
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
         def doomed(committable: Committable) -> bool:
-            return (
-                committable.sink == self._uid
-                and committable.checkpoint > checkpoint
-                and committable.generation < before_generation
-            )
+            return committable.sink == self._uid and committable.generation < before_generation
 
         self._port.ask(lambda: self._storage.discard_staged(doomed))
 
     def abandon(
         self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation | None = None
     ) -> None:
+        assert before_generation is not None, "the runner says which generation it prepares"
+        self._port.ask(lambda: self._storage.take_over(before_generation))
         listed = {str(committable.payload): committable for committable in committables}
         published = {path: staged.committable for path, staged in self._storage.published.items()}
         for path, committable in {**published, **listed}.items():
             on_line = is_on(line, generation=committable.generation, checkpoint=committable.checkpoint)
-            if committable.sink == self._uid and not on_line:
-                self._port.ask(lambda path=path: self._storage.abandon(path, branch))  # type: ignore[misc]
+            if committable.sink == self._uid and not on_line and committable.generation < before_generation:
+                self._port.ask(lambda path=path: self._storage.abandon(path, branch, before_generation))  # type: ignore[misc]
 
     def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
-        def wanted(committable: Committable) -> bool:
-            return committable.sink == self._uid and is_on(
-                line, generation=committable.generation, checkpoint=committable.checkpoint
-            )
-
-        self._port.ask(lambda: self._storage.reinstate(branch, wanted))
+        assert before_generation is not None, "the runner says which generation it prepares"
+        self._port.ask(lambda: self._storage.take_over(before_generation))
+        for path, (_, staged) in tuple(self._storage.abandoned.items()):
+            committable = staged.committable
+            on_line = is_on(line, generation=committable.generation, checkpoint=committable.checkpoint)
+            if committable.sink == self._uid and on_line:
+                self._port.ask(lambda path=path: self._storage.reinstate(path, before_generation))  # type: ignore[misc]

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
-from weir.errors import NotFound, StorageError, UnknownOutcome
+from weir.errors import NotFound, StorageError, Superseded, UnknownOutcome
+from weir.protocol.ids import Generation
 from weir.protocol.snapshots import Committable
 from weir.storage.base import StoredObject
 from weir.testing.sim.lanes import Workers
@@ -69,6 +70,8 @@ class SimStorage:
         self.published: dict[str, Staged] = {}
         self.abandoned: dict[str, tuple[str, Staged]] = {}
         """By path: the branch it was taken back from."""
+        self.decides = Generation(0)
+        """The newest generation that took back or gave back: older ones can do so no more, wherever they were paused."""
         self.staged_ever: dict[str, Staged] = {}
 
     # ---- checkpoint storage --------------------------------------------------------------------
@@ -132,12 +135,15 @@ class SimStorage:
         if lied:
             raise UnknownOutcome(f"staging {path}: no answer")
 
-    def publish(self, path: str) -> bool:
-        """Atomic, idempotent; what was taken back stays so. False: it is neither staged nor published nor taken back."""
+    def publish(self, path: str, generation: Generation) -> bool:
+        """Atomic, idempotent. What was taken back stays so, unless a newer generation than the one that did commits it.
+        False: it is neither staged nor published nor taken back."""
         self._world.step("publish", path)
-        return self._mutate(f"publish {path}", lambda: self._publish(path))
+        return self._mutate(f"publish {path}", lambda: self._publish(path, generation))
 
-    def _publish(self, path: str) -> bool:
+    def _publish(self, path: str, generation: Generation) -> bool:
+        if path in self.abandoned and self.decides <= generation:
+            self.published[path] = self.abandoned.pop(path)[1]
         if path in self.staged:
             staged = self.published[path] = self.staged.pop(path)
             if self.watcher is not None:
@@ -149,17 +155,31 @@ class SimStorage:
         for path in [path for path, staged in self.staged.items() if doomed(staged.committable)]:
             del self.staged[path]
 
-    def abandon(self, path: str, branch: str) -> None:
+    def take_over(self, generation: Generation) -> None:
+        """Raises Superseded if a newer generation has."""
+        self._world.step("take over", f"generation {generation}")
+        if self.decides > generation:
+            raise Superseded(f"generation {self.decides} decides what is visible now")
+        self.decides = generation
+
+    def abandon(self, path: str, branch: str, generation: Generation) -> None:
         """Readers no longer see it."""
         self._world.step("abandon", path)
+        if not self._is_current(generation):
+            raise Superseded(f"generation {self.decides} decides what is visible now")
         staged = self.published.pop(path, None) or self.staged.pop(path, None)
         if staged is not None:
             self.abandoned[path] = (branch, staged)
 
-    def reinstate(self, branch: str, wanted: Callable[[Committable], bool]) -> None:
-        back = [path for path, (left, staged) in self.abandoned.items() if left == branch and wanted(staged.committable)]
-        for path in back:
+    def reinstate(self, path: str, generation: Generation) -> None:
+        self._world.step("reinstate", path)
+        if not self._is_current(generation):
+            raise Superseded(f"generation {self.decides} decides what is visible now")
+        if path in self.abandoned:
             self.published[path] = self.abandoned.pop(path)[1]
+
+    def _is_current(self, generation: Generation) -> bool:
+        return generation == self.decides
 
     # ---- luck ------------------------------------------------------------------------------------
 
