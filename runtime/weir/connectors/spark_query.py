@@ -63,7 +63,7 @@ class SparkQuerySource(Source):
         return self._schema
 
     def stage(self, directory: str) -> None:
-        if self._staged is None:
+        if self._staged is None or self._staged.directory != directory:
             self._staged = dataclasses.replace(self._planner().stage(self._query, directory), rate=self._rate)
 
     def describe(self) -> JsonValue:

@@ -19,7 +19,7 @@ from weir.errors import ProtocolError
 from weir.kernel.effects import AppendLog, Commit, DropSlot, Effect, Finish, Prepare, Report, ReportKind, Send, WriteManifest
 from weir.kernel.job import JobMaster
 from weir.protocol.ids import SlotIncarnation
-from weir.protocol.messages import Register, SlotMetrics, Stop, decode_from_slot, encode
+from weir.protocol.messages import Register, SlotMetrics, Stop, ToSlot, decode_from_slot, encode
 from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
 
 TICK_MS = 50
@@ -158,8 +158,8 @@ class Coordinator:
                     if isinstance(message, Stop):
                         self._slot_control.release()
                     peer = self._connection_of.get(to)
-                    if peer is not None:
-                        self._server.send(peer, encode(message))
+                    if peer is not None and not self._send(peer, message):
+                        return
                 case DropSlot(incarnation, reason):
                     self._drop(incarnation, reason)
                 case AppendLog() | WriteManifest() | Prepare() | Commit():
@@ -169,6 +169,15 @@ class Coordinator:
                 case Finish():
                     self._finish = effect
 
+    def _send(self, peer: ControlPeer, message: ToSlot) -> bool:
+        """False: the message is none that a peer would take, which is no fault of that peer: the job has failed."""
+        try:
+            self._server.send(peer, encode(message))
+        except ProtocolError as error:
+            self._carry_out(self._master.fail(str(error), type(error).__name__, _now_ms()))
+            return False
+        return True
+
     def _drop(self, incarnation: SlotIncarnation, reason: str) -> None:
         peer = self._connection_of.pop(incarnation, None)
         if peer is None:
@@ -176,7 +185,10 @@ class Coordinator:
         self._incarnation_of.pop(peer, None)
         self._server.drop(peer)
         log.warning("slot dropped", incarnation=incarnation, reason=reason)
-        self._slot_control.replace(self._tasks.pop(incarnation))
+        task = self._tasks.pop(incarnation)
+        # Spark may have noticed first, and its new attempt be here already: that one must not be killed for the old one's silence.
+        if task not in self._tasks.values():
+            self._slot_control.replace(task)
 
     def _report(self, report: Report) -> None:
         self._progress.on_report(report)

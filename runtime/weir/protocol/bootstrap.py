@@ -29,7 +29,7 @@ class SlotBootstrap:
     """First and last port (both included) that a slot may listen on for data; (0, 0): any free one."""
     lease_ms: int = 10_000
     """A slot that has not heard from the coordinator for so long stops itself."""
-    settings: Mapping[str, JsonValue] = field(default_factory=dict)
+    settings: Mapping[str, JsonValue] = field(default_factory=dict, repr=False)
     """Whatever else a slot must know before it registers (checkpoint storage, batch size, log level)."""
 
 

@@ -13,6 +13,6 @@ class ProcessSettings:
 
     run: int
     storage_url: str
-    storage_options: dict[str, str] = field(default_factory=dict)
+    storage_options: dict[str, str] = field(default_factory=dict, repr=False)
     batch_rows: int = 65_536
     logs: LogSettings = field(default_factory=LogSettings)

@@ -63,9 +63,14 @@ def test_a_query_is_a_source_whose_rows_come_exactly_once_though_a_worker_is_kil
         assert mine[-1][1] == sum(range(key, ROWS, KEYS))
 
 
+def staging(root: Path) -> Path:
+    """The one directory in which rows of the query were staged."""
+    (directory,) = (root / "checkpoints" / "copying" / "staged-splits" / "tickets").iterdir()
+    return directory
+
+
 def staged(root: Path) -> dict[str, tuple[int, bytes]]:
-    directory = root / "checkpoints" / "copying" / "staged-splits" / "tickets"
-    return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in directory.iterdir()}
+    return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in staging(root).iterdir()}
 
 
 def test_a_resumed_job_goes_on_with_the_very_same_rows_and_does_not_run_the_query_again(
@@ -84,7 +89,7 @@ def test_a_resumed_job_goes_on_with_the_very_same_rows_and_does_not_run_the_quer
     assert staged(tmp_path) == before
     done = tickets(tmp_path / "output")
     assert len(done) == len(set(done)) == ROWS
-    assert set(seen) <= set(done) == set(tickets(tmp_path / "checkpoints" / "copying" / "staged-splits" / "tickets"))
+    assert set(seen) <= set(done) == set(tickets(staging(tmp_path)))
 
 
 def tickets(directory: Path) -> list[str]:
