@@ -169,13 +169,14 @@ def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[Channel
         old_channels = list(point.graph.channels_of_edge(old)) if old is not None else []
         same_shape = old is not None and _shape(graph, edge) == _shape(point.graph, old)
         highest = max((sent[channel] for channel in old_channels), default=highest_of_all)
-        lowest_watermark = _lowest_watermark(consumed[channel] for channel in old_channels)
+        ends = [consumed[channel] for channel in old_channels]
+        lowest_watermark, idle = _lowest_watermark(ends), _all_idle(ends)
         for channel in graph.channels_of_edge(edge):
             if same_shape and old is not None:
                 end = consumed[ChannelId(old.index, channel.source, channel.target)]
-                result[channel] = RestoredChannel(channel, end.sequence, end.watermark_ms)
+                result[channel] = RestoredChannel(channel, end.sequence, end.watermark_ms, end.idle)
             else:
-                result[channel] = RestoredChannel(channel, highest, lowest_watermark)
+                result[channel] = RestoredChannel(channel, highest, lowest_watermark, idle)
     return result
 
 
@@ -187,6 +188,12 @@ def _lowest_watermark(ends: Iterable[ChannelSnapshot]) -> int | None:
     marks = [end.watermark_ms for end in ends if not end.ended]
     known = [mark for mark in marks if mark is not None]
     return min(known) if marks and len(known) == len(marks) else None
+
+
+def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
+    """A new channel may come from any of the old ones' subtasks, so one of them that is active makes it count."""
+    open_ends = [end for end in ends if not end.ended]
+    return bool(open_ends) and all(end.idle for end in open_ends)
 
 
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:

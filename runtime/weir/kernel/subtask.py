@@ -47,10 +47,11 @@ SubtaskEffect: TypeAlias = Deliver | AlignmentEffect | AdvanceWatermark | Become
 
 @dataclass(frozen=True, slots=True)
 class InputStart:
-    """Where an input channel begins: the number of the first data frame and the restored watermark."""
+    """Where an input channel begins: the number of the first data frame, the restored watermark and idleness."""
 
     sequence: int = 0
     watermark_ms: int | None = None
+    idle: bool = False
     feedback: bool = False
 
 
@@ -71,7 +72,7 @@ class SubtaskProtocol:
         self._expected = {channel: start.sequence for channel, start in inputs.items()}
         self._aligner = Aligner(inputs, mode=mode, last=last_checkpoint)
         regular = {channel: start.watermark_ms for channel, start in inputs.items() if not start.feedback}
-        self._watermarks = WatermarkTracker(regular)
+        self._watermarks = WatermarkTracker(regular, idle=[channel for channel in regular if inputs[channel].idle])
         self._end_of_input_ran = ended
         self._inputs_ended = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from weir.protocol.ids import ChannelId
@@ -16,12 +16,13 @@ class _Input:
 
 
 class WatermarkTracker:
-    """``inputs`` maps each channel (feedback channels left out) to its restored watermark, None: minus infinity."""
+    """``inputs`` maps each channel (feedback channels left out) to its restored watermark, None: minus infinity. ``idle``:
+    those that were idle then."""
 
-    def __init__(self, inputs: Mapping[ChannelId, int | None]) -> None:
-        self._inputs = {channel: _Input(watermark) for channel, watermark in inputs.items()}
+    def __init__(self, inputs: Mapping[ChannelId, int | None], *, idle: Collection[ChannelId] = ()) -> None:
+        self._inputs = {channel: _Input(watermark, channel in idle) for channel, watermark in inputs.items()}
         self._emitted_ms = self._minimum()
-        self._idle = False
+        self._idle = bool(inputs) and all(entry.idle for entry in self._inputs.values())
 
     @property
     def idle(self) -> bool:

@@ -144,6 +144,7 @@ class RestoredChannel:
     channel: ChannelId
     sequence: int
     watermark_ms: int | None
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)

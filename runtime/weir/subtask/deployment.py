@@ -123,7 +123,8 @@ class DeploymentBuilder:
 
     def _input_start(self, channel: ChannelId) -> InputStart:
         restored = self._restored_channels[channel]
-        return InputStart(restored.sequence, restored.watermark_ms, self._graph.edges[channel.edge].feedback)
+        feedback = self._graph.edges[channel.edge].feedback
+        return InputStart(restored.sequence, restored.watermark_ms, restored.idle, feedback)
 
     # ---- operators -------------------------------------------------------------------------------
 

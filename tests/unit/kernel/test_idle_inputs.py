@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from weir.kernel.alignment import CheckpointMode, TakeSnapshot
@@ -13,10 +15,10 @@ A, B = ChannelId(0, 0, 0), ChannelId(0, 1, 0)
 
 
 class Subtask:
-    def __init__(self) -> None:
+    def __init__(self, inputs: Mapping[ChannelId, InputStart] | None = None) -> None:
         self.protocol = SubtaskProtocol(
             generation=Generation(1),
-            inputs={A: InputStart(), B: InputStart()},
+            inputs=inputs or {A: InputStart(), B: InputStart()},
             mode=CheckpointMode.EXACTLY_ONCE,
             last_checkpoint=CheckpointId(0),
         )
@@ -58,3 +60,17 @@ def test_who_has_ended_is_not_idle() -> None:
     subtask = Subtask()
     subtask.told(FrameKind.END, A)
     assert subtask.told(FrameKind.END, B) == [InputsEnded(run_operators=True)]
+
+
+def test_inputs_that_were_idle_at_the_snapshot_are_idle_after_the_restore() -> None:
+    start = {A: InputStart(watermark_ms=5, idle=True), B: InputStart(watermark_ms=9)}
+    subtask = Subtask(start)
+    assert [end.idle for end in subtask.protocol.input_snapshots()] == [True, False]
+    assert subtask.told(FrameKind.WATERMARK, B, 12) == [AdvanceWatermark(12)], "the idle one does not hold it back"
+    assert subtask.told(FrameKind.WATERMARK, A, 13) == [], "and counts again"
+    assert subtask.told(FrameKind.WATERMARK, B, 20) == [AdvanceWatermark(13)]
+
+
+def test_who_was_idle_as_a_whole_does_not_say_so_again() -> None:
+    subtask = Subtask({A: InputStart(idle=True), B: InputStart(idle=True)})
+    assert subtask.told(FrameKind.END, B) == []

@@ -64,6 +64,21 @@ def test_after_a_rescale_numbers_go_on_above_all_that_were_used() -> None:
     assert {restored.watermark_ms for share in shares for restored in share.channels} == {1_000}, "the lowest of the edge"
 
 
+@pytest.mark.parametrize("slots", [2, 3])
+@pytest.mark.parametrize("idle", [0, 1, 4])
+def test_idleness_comes_back_and_after_a_rescale_only_where_all_were_idle(slots: int, idle: int) -> None:
+    of = graph(2)
+    whole = point(of)
+    left = iter(range(4))
+    subtasks = tuple(
+        replace(one, inputs=tuple(replace(end, idle=next(left) < idle) for end in one.inputs)) for one in whole.subtasks
+    )
+    shares = plan_restore(graph(slots), replace(whole, subtasks=subtasks))
+    found = {restored.channel: restored.idle for share in shares for restored in share.channels}
+    expected = idle if slots == 2 else (len(found) if idle == 4 else 0)
+    assert sum(found.values()) == expected
+
+
 def test_splits_in_work_go_back_with_their_positions_before_those_that_nobody_had_begun() -> None:
     assigner = restored_assigners(point(graph(2)))[SOURCE]
     assert [assigner.request(0) for _ in range(4)] == [
