@@ -15,10 +15,13 @@ from weir.connectors.base import CommitPermit, Committer, Line, is_on
 from weir.connectors.disk import Disk, sink_error
 from weir.connectors.staging import OutputLayout, PartName, staged_by
 from weir.connectors.withdrawn import Withdrawn
-from weir.errors import ProtocolError, SinkError
+from weir.errors import ProtocolError, SinkError, Superseded
 from weir.protocol.codec import from_json
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable
+
+LOOKS = 4
+"""For a part under all its names, until it counts as lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +77,38 @@ class DirectoryCommitter(Committer):
     def _publish(self, part: StagedPart, generation: Generation) -> str | None:
         """The name that may go, now that the final one is there. None: published before, or taken back by a newer generation."""
         staged, final = self._staged(part), os.path.join(self._layout.out, part.final)
-        if self._link(staged, final):
-            return staged
-        if self._disk.exists(final):
+        # Another process may give it its next name between two of these looks; of each part that happens once or twice.
+        for _ in range(LOOKS):
+            if self._link(staged, final):
+                return staged
+            if self._is_published(part, final):
+                return None
+            owner = self._withdrawn.owner()
+            if owner > generation:
+                return None
+            if self._withdrawn.find(part.final, owner) is not None:
+                # What a permit covers is on the line of its generation: taken back by an older one, it belongs among what readers
+                # see. That one must be fenced first: each would remove the name that the other one leaves.
+                try:
+                    self._withdrawn.take_over(generation)
+                except Superseded:
+                    return None
+                taken_back = self._withdrawn.find(part.final, generation)
+                if taken_back is not None and self._link(taken_back, final):
+                    return taken_back
+        raise SinkError(
+            f"{final}: neither published nor staged any more, {part.rows} records would be missing; "
+            "was the output directory emptied? Restore it, or start the job anew with an empty one"
+        )
+
+    def _is_published(self, part: StagedPart, final: str) -> bool:
+        try:
             size = self._disk.size(final)
-            if size != part.bytes:
-                raise SinkError(f"{final}: has {size} bytes where {part.bytes} were committed; somebody else wrote it")
-            return None
-        # What a permit covers is on the line of its generation: taken back by an older one, it belongs among what readers see.
-        while (owner := self._withdrawn.owner()) <= generation:
-            taken_back = next((kept.path for kept in self._withdrawn.parts(owner) if kept.final == part.final), None)
-            if taken_back is None:
-                raise SinkError(
-                    f"{final}: neither published nor staged any more, {part.rows} records would be missing; "
-                    "was the output directory emptied? Restore it, or start the job anew with an empty one"
-                )
-            if self._link(taken_back, final):
-                return taken_back
-        return None
+        except FileNotFoundError:
+            return False
+        if size != part.bytes:
+            raise SinkError(f"{final}: has {size} bytes where {part.bytes} were committed; somebody else wrote it")
+        return True
 
     def _link(self, source: str, final: str) -> bool:
         """False: there is no such source (another process may remove it at any moment, having published it)."""

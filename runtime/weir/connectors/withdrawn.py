@@ -86,6 +86,10 @@ class Withdrawn:
                 if part is not None:
                     yield WithdrawnPart(os.path.join(place, branch, name), part.final(name.rpartition(".")[2]), part)
 
+    def find(self, final: str, generation: Generation) -> str | None:
+        """Where it is that would be published as ``final``, as long as ``generation`` is the owner; its place is gone after that."""
+        return next((kept.path for kept in self.parts(generation) if kept.final == final), None)
+
     def remove_empty_branches(self, generation: Generation) -> None:
         place = self._place(generation)
         for branch in self._disk.list(place):
