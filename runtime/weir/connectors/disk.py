@@ -23,7 +23,9 @@ class Disk:
             level = os.path.dirname(level)
         for level in reversed(missing):
             self.make_entry(level)
-            self.fsync(os.path.dirname(level))
+            # Where one may make entries and not read them, there is nothing to sync by: it was enough for writing so far.
+            with contextlib.suppress(PermissionError):
+                self.fsync(os.path.dirname(level))
 
     def make_entry(self, path: str, *, private: bool = False) -> None:
         """A directory in one that is there. One that is there already is left alone. Not yet durable. ``private``: to be read by

@@ -208,3 +208,12 @@ def test_every_directory_that_is_made_is_synced_in_its_parent(tmp_path: Path) ->
     assert disk.synced == [str(tmp_path), str(tmp_path / "a"), str(tmp_path / "a" / "b")]
     disk.make_directory(str(tmp_path / "a" / "b" / "c"))
     assert len(disk.synced) == 3, "what was there is durable"
+
+
+def test_a_directory_is_made_where_entries_may_be_made_and_not_read(tmp_path: Path) -> None:
+    class ClosedDisk(Disk):
+        def fsync(self, path: str) -> None:
+            raise PermissionError(13, "Permission denied")
+
+    ClosedDisk().make_directory(str(tmp_path / "a"))
+    assert (tmp_path / "a").is_dir()
