@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
+
 from bench.evidence import Evidence
 from bench.generated import KeyCounts, key_counts
 from bench.wrapped import wrapped
-
 from weir import Job, agg, sinks, sources
 from weir.connectors.stats import Totals
 

@@ -13,6 +13,7 @@ from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
+
 from bench.evidence import SplitRead
 
 Words = npt.NDArray[np.uint64]

@@ -12,7 +12,6 @@ from typing import Protocol
 import bench.wordcount
 from bench.evidence import Evidence, read_evidence
 from bench.processes import CpuSeconds, cpu_seconds
-
 from weir import Job
 from weir.connectors.stats import Totals
 from weir.coordinator.progress import CheckpointSummary, Snapshot

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bench.ceiling_run import CeilingRun
-from bench.measuring import Run
 from rich.console import Console
 from rich.table import Table
+
+from bench.ceiling_run import CeilingRun
+from bench.measuring import Run
 
 NONE, EVERY_SECOND = "no checkpoints", "checkpoint every 1 s"
 START = "start"

@@ -9,6 +9,8 @@ from logging import ERROR
 from typing import Literal
 
 import structlog
+from rich.console import Console
+
 from bench.abs6 import Abs6
 from bench.ceiling_run import Ceiling, CeilingRun
 from bench.measuring import Run, Setting, Workload, measure
@@ -16,8 +18,6 @@ from bench.options import Plan, parse
 from bench.results import EVERY_SECOND, NONE, START, Measurement, append, measurement, show
 from bench.wordcount import WordCount
 from bench.words import write_text
-from rich.console import Console
-
 from weir.spark.launch import RunOptions, session_for
 from weir.spark.planner import LazySession
 

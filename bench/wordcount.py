@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from bench.evidence import Evidence, SplitRead
 from bench.wrapped import wrapped
-
 from weir import Job, agg, sinks, sources
 from weir.connectors.stats import Totals
 

@@ -11,7 +11,7 @@ from weir.protocol.ids import CheckpointId, SubtaskId
 from weir.protocol.snapshots import ChannelSnapshot, OperatorSnapshot, SubtaskSnapshot, SubtaskStatistics
 from weir.subtask.ports import SlotPorts
 
-HELD_NS_MAX = 100_000_000
+HELD_NS_MAX = 250_000_000
 """A gathered snapshot waits at most so long for the slot's other subtasks before it is written."""
 
 
@@ -85,9 +85,9 @@ class LocalCheckpoints:
     """Those under way in one slot. ``add`` after each sync phase, ``gather`` between batches, then write what is ``due``.
 
     Gathering begins at once: every row touched before it is gathered costs an undo entry. Writing begins when the
-    barrier has passed all subtasks of the slot: the writer's thread would take a core from those that still align, while
-    they hold their channels blocked, and from the sync phases themselves. Where that takes long (backpressure), what is
-    gathered goes out after HELD_NS_MAX.
+    barrier has passed all subtasks of the slot and all of them are gathered: the writer's thread would take the core from those
+    that still align, while they hold their channels blocked, and from sync phases and gathering, which hold up batches. Where
+    that takes long (backpressure), what is gathered goes out after HELD_NS_MAX.
     """
 
     def __init__(self, subtasks: int) -> None:
@@ -150,5 +150,5 @@ class LocalCheckpoints:
         self._held.clear()
 
     def _is_due(self, local: LocalCheckpoint, now_ns: int) -> bool:
-        passed = self._passed is not None and local.checkpoint <= self._passed
+        passed = self._passed is not None and local.checkpoint <= self._passed and not self._gathering
         return passed or not local.handles or now_ns - local.gathered_ns >= HELD_NS_MAX

@@ -329,7 +329,7 @@ class SourceSubtask(SubtaskRuntime):
         try:
             return self.source.poll()
         except InputError as error:
-            raise InputError(f"source {self.uid!r}: {error}") from error
+            raise InputError(f"source {self.uid!r}: {error}", retry=error.retry) from error
 
     def _obey(self, order: CheckpointId | Split) -> None:
         if isinstance(order, Split):

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+
 from bench import generated
 from bench.abs6 import FIRST, SOURCE, THIRD, Abs6
 from bench.evidence import Evidence, SplitRead
 from bench.generated import key_counts
 from bench.wrapped import wrapped
-
 from weir.connectors.stats import Totals
 from weir.protocol.snapshots import Split
 

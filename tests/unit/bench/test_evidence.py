@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
-from bench.evidence import SplitRead, evidence_of
 
+from bench.evidence import SplitRead, evidence_of
 from weir import sources
 from weir.connectors.base import Source
 from weir.connectors.stats import Totals

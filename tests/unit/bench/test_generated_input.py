@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from bench import generated
 from bench.evidence import SplitRead
 from bench.generated import key_counts
-
 from weir import sources
 from weir.operators.base import OperatorContext
 from weir.protocol.ids import Generation, OperatorUid

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+
 from bench.ceiling_run import CeilingRun
 from bench.measuring import Run
 from bench.options import parse
 from bench.processes import CpuSeconds, cpu_seconds
 from bench.results import EVERY_SECOND, NONE, Measurement, append, measurement, percentile, show, spread
-from rich.console import Console
-
 from weir.connectors.stats import Totals
 from weir.coordinator.progress import CheckpointSummary
 from weir.protocol.ids import CheckpointId

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
 from bench import words as text
 from bench.evidence import Evidence, SplitRead
 from bench.wordcount import COUNT, SOURCE, WordCount, count_words, words
 from bench.words import WORDS_A_LINE, write_text
-
 from weir import sources
 from weir.connectors.stats import Totals
 

@@ -86,6 +86,18 @@ def test_writing_begins_when_the_barrier_has_passed_every_subtask_of_the_slot() 
     assert checkpoints.due(0) == []
 
 
+def test_writing_waits_for_what_is_still_being_gathered() -> None:
+    checkpoints = LocalCheckpoints(2)
+    first, second = local(1, 0, Handle()), local(1, 1, Handle(units=2))
+    checkpoints.add(first)
+    checkpoints.add(second)
+    ports = cast("SlotPorts", Clock())
+    while checkpoints.gathering is not None:
+        assert checkpoints.due(0) == []
+        checkpoints.gather(ports)
+    assert checkpoints.due(0) == [first, second]
+
+
 def test_a_subtask_that_aligns_for_long_does_not_hold_up_what_the_others_write() -> None:
     checkpoints = LocalCheckpoints(2)
     checkpoints.add(local(1, 0, Handle()))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, Rows, data, mark
 
-from weir.errors import InputError, StorageError, UserCodeError
+from weir.errors import InputError, Retry, StorageError, UserCodeError
 from weir.operators.base import Batch, Step
 from weir.protocol.frames import FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
@@ -230,6 +230,19 @@ def test_an_operator_that_raises_fails_its_subtask_and_stops_the_slot(
     assert (failed.generation, failed.subtask, failed.kind, failed.restartable) == (1, SubtaskId(1, 0), kind, restartable)
     assert str(error()) in failed.reason
     assert not bench.runtime.turn()
+
+
+@pytest.mark.parametrize(("retry", "restartable"), [(Retry.NEVER, False), (Retry.BACKOFF, True)])
+def test_a_source_whose_input_fails_says_by_name_and_whether_trying_again_can_help(retry: Retry, restartable: bool) -> None:
+    class Unreadable(ListSource):
+        def poll(self) -> Batch | None:
+            raise InputError("the disk did not answer", retry=retry)
+
+    bench = fed(Bench(Unreadable([Rows(1)]), Collecting()).deploy())
+    bench.turns()
+    (failed,) = bench.messages(SubtaskFailed)
+    assert failed.reason == "source 'source': the disk did not answer"
+    assert failed.restartable is restartable
 
 
 def test_a_lost_data_connection_fails_the_slot_so_that_the_job_recovers() -> None:
