@@ -17,6 +17,7 @@ SEEDS_MAX = 300
 PRESSED: dict[str, dict[str, Any]] = {
     "lets_a_barrier_overtake_data": {"row_bytes": 1_500_000, "rows_max": 3},
     "restores_keys_of_other_subtasks": {"rescales": True},
+    "accepts_frames_of_an_old_generation": {"slowness": 6.0},
 }
 """What a scenario is made to have where the fault shows only then."""
 GOING_BACK = {"takes_back_output_without_a_fence"}

@@ -81,7 +81,8 @@ class Publishing:
             self._commit_again(view, permit)
         # Taking back comes before aborting: what is completed and not yet published is staged too, and may be wanted again.
         self._take_back(generation, restored)
-        self._give_back(generation, restored)
+        if permit is not None:
+            self._give_back(generation, permit)
         self._current_view(generation)
         for committer in self._committers.values():
             committer.abort_after(restored or CheckpointId(0), before_generation=generation)
@@ -127,14 +128,15 @@ class Publishing:
             entry = BranchAbandoned(generation, branch, after, _ids(left), uuid.uuid4().hex, _wall_ms())
             self._record(entry, lambda now: now.abandonment_due)
 
-    def _give_back(self, generation: Generation, restored: CheckpointId | None) -> None:
-        """What a restore returned to. Readers see it again."""
+    def _give_back(self, generation: Generation, permit: CommitPermit) -> None:
+        """What a restore returned to. Readers see it again, all of it: that is looked at before it goes into the log."""
         while by_branch := _grouped((view := self._current_view(generation)).reinstatement_due, _branch):
             branch, back = next(iter(by_branch.items()))
-            for one in back:
-                self._left_behind(view, one.checkpoint)
-            for _, committer in self._revocable():
-                committer.reinstate(line=view.line(restored), branch=branch, before_generation=generation)
+            committables = [committable for one in back for committable in self._left_behind(view, one.checkpoint)]
+            revocable = dict(self._revocable())
+            for committer in revocable.values():
+                committer.reinstate(line=view.line(permit.checkpoint), branch=branch, before_generation=generation)
+            self._publish(permit, [committable for committable in committables if committable.sink in revocable])
             entry = BranchReinstated(generation, branch, _ids(back), uuid.uuid4().hex, _wall_ms())
             self._record(entry, lambda now: now.reinstatement_due)
 

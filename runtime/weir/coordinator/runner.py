@@ -120,22 +120,19 @@ class EffectRunner:
             if self._open is None or self._open.request is not request:
                 self._open = _OpenEntry(request, self._entry(request), self._log.next_number)
             self._create(self._open)
-        except Superseded:
-            newer = self._log.view.generation
-            self._post(lambda master, now_ms: master.on_log_superseded(newer, now_ms))
-        except Exception as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
+        except Superseded as error:
+            reason = str(error)
+            self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
+        except BaseException as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
             reason = _reason(error)
             self._post(lambda master, now_ms: master.on_log_failed(request, reason, now_ms))
         else:
             self._open = None
-            match request:
-                case StartGeneration(generation):
-                    self._owned = generation
-                case RecordCompleted(_, pending):
-                    self._retention.completed(self._manifests[pending.checkpoint].manifest)
-                    for checkpoint in [one for one in tuple(self._manifests) if one <= pending.checkpoint]:
-                        del self._manifests[checkpoint]
+            if isinstance(request, StartGeneration):
+                self._owned = request.generation
             self._post(lambda master, now_ms: master.on_log_created(request, now_ms))
+            if isinstance(request, RecordCompleted):
+                _beside(lambda: self._recorded(request.pending.checkpoint))
 
     def _entry(self, request: StartGeneration | RecordCompleted) -> Entry:
         view = self._log.view
@@ -163,6 +160,11 @@ class EffectRunner:
                 )
             case _:
                 assert_never(request)
+
+    def _recorded(self, checkpoint: CheckpointId) -> None:
+        self._retention.completed(self._manifests[checkpoint].manifest)
+        for earlier in [one for one in tuple(self._manifests) if one <= checkpoint]:
+            del self._manifests[earlier]
 
     def _read_log(self, generation: Generation) -> None:
         """Raises Superseded if a newer generation is in it."""
@@ -212,7 +214,7 @@ class EffectRunner:
             manifest = self._manifest(effect)
             written = write_manifest(self._storage, self._layout, manifest)
             self._manifests[pending.checkpoint] = _Unrecorded(manifest, written)
-        except Exception as error:  # noqa: BLE001  # a bug must abort the checkpoint, not hang it
+        except BaseException as error:  # noqa: BLE001  # a bug must abort the checkpoint, not hang it
             reason = _reason(error)
             self._post(lambda master, now_ms: master.on_manifest_failed(generation, pending.checkpoint, reason, now_ms))
         else:
@@ -249,7 +251,7 @@ class EffectRunner:
             self._lanes.closing.wait(0.2 * 2 ** (effect.attempt - 2))
         try:
             self._publishing.commit(permit, effect.committables)
-        except Exception as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
+        except BaseException as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
             reason, retry = _reason(error), _may_retry(error)
             self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
             return
@@ -261,11 +263,11 @@ class EffectRunner:
         try:
             self._publishing.prepare(effect.generation, effect.permit)
             enumerated = self._enumerate(effect.enumerate_sources)
-        except Superseded:
-            newer = self._log.view.generation
-            self._post(lambda master, now_ms: master.on_log_superseded(newer, now_ms))
+        except Superseded as error:
+            reason = str(error)
+            self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
             return
-        except Exception as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
+        except BaseException as error:  # noqa: BLE001  # a bug must end the job with its name, not hang it
             reason, kind, retry = _reason(error), type(error).__name__, _may_retry(error)
             self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, retry, now_ms))
             return
@@ -296,14 +298,14 @@ def _beside(work: Callable[[], None]) -> None:
         log.exception("the checkpoint directory could not be tidied")
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     if isinstance(error, WeirError):
         return str(error)
     log.error("an effect could not be carried out", exc_info=error)
     return f"internal error: {type(error).__name__}: {error}"
 
 
-def _may_retry(error: Exception) -> bool:
+def _may_retry(error: BaseException) -> bool:
     return isinstance(error, WeirError) and error.retry is Retry.BACKOFF
 
 

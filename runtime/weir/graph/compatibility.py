@@ -86,10 +86,25 @@ def _check_same(old: LogicalOperator, old_graph: LogicalGraph, new: LogicalOpera
                 raise RestoreError(f"{label(new)} is now of kind {after!r}, in the checkpoint it was {before!r}: use a new uid")
             if new.kind is OperatorKind.SOURCE:
                 check_same_input(old, new)
+            else:
+                _check_same_place(old, new)
         case OperatorKind.AGGREGATE:
             _check_aggregate(old, old_graph, new, new_graph)
         case _:
             pass
+
+
+def _check_same_place(old: LogicalOperator, new: LogicalOperator) -> None:
+    """What a sink has committed is completed and taken back where it was written to."""
+    before, after = _config(old), _config(new)
+    if before.get("temporary") or after.get("temporary"):
+        return  # of one process: another one could not find it anyhow
+    if "directory" in before and before["directory"] != after.get("directory"):
+        raise RestoreError(
+            f"{label(new)} writes to {after.get('directory')}, in the checkpoint it wrote to {before['directory']}: what it committed there "
+            "could be neither completed nor taken back. Give it its old directory back, or a new uid (what the old one committed "
+            "stays its own; its state is left behind with --allow-non-restored-state)"
+        )
 
 
 def _check_aggregate(old: LogicalOperator, old_graph: LogicalGraph, new: LogicalOperator, new_graph: LogicalGraph) -> None:

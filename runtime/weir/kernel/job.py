@@ -426,11 +426,10 @@ class JobMaster:
             case _:
                 assert_never(request)
 
-    def on_log_superseded(self, generation: Generation, now_ms: int) -> list[Effect]:
-        """A higher generation is in the log: nothing more of this process may have an effect."""
+    def on_log_superseded(self, reason: str, now_ms: int) -> list[Effect]:
+        """Another process runs the job now, as ``reason`` says: nothing more of this one may have an effect."""
         self._entry.drop()
         self._commits.drop_all()
-        reason = f"generation {generation} runs the job now; this process (generation {self._generation}) stops for good"
         return self._end(Finish(Outcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def on_log_failed(self, request: LogRequest, reason: str, now_ms: int) -> list[Effect]:

@@ -59,10 +59,12 @@ def _parts(batch: pa.RecordBatch, bytes_max: int) -> Iterator[pa.RecordBatch]:
         return
     rows = max(1, batch.num_rows // -(-held // bytes_max))
     slices = [batch.slice(first, rows) for first in range(0, batch.num_rows, rows)]
-    # Nested views share their memory in every slice: more cutting would only make more of the same size.
-    shares = sum(piece.nbytes for piece in slices) > 2 * held
+    if min(piece.nbytes for piece in slices if piece.num_rows == rows) > 0.75 * held:
+        # Dictionaries and nested views are shared by all slices: cutting would only make more batches of the same size.
+        yield batch
+        return
     for piece in slices:
-        yield from (piece,) if shares else _parts(piece, bytes_max)
+        yield from _parts(piece, bytes_max)
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

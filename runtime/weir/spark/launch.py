@@ -152,10 +152,12 @@ def _start(
     pool.report_failures(lambda error: coordinator.fail(str(error), type(error).__name__))
 
     def close() -> None:
-        pool.close(grace_s=3.0)
-        server.close()
-        tidy_up(_staged_rows(plan.job, storage, options), mark, earlier_marks, progress.snapshot())
-        end_session()
+        try:
+            pool.close(grace_s=3.0)
+            server.close()
+            tidy_up(_staged_rows(plan.job, storage, options), mark, earlier_marks, progress.snapshot())
+        finally:
+            end_session()
 
     return RunningJob(coordinator, progress, planned.plan.committers, close, planned.notes)
 

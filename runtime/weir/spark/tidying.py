@@ -10,7 +10,6 @@ from collections.abc import Collection
 import structlog
 
 from weir.coordinator.progress import Snapshot
-from weir.errors import WeirError
 from weir.protocol.logview import LogView
 from weir.spark.staged_rows import StagedRows
 from weir.storage.joblog import JobLog
@@ -28,8 +27,8 @@ def tidy_up(rows: StagedRows, mark: SharedStorage, earlier_marks: Collection[str
         mark.withdraw(earlier_marks if newest else ())
         if newest:
             rows.sweep(view)
-    except WeirError as error:
-        log.debug("not everything could be tidied up", reason=str(error))
+    except Exception as error:  # noqa: BLE001  # what became of the job stands, whatever is left lying about
+        log.warning("not everything could be tidied up", reason=f"{type(error).__name__}: {error}")
 
 
 def runs_newest_generation(view: LogView, progress: Snapshot) -> bool:

@@ -137,9 +137,11 @@ class ControlLine:
                 if isinstance(message, Lease):
                     self._lease_until_ns = time.monotonic_ns() + message.lease_ms * 1_000_000
                     return
+                self._inbox.append(message)
+                # After the message, or a ``receive`` in between would end the watch over an order that it did not take; if it did take
+                # it, the wake below has it called again.
                 if isinstance(message, Cancel | Stop) and self._order_since_ns is None:
                     self._order_since_ns = time.monotonic_ns()
-                self._inbox.append(message)
                 self._wake()
             case Closed(_, reason):
                 self._lost = reason

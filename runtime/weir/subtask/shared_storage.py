@@ -7,11 +7,15 @@ when a slot is started elsewhere its state would be missing. So the driver leave
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Collection
 
 from weir.errors import ConfigError, NotFound
 from weir.storage.base import CheckpointStorage
 from weir.storage.layout import encode_segment
+
+LEFT_MS_MIN = 24 * 3600 * 1000
+"""A mark older than this, of a run that another one has overtaken, was left by a driver that was killed."""
 
 
 class SharedStorage:
@@ -41,8 +45,9 @@ class SharedStorage:
         self._seen = True
 
     def others(self) -> frozenset[str]:
-        """Marks of other runs of the job. Raises StorageError."""
-        return frozenset(found.path for found in self._storage.list(self._marks)) - {self._mark}
+        """Old marks of other runs of the job: a run that waits for its slots now may be the next. Raises StorageError."""
+        before_ms = time.time_ns() // 1_000_000 - LEFT_MS_MIN
+        return frozenset(found.path for found in self._storage.list(self._marks) if found.modified_ms < before_ms) - {self._mark}
 
     def withdraw(self, fenced: Collection[str] = ()) -> None:
         """In the driver, once no slot of this run is started any more. ``fenced``: marks of runs that this one has fenced."""

@@ -25,7 +25,7 @@ from weir.storage.snapshots import StateWriter
 
 
 class Broken(Recording):
-    error: Exception = ZeroDivisionError("division by zero")
+    error: BaseException = ZeroDivisionError("division by zero")
 
     def commit(self, permit: object, committables: object) -> None:
         raise self.error
@@ -78,6 +78,19 @@ def test_a_bug_in_a_commit_fails_the_job_by_its_name() -> None:
     runner.submit(_commit())
     (call,) = [call for call in told.calls if call[0] == "on_commit_failed"]
     assert call[2:4] == ("internal error: ZeroDivisionError: division by zero", False)
+
+
+def test_a_panic_of_a_library_is_a_failure_too() -> None:
+    class Panic(BaseException):
+        """As Rust libraries raise it."""
+
+    sink = Broken()
+    runner, told = _runner(sink)
+    runner.submit(Prepare(Generation(1), None, None, ()))
+    sink.error = Panic("index out of bounds")
+    runner.submit(_commit())
+    (call,) = [call for call in told.calls if call[0] == "on_commit_failed"]
+    assert call[2:4] == ("internal error: Panic: index out of bounds", False)
 
 
 def test_a_bug_in_a_preparation_fails_the_job_by_its_name() -> None:

@@ -13,7 +13,7 @@ from weir.connectors.base import Committer, Line
 from weir.coordinator import publishing
 from weir.coordinator.plan import JobPlan
 from weir.coordinator.publishing import Publishing
-from weir.errors import CheckpointError, Superseded, UnknownOutcome
+from weir.errors import CheckpointError, SinkError, Superseded, UnknownOutcome
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
 from weir.kernel.checkpoints import CommitPermit
@@ -165,6 +165,22 @@ def test_what_was_left_is_given_back_when_history_returns_to_it(history: History
     _prepare(history, 3, 3)
     assert "reinstate b1 before g3" in history.sink.told
     assert history.log.view.reinstatement_due == ()
+
+
+def test_what_is_given_back_is_looked_at_before_the_log_says_so(history: History) -> None:
+    _prepare(history, 2, 1)
+    history.start(3, 3, 20)
+    commit = history.sink.commit
+
+    def missing(permit: CommitPermit, committables: Sequence[Committable]) -> None:
+        if any(one.checkpoint == 2 for one in committables):
+            raise SinkError("part-c2: neither published nor staged any more")
+        commit(permit, committables)
+
+    history.sink.commit = missing  # type: ignore[method-assign]  # somebody deleted it meanwhile
+    with pytest.raises(SinkError, match="part-c2"):
+        _prepare(history, 3, 3)
+    assert history.log.view.reinstatement_due != ()
 
 
 @pytest.mark.parametrize("step", ["abandon", "reinstate"])

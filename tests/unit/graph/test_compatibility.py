@@ -104,6 +104,24 @@ def test_another_connector_or_kind_of_operator_under_the_same_uid_is_refused() -
         )
 
 
+def written_to(directory: str | None, *, temporary: bool = False) -> LogicalGraph:
+    place = {} if directory is None else {"directory": directory}
+    config = {"kind": "collect", "temporary": temporary, **place}
+    return graph(source("lines"), replace(sink("out", "lines"), config=config))
+
+
+def test_a_sink_that_writes_elsewhere_is_refused_with_both_places() -> None:
+    with pytest.raises(RestoreError, match="sink 'out' .* writes to /b, in the checkpoint it wrote to /a"):
+        fit(written_to("/b"), written_to("/a"))
+    with pytest.raises(RestoreError, match="in the checkpoint it wrote to /a"):
+        fit(written_to(None), written_to("/a"))
+    fit(written_to("/a"), written_to("/a"))
+
+
+def test_a_place_of_one_process_differs_from_process_to_process() -> None:
+    fit(written_to("/tmp/2", temporary=True), written_to("/tmp/1", temporary=True))
+
+
 def test_a_restore_by_a_derived_uid_says_so() -> None:
     logical = graph(source("lines", derived=True), sink("out", "lines"))
     (note,) = fit(logical, logical).notes

@@ -331,7 +331,7 @@ def test_a_superseded_process_stops_for_good_and_commits_nothing_more() -> None:
     walk.seen(walk.master.savepoint(0))
     walk.acknowledged(1)
     walk.seen(walk.master.on_manifest_written(walk.generation, CheckpointId(1), 0))
-    effects = walk.master.on_log_superseded(Generation(7), 0)
+    effects = walk.master.on_log_superseded("generation 7 runs the job", 0)
     assert [finish.outcome for finish in only(Finish, effects)] == [Outcome.SUPERSEDED]
     assert not only(Commit, effects)
     assert walk.master.tick(10_000) == []

@@ -93,3 +93,20 @@ def test_wide_rows_of_fixed_width_are_scattered_into_buffers_of_bounded_size() -
     sent = [piece for _, piece in sender.add(batch) + sender.flush()]
     assert sum(piece.num_rows for piece in sent) == rows
     assert max(piece.nbytes for piece in sent) <= BATCH_BYTES
+
+
+@pytest.mark.parametrize("rows", [511, 512, 65_536])
+def test_memory_that_every_slice_shares_is_not_multiplied_by_cutting(rows: int) -> None:
+    words = pa.array([f"{number:020}" for number in range(1_000)])
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([number % 1_000 for number in range(rows)], pa.int16()), words)
+    batch = pa.record_batch({"v": dictionary})
+    shared = words.nbytes
+    for bytes_max in (shared // 2 + 1, shared - 1, shared // 5):
+        assert len(list(cut(batch, bytes_max))) <= 2 * batch.nbytes / bytes_max
+
+
+def test_one_large_row_among_small_ones_is_still_cut_off() -> None:
+    batch = pa.record_batch({"v": ["x"] * 300 + ["y" * 50_000] + ["x"] * 211})
+    cuts = list(cut(batch, 1_000))
+    assert [piece.num_rows for piece in cuts if piece.nbytes > 1_000] == [1]
+    assert pa.Table.from_batches(cuts).equals(pa.Table.from_batches([batch]))
