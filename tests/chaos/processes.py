@@ -105,7 +105,8 @@ class Driver:
         workers = []
         for process in self._of("weir.spark.daemon"):
             with contextlib.suppress(psutil.NoSuchProcess, AttributeError):
-                if "weir.spark.daemon" in " ".join(process.parent().cmdline()):
+                # While Spark is being launched its shell and Java name the daemon in their arguments, too.
+                if process.name().startswith("python") and "weir.spark.daemon" in " ".join(process.parent().cmdline()):
                     workers.append(process)
         connected = []
         for process in workers:
