@@ -16,7 +16,19 @@ import structlog
 from weir.coordinator.progress import Progress
 from weir.coordinator.runner import EffectRunner
 from weir.errors import ProtocolError
-from weir.kernel.effects import AppendLog, Commit, DropSlot, Effect, Finish, Prepare, Report, ReportKind, Send, WriteManifest
+from weir.kernel.effects import (
+    AppendLog,
+    Commit,
+    DropSlot,
+    Effect,
+    Finish,
+    Outcome,
+    Prepare,
+    Report,
+    ReportKind,
+    Send,
+    WriteManifest,
+)
 from weir.kernel.job import JobMaster
 from weir.protocol.ids import SlotIncarnation
 from weir.protocol.messages import Register, SlotMetrics, Stop, ToSlot, decode_from_slot, encode
@@ -82,7 +94,15 @@ class Coordinator:
             self._say_farewell()
         finally:
             self._runner.close()
-        return self._finish
+        return self._judged(self._finish)
+
+    def _judged(self, finish: Finish) -> Finish:
+        """Who wakes up behind a successor may stumble over what that one has swept before it hears of it."""
+        successor = self._runner.successor() if finish.outcome is Outcome.FAILED else None
+        if successor is None:
+            return finish
+        reason = f"generation {successor} runs the job now, this process stops for good (what it met with: {finish.reason})"
+        return Finish(Outcome.SUPERSEDED, reason, "Superseded")
 
     def _loop(self) -> None:
         self._carry_out(self._master.start(_now_ms()))

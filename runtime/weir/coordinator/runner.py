@@ -97,6 +97,14 @@ class EffectRunner:
     def close(self) -> None:
         self._lanes.close()
 
+    def successor(self) -> Generation | None:
+        """The generation that has taken the job over from this process. None: none has, or nobody knows. After ``close``."""
+        try:
+            view, _ = self._log.read()
+        except WeirError:
+            return None
+        return view.generation if self._owned is not None and view.generation > self._owned else None
+
     def submit(self, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
         match effect:
             case AppendLog():

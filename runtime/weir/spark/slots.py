@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from weir.errors import SlotError
 from weir.protocol.bootstrap import SlotBootstrap
-from weir.spark.capacity import Capacity, await_capacity, capacity, shortage
+from weir.spark.capacity import Capacity, await_capacity
 from weir.spark.restarts import Ending, GiveUp, Restarts
 from weir.spark.settings import is_local
 from weir.spark.task import Entry, SlotEnd, run_slot_task, touch
@@ -105,13 +105,6 @@ class SlotPool:
             error, self._unreported = self._unreported, None
         if error is not None:
             to(error)
-
-    def shortage(self) -> str | None:
-        """Why slots may be missing right now: one sentence for an error message, or None if there is room for all."""
-        found = capacity(self._spark)
-        if found.task_slots >= self._slots:
-            return None
-        return shortage(self._spark, found, slots=self._slots, spares=self._spares)
 
     def release(self) -> None:
         """From now on a slot that ends is not started again."""

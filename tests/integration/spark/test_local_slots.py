@@ -34,7 +34,6 @@ def test_slots_and_a_spare_come_up_and_leave_when_the_line_is_closed(local_spark
     assert sorted(line.index for line in lines) == [0, 1, 2]
     assert len({line.pid for line in lines}) == 3
     assert len({line.executor for line in lines}) == 1
-    assert pool.shortage() is None
     pool.release()
     board.hang_up()
     pool.close()

@@ -63,8 +63,13 @@ class Master:
 
 
 class Runner:
+    def __init__(self, successor: int | None = None) -> None:
+        self._successor = successor
+
     def start(self, post: object) -> None: ...
     def close(self) -> None: ...
+    def successor(self) -> int | None:
+        return self._successor
 
 
 def _registers(peer: int, incarnation: SlotIncarnation, task: int) -> list[object]:
@@ -72,12 +77,12 @@ def _registers(peer: int, incarnation: SlotIncarnation, task: int) -> list[objec
     return [Connected(cast(Any, peer), incarnation), Message(cast(Any, peer), encode(register))]
 
 
-def _run(server: Server, master: Master) -> tuple[Finish, list[int]]:
+def _run(server: Server, master: Master, runner: Runner | None = None) -> tuple[Finish, list[int]]:
     replaced: list[int] = []
     coordinator = Coordinator(
         cast(Any, master),
         cast(Any, server),
-        cast(Any, Runner()),
+        cast(Any, runner or Runner()),
         Progress(frozenset()),
         SlotControl(replace=replaced.append, release=lambda: None),
     )
@@ -106,3 +111,19 @@ def test_a_slot_whose_successor_is_here_already_is_not_replaced_again() -> None:
     server = Server(_registers(1, OLD, 7), _registers(2, NEW, 7))
     _, replaced = _run(server, Master([], [DropSlot(OLD, "silent"), DONE]))
     assert replaced == [] and server.dropped == [1]
+
+
+def test_who_stumbles_over_what_a_successor_has_swept_says_that_it_is_superseded() -> None:
+    swept = Finish(Outcome.FAILED, "no such file: staging/open-g1", "SinkError")
+    finish, _ = _run(Server(_registers(1, OLD, 0)), Master([swept]), Runner(successor=2))
+    assert (finish.outcome, finish.kind) == (Outcome.SUPERSEDED, "Superseded")
+    assert "generation 2 runs the job now" in finish.reason and "no such file" in finish.reason
+
+
+def test_a_failure_without_a_successor_stays_what_it_is() -> None:
+    failed = Finish(Outcome.FAILED, "the disk is full", "SinkError")
+    assert _run(Server(_registers(1, OLD, 0)), Master([failed]))[0] == failed
+
+
+def test_a_job_that_finished_is_not_asked_about_successors() -> None:
+    assert _run(Server(_registers(1, OLD, 0)), Master([DONE]), Runner(successor=2))[0] == DONE

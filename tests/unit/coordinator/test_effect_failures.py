@@ -17,6 +17,7 @@ from weir.errors import Retry, SinkError
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
 from weir.kernel.effects import AppendLog, Commit, Prepare, RecordCompleted, StartGeneration, WriteManifest
 from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.joblog import GenerationStarted
 from weir.protocol.snapshots import Committable
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout
@@ -139,3 +140,14 @@ def test_files_of_an_aborted_checkpoint_go_once_the_next_ones_are_there() -> Non
     complete(7)
     assert not any(found.path == litter for found in storage.list(""))
     assert not [call for call in told.calls if "failed" in call[0]]
+
+
+def test_a_successor_is_known_by_the_log() -> None:
+    storage = MemoryStorage()
+    runner, _ = _runner(Recording(), storage)
+    runner.close()
+    assert runner.successor() is None
+    other = JobLog(storage, LAYOUT)
+    number = other.read()[1]
+    other.append(GenerationStarted(Generation(2), None, "b2", CheckpointId(1), "n", 0), at=number)
+    assert runner.successor() == 2
