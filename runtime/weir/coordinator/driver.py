@@ -84,6 +84,9 @@ class Coordinator:
     def savepoint(self) -> None:
         self.post(lambda master, now_ms: master.savepoint(now_ms))
 
+    def slot_ended_early(self, reason: str) -> None:
+        self.post(lambda master, now_ms: master.on_slot_ended_early(reason, now_ms))
+
     def fail(self, reason: str, kind: str) -> None:
         self.post(lambda master, now_ms: master.fail(reason, kind, now_ms))
 

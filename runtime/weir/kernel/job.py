@@ -138,6 +138,8 @@ class JobMaster:
         self._entry = OpenEntry(attempts_max=config.log_attempts_max, retry_ms=config.storage_retry_ms)
         self._commits = CommitQueue(attempts_max=config.commit_attempts_max)
         self._last = LastCheckpoint(graph.subtasks())
+        self._last_loss: str | None = None
+        """What Spark said of the last slot that ended early, since the slots were last complete."""
         self._ending: Finish | None = None
         """How the job ends once nothing is on its way any more."""
 
@@ -185,6 +187,11 @@ class JobMaster:
         return self._checkpoint_effects(self._checkpoints.trigger(CheckpointKind.SAVEPOINT, now_ms=now_ms), now_ms)
 
     # ---- slots -----------------------------------------------------------------------------
+
+    def on_slot_ended_early(self, reason: str, now_ms: int) -> list[Effect]:
+        """What Spark says of it. That it is gone is known by its connection, if it ever had one."""
+        self._last_loss = reason
+        return []
 
     def on_slot_lost(self, incarnation: SlotIncarnation, reason: str, now_ms: int) -> list[Effect]:
         slot = self._slots.remove(incarnation)
@@ -252,7 +259,9 @@ class JobMaster:
             case JobPhase.ALLOCATING:
                 effects += self._deploy_when_allocated(now_ms)
                 if self._phase is JobPhase.ALLOCATING and waited_ms >= self._config.slots_timeout_ms:
-                    few = reports.too_few_slots(self._graph.slots, len(self._slots), waited_ms=self._config.slots_timeout_ms)
+                    few = reports.too_few_slots(
+                        self._graph.slots, len(self._slots), waited_ms=self._config.slots_timeout_ms, last_loss=self._last_loss
+                    )
                     effects += self.fail(few, "SlotError", now_ms)
             case JobPhase.DEPLOYING if waited_ms >= self._config.deploy_timeout_ms:
                 effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
@@ -321,6 +330,7 @@ class JobMaster:
     def _on_deployed(self, slot: Slot, now_ms: int) -> list[Effect]:
         if self._phase is not JobPhase.DEPLOYING or not self._deployment.on_deployed(slot):
             return []
+        self._last_loss = None
         self._move(JobPhase.RUNNING, now_ms)
         self._last.generation_runs()
         self._checkpoints = CheckpointCoordinator(

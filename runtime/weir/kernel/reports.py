@@ -40,8 +40,9 @@ def gave_up(restarts: int, reason: str) -> str:
     return f"gave up after {restarts} restarts without a completed checkpoint; the last failure: {reason}"
 
 
-def too_few_slots(wanted: int, registered: int, *, waited_ms: int) -> str:
-    return (
-        f"the job needs {wanted} slots and {registered} registered within {waited_ms // 1000} s: "
-        f"give Spark at least {wanted} free cores, or lower the parallelism"
-    )
+def too_few_slots(wanted: int, registered: int, *, waited_ms: int, last_loss: str | None) -> str:
+    """``last_loss``: what Spark said of the last slot that ended early."""
+    few = f"the job needs {wanted} slots and {registered} registered within {waited_ms // 1000} s: "
+    if last_loss is not None:
+        return f"{few}Spark started others, which ended early; of the last one it says: {last_loss}"
+    return f"{few}give Spark at least {wanted} free cores, or lower the parallelism"

@@ -135,7 +135,15 @@ def _start(
         lease_ms=plan.config.lease_ms,
         settings=_process_settings(run, storage, options),
     )
-    pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_loss=_tell_loss)
+    told: list[Callable[[str], None]] = []
+    """Who is told of losses, once there is a coordinator."""
+
+    def on_loss(loss: SlotLoss) -> None:
+        _tell_loss(loss)
+        for tell in tuple(told):
+            tell(loss.reason)
+
+    pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_loss=on_loss)
     mark = SharedStorage(storage, plan.job, run)
     try:
         mark.announce()
@@ -149,6 +157,7 @@ def _start(
         with contextlib.suppress(StorageError):
             mark.withdraw()
         raise
+    told.append(coordinator.slot_ended_early)
     pool.report_failures(lambda error: coordinator.fail(str(error), type(error).__name__))
 
     def close() -> None:

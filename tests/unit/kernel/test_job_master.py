@@ -366,6 +366,19 @@ def test_too_few_slots_fail_the_job_and_say_how_many_there_were() -> None:
     walk.says(0, Heartbeat(1), 299)
     (finish,) = only(Finish, walk.master.tick(300))
     assert "needs 2 slots and 1 registered" in finish.reason
+    assert "free cores" in finish.reason
+
+
+def test_slots_that_end_as_they_start_are_told_with_what_spark_says_of_them() -> None:
+    walk = Walk()
+    walk.log_created()
+    walk.master.on_prepared({SOURCE: ()}, 0)
+    walk.says(0, register(0))
+    assert walk.master.on_slot_ended_early("Container killed for exceeding memory limits", 10) == []
+    walk.says(0, Heartbeat(1), 299)
+    (finish,) = only(Finish, walk.master.tick(300))
+    assert "needs 2 slots and 1 registered" in finish.reason
+    assert finish.reason.endswith("Container killed for exceeding memory limits")
 
 
 def test_a_deployment_that_takes_too_long_is_tried_again() -> None:
