@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.connectors.output_harness import FragileDisk, Output, QuickDisk, snapshot, write
+from tests.unit.connectors.output_harness import Output, PausingDisk, snapshot, write
 from tests.unit.coordinator.test_log_lane import GRAPH
 
 from weir.connectors import line_blocks
@@ -26,26 +26,13 @@ from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
 
 
-class FailingDisk(QuickDisk):
+def failing_disk(fails: int, number: int) -> PausingDisk:
     """Its n-th changing operation fails, once."""
 
-    def __init__(self, fails: int, number: int) -> None:
-        self.steps = 0
-        self.fails = fails
-        self.number = number
+    def fail() -> None:
+        raise OSError(number, os.strerror(number))
 
-    def __getattribute__(self, name: str) -> Any:
-        method = super().__getattribute__(name)
-        if name not in FragileDisk.CHANGING:
-            return method
-
-        def step(*arguments: Any) -> Any:
-            self.steps += 1
-            if self.steps == self.fails + 1:
-                raise OSError(self.number, os.strerror(self.number))
-            return method(*arguments)
-
-        return step
+    return PausingDisk(fails, fail)
 
 
 @pytest.fixture
@@ -57,7 +44,7 @@ def output(tmp_path: Path) -> Output:
 @pytest.mark.parametrize("fails", range(5))
 def test_a_commit_that_failed_at_any_step_is_worth_trying_again_and_done_by_it(output: Output, fails: int, number: int) -> None:
     committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
-    output.disk = FailingDisk(fails, number)
+    output.disk = failing_disk(fails, number)
     with pytest.raises(SinkError, match="committing checkpoint 1 failed") as failed:
         output.commit(committables)
     assert failed.value.retry is Retry.BACKOFF
@@ -68,7 +55,7 @@ def test_a_commit_that_failed_at_any_step_is_worth_trying_again_and_done_by_it(o
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.EXDEV])
 def test_what_stays_as_it_is_is_not_tried_again(output: Output, number: int) -> None:
     committables = output.stage([1], 1)
-    output.disk = FailingDisk(0, number)
+    output.disk = failing_disk(0, number)
     with pytest.raises(SinkError) as failed:
         output.commit(committables)
     assert failed.value.retry is Retry.NEVER
@@ -98,7 +85,7 @@ class Master:
 
 
 def test_the_coordinator_commits_after_a_disk_that_did_not_answer_once(output: Output) -> None:
-    disk = FailingDisk(1_000, errno.EIO)
+    disk = failing_disk(1_000, errno.EIO)
     output.disk = disk
     storage = MemoryStorage()
     log = JobLog(storage, JobLayout("job"))
@@ -113,7 +100,7 @@ def test_the_coordinator_commits_after_a_disk_that_did_not_answer_once(output: O
         runner.submit(Prepare(Generation(1), None, None, ()))
         events.get(timeout=10)(master, 0)
         committables = output.stage([1, 2], 1)
-        disk.fails = disk.steps
+        disk.before = disk.steps
         for effect in master.queue.add(CommitPermit(CheckpointId(1), Generation(1)), committables):
             runner.submit(effect)
         while not master.committed:
@@ -130,10 +117,10 @@ def test_the_coordinator_commits_after_a_disk_that_did_not_answer_once(output: O
 def test_a_slot_starts_again_after_a_disk_that_did_not_answer_and_not_after_a_full_one(
     output: Output, number: int, retry: Retry
 ) -> None:
-    output.disk = disk = FailingDisk(1_000, number)
+    output.disk = disk = failing_disk(1_000, number)
     sink = output.sink()
     write(sink, [1])
-    disk.fails = disk.steps
+    disk.before = disk.steps
     with pytest.raises(SinkError, match="sink 'op' could not pre-commit") as failed:
         snapshot(sink, 1)
     assert failed.value.retry is retry

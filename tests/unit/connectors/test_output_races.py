@@ -6,6 +6,7 @@ import os
 import random
 import threading
 from collections.abc import Callable
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_the_newer_one_has_its_way_and_nothing_is_lost(seed: int) -> None:
         if luck.random() < 0.7:
             go_back(output, history, to=luck.randint(0, 4), generation=2)
             older_goes = luck.randint(0, 5)
-            older: Callable[[Output, History], None] = lambda mine, all_of: prepare(mine, all_of, to=older_goes, generation=3)  # noqa: E731
+            older: Callable[[Output, History], None] = partial(prepare, to=older_goes, generation=3)
         else:
             older = commit_the_newest
         newer_goes = luck.randint(0, 5)
@@ -99,7 +100,7 @@ def test_the_newer_one_has_its_way_and_nothing_is_lost(seed: int) -> None:
             finally:
                 turns.leave(name)
 
-        newer = lambda mine, all_of: prepare(mine, all_of, to=newer_goes, generation=4)  # noqa: E731
+        newer = partial(prepare, to=newer_goes, generation=4)
         threads = [threading.Thread(target=run, args=one) for one in (("older", older), ("newer", newer))]
         for thread in threads:
             thread.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from weir.graph.compile import compile_graph
 from weir.graph.physical import PhysicalGraph
@@ -38,7 +39,7 @@ class Cluster:
         world.on_step = self._on_step
         for fault in scenario.faults:
             if fault.at_ns is not None:
-                world.at(fault.at_ns, lambda fault=fault: self._strike(fault))  # type: ignore[misc]
+                world.at(fault.at_ns, partial(self._strike, fault))
         world.at(FAULTS_END_NS, self._calm_down)
         self._launch(slots=scenario.slots, goes_back=False)
 
@@ -149,7 +150,7 @@ class Cluster:
     def _on_step(self, kind: str, count: int) -> None:
         for fault in self._by_step:
             if fault.step == kind and fault.count == count:
-                self.world.at(0, lambda fault=fault: self._strike(fault))  # type: ignore[misc]
+                self.world.at(0, partial(self._strike, fault))
 
     def _calm_down(self) -> None:
         self.world.calm = True

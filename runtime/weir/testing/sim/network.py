@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weir.testing.sim.world import MS, US
@@ -65,7 +66,7 @@ class Connection:
             return
         self._lost = True
         for end in self._ends:
-            self._world.at(self._world.between(0, 200 * MS), lambda end=end: self._see_closed(end, "connection reset"))  # type: ignore[misc]
+            self._world.at(self._world.between(0, 200 * MS), partial(self._see_closed, end, "connection reset"))
 
     def hold(self, duration_ns: int) -> None:
         """A partition that heals: nothing arrives for a while, then everything does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from weir.connectors.base import CommitPermit, Committer, Line, PendingCommit, SinkWriter, is_on
 from weir.errors import SinkError, StorageError
@@ -134,7 +135,7 @@ class SimCommitter(Committer):
         for committable in committables:
             assert committable.checkpoint <= permit.checkpoint, f"{committable} is not covered by {permit}"
             path = str(committable.payload)
-            if not self._port.ask(lambda path=path: self._storage.publish(path, permit.generation)):  # type: ignore[misc]
+            if not self._port.ask(partial(self._storage.publish, path, permit.generation)):
                 raise SinkError(f"{path} is neither staged nor published")
 
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
@@ -153,7 +154,7 @@ class SimCommitter(Committer):
         for path, committable in {**published, **listed}.items():
             on_line = is_on(line, generation=committable.generation, checkpoint=committable.checkpoint)
             if committable.sink == self._uid and not on_line and committable.generation < before_generation:
-                self._port.ask(lambda path=path: self._storage.abandon(path, branch, before_generation))  # type: ignore[misc]
+                self._port.ask(partial(self._storage.abandon, path, branch, before_generation))
 
     def reinstate(self, *, line: Line, branch: str, before_generation: Generation | None = None) -> None:
         assert before_generation is not None, "the runner says which generation it prepares"
@@ -162,4 +163,4 @@ class SimCommitter(Committer):
             committable = staged.committable
             on_line = is_on(line, generation=committable.generation, checkpoint=committable.checkpoint)
             if committable.sink == self._uid and on_line:
-                self._port.ask(lambda path=path: self._storage.reinstate(path, before_generation))  # type: ignore[misc]
+                self._port.ask(partial(self._storage.reinstate, path, before_generation))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar, cast
 
 from weir.errors import NotFound, StorageError, Superseded, UnknownOutcome
@@ -219,7 +220,7 @@ class StoragePort:
     def delete(self, paths: Sequence[str]) -> None:
         """One by one: another process may look, and this one may end, between any two."""
         for path in paths:
-            self.ask(lambda path=path: self._storage.delete(path))  # type: ignore[misc]
+            self.ask(partial(self._storage.delete, path))
 
     def ask(self, call: Callable[[], T]) -> T:
         lane = self._workers.current
