@@ -36,11 +36,13 @@ class Workload(Protocol):
 @dataclass(frozen=True, slots=True)
 class Run:
     """``records`` of source input in ``seconds`` of steady state, by what the source subtasks themselves reported: start-up,
-    warm-up and the last checkpoint are not in it. ``cpu``: in that time. ``start_s``: from launch() until the job ran.
+    warm-up and the last checkpoint are not in it. ``cpu``: in ``watched_s``, which begins before the first report and ends
+    after the last one, so it is a little longer than ``seconds``. ``start_s``: from launch() until the job ran.
     ``checkpoints``: periodic ones that completed in that time. ``wrong``: what the check of the result found."""
 
     records: int
     seconds: float
+    watched_s: float
     cpu: CpuSeconds
     start_s: float
     checkpoints: tuple[CheckpointSummary, ...]
@@ -57,7 +59,7 @@ class Run:
     @property
     def records_per_cpu_s(self) -> float:
         """A second of one core, spent by the slots."""
-        return self.records / self.cpu.slots if self.cpu.slots else 0.0
+        return self.records_per_s * self.watched_s / self.cpu.slots if self.cpu.slots else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,9 @@ def _measure(workload: Workload, setting: Setting, session: LazySession, where: 
     totals_before = Totals()
     if before.completed:
         totals_before = read_evidence(where, job.name, job.sources(), setting.parallelism).totals
-    cpu_before = cpu_seconds()
+    cpu_before, watched_from = cpu_seconds(), time.monotonic()
     records, seconds = _watch(running, setting.seconds)
-    cpu = cpu_seconds().since(cpu_before)
+    cpu, watched_s = cpu_seconds().since(cpu_before), time.monotonic() - watched_from
     after = running.progress()
     running.suspend()
     result = running.wait()
@@ -116,6 +118,7 @@ def _measure(workload: Workload, setting: Setting, session: LazySession, where: 
     return Run(
         records=records,
         seconds=seconds,
+        watched_s=watched_s,
         cpu=cpu,
         start_s=start_s,
         checkpoints=tuple(one for one in completed if one.kind == CheckpointKind.PERIODIC),

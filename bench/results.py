@@ -111,7 +111,7 @@ def measurement(
         seconds=round(run.seconds, 3),
         records_per_s=run.records_per_s,
         records_per_cpu_s=run.records_per_cpu_s,
-        driver_cpu_share=run.cpu.driver / run.seconds,
+        driver_cpu_share=run.cpu.driver / run.watched_s,
         baseline_records_per_s=baseline.records_per_s if baseline else None,
         baseline_records_per_cpu_s=baseline.records_per_cpu_s if baseline else None,
         ceiling_records_per_s=ceiling.records_per_s if ceiling else None,

@@ -2,7 +2,7 @@
 
 Feed it control messages and frames, and call ``turn`` again and again. Each turn does a bounded amount
 of work; what it wants done outside goes through the ports. Order of service: snapshots being gathered,
-then downstream subtasks first, sources last.
+then marks (triggers, barriers), then batches; among these downstream subtasks first, sources last.
 """
 
 from __future__ import annotations
@@ -177,9 +177,13 @@ class SlotRuntime:
         return min((at_ns for at_ns in waits if at_ns is not None), default=None)
 
     def _choose(self, deployment: Deployment) -> SubtaskRuntime | None:
-        """The first that can run, downstream first; on the way every subtask's waiting time is booked."""
+        """The first that can run, downstream first; on the way every subtask's waiting time is booked.
+
+        Marks come before batches: a trigger or barrier that waits behind a slot's backlog keeps the other slots aligning.
+        """
         now_ns = self._ports.monotonic_ns()
         chosen: SubtaskRuntime | None = None
+        chosen_for = Work.NONE
         conditions: dict[SubtaskId, Condition] = {}
         for runtime in deployment.subtasks:
             work = runtime.work(now_ns)
@@ -187,8 +191,8 @@ class SlotRuntime:
                 condition = Condition.IDLE
             elif work is Work.ANY_TIME or runtime.outputs.has_room():
                 condition = Condition.RUNNABLE
-                if chosen is None:
-                    chosen = runtime
+                if chosen is None or (work is Work.ANY_TIME and chosen_for is not Work.ANY_TIME):
+                    chosen, chosen_for = runtime, work
             else:
                 condition = self._why_no_room(deployment, runtime, conditions)
             conditions[runtime.subtask] = condition

@@ -86,6 +86,20 @@ def test_a_trigger_snapshots_the_source_at_its_position_and_the_barrier_follows_
     assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0, 1]
 
 
+def test_a_trigger_does_not_wait_behind_the_batches_of_downstream_subtasks() -> None:
+    keyed = Collecting()
+    bench = Bench(ListSource([]), keyed, slots=2).deploy()
+    bench.turns()
+    for sequence in range(3):
+        bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(sequence)))
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns(1)
+    assert [frame.kind for slot, frame in bench.frames if slot == 1] == [FrameKind.BARRIER]
+    assert keyed.arrived == []
+    bench.turns()
+    assert keyed.arrived == [0, 1, 2]
+
+
 def test_a_write_that_fails_in_the_background_declines_the_checkpoint_and_work_goes_on() -> None:
     keyed = Collecting()
     bench = fed(Bench(ListSource([Rows(1)]), keyed).deploy())
