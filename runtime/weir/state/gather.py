@@ -34,16 +34,31 @@ def pick_words(buffers: Words, row_bytes: int, rows: npt.NDArray[np.uint32], off
 
 
 @kernel
-def sort_by_group(groups: npt.NDArray[np.uint16], counts: Words, order: npt.NDArray[np.uint32]) -> None:
-    """Stable counting sort: ``order`` receives row numbers by ascending group. ``counts`` (zeros, groups + 1) is scratch."""
+def sort_by_group(groups: npt.NDArray[np.uint16], counts: Words, order: npt.NDArray[np.uint32],
+                  ordered: npt.NDArray[np.uint16]) -> None:  # fmt: skip
+    """Stable counting sort: ``order`` receives row numbers by ascending group, ``ordered`` their groups. ``counts`` (zeros,
+    groups + 1) is scratch."""
     for row in range(len(groups)):
         counts[signed(groups[row]) + 1] += 1
     for group in range(1, len(counts)):
         counts[group] += counts[group - 1]
     for row in range(len(groups)):
         group = signed(groups[row])
-        order[counts[group]] = row
-        counts[group] += 1
+        place = counts[group]
+        order[place] = row
+        ordered[place] = groups[row]
+        counts[group] = place + 1
+
+
+@kernel
+def pick_bits(words: Words, bit: int, flipped: int, bits: npt.NDArray[np.uint8]) -> int:
+    """Bit ``bit`` of each word, flipped if ``flipped`` is 1, a byte each. Returns how many are 1."""
+    ones = 0
+    for i in range(len(words)):
+        value = ((words[i] >> bit) & 1) ^ flipped
+        bits[i] = np.uint8(value)
+        ones += value
+    return ones
 
 
 @kernel

@@ -99,6 +99,16 @@ def hash_bytes_column(starts: int, data: int, nulls: int, rows: int, hashes: Has
         hashes[row] = fmix64(hashes[row] ^ word)
 
 
+@kernel
+def choose_groups(hashes: Hashes, count: np.uint64, groups: npt.NDArray[np.uint16]) -> None:
+    if count & (count - np.uint64(1)) == 0:
+        for row in range(len(hashes)):
+            groups[row] = np.uint16((hashes[row] >> _HALF) & (count - np.uint64(1)))
+    else:
+        for row in range(len(hashes)):
+            groups[row] = np.uint16((hashes[row] >> _HALF) % count)
+
+
 def hash_columns(columns: Sequence[pa.Array], names: Sequence[str] | None = None) -> Hashes:
     """One hash a row, over ``columns`` of equal length. Raises SchemaError naming the column that cannot be a key."""
     rows = len(columns[0])
@@ -118,4 +128,6 @@ def hash_columns(columns: Sequence[pa.Array], names: Sequence[str] | None = None
 
 def key_groups_of(hashes: Hashes, max_parallelism: int) -> npt.NDArray[np.uint16]:
     """High bits choose the group, so that the low bits stay free for the index of the subtask that owns it."""
-    return ((hashes >> _HALF) % np.uint64(max_parallelism)).astype(np.uint16)
+    groups = np.empty(len(hashes), dtype=np.uint16)
+    choose_groups(hashes, np.uint64(max_parallelism), groups)
+    return groups

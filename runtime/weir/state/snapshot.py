@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from weir.operators.base import SnapshotWriter
 from weir.protocol.ids import OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot
 from weir.state.accumulate import MEAN
-from weir.state.gather import pick_words, put_back, sort_by_group
+from weir.state.gather import pick_bits, pick_words, put_back, sort_by_group
 from weir.state.hashing import hash_columns, key_groups_of
 from weir.state.layout import RowLayout
 from weir.state.memory import Words, address_of
@@ -92,18 +91,19 @@ class ColumnarSnapshot:
             return OperatorSnapshot(table.uid, table.subtask)
         rows = GatheredRows(table.layout, gathering, self._interners)
         groups = np.empty(gathering.rows, dtype=np.uint16)
-        for piece in _pieces(np.arange(gathering.rows, dtype=np.uint32)):
-            hashes = hash_columns(rows.key_columns(piece))
-            groups[piece[0] : piece[0] + len(piece)] = key_groups_of(hashes, table.max_parallelism)
-        order = np.empty(gathering.rows, dtype=np.uint32)
-        sort_by_group(groups, np.zeros(table.max_parallelism + 1, dtype=np.int64), order)
+        for begin in range(0, gathering.rows, FILE_BATCH_ROWS):
+            piece = np.arange(begin, min(begin + FILE_BATCH_ROWS, gathering.rows), dtype=np.uint32)
+            groups[begin : begin + len(piece)] = key_groups_of(hash_columns(rows.key_columns(piece)), table.max_parallelism)
+        order, ordered = np.empty(gathering.rows, dtype=np.uint32), np.empty(gathering.rows, dtype=np.uint16)
+        sort_by_group(groups, np.zeros(table.max_parallelism + 1, dtype=np.int64), order, ordered)
         schema = table.schema()
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, schema) as file:
-            for piece in _pieces(order):
-                columns = [*rows.key_columns(piece), pa.array(groups[piece]), *rows.accumulator_columns(piece)]
+            for begin in range(0, gathering.rows, FILE_BATCH_ROWS):
+                piece, piece_groups = order[begin : begin + FILE_BATCH_ROWS], pa.array(ordered[begin : begin + FILE_BATCH_ROWS])
+                columns = [*rows.key_columns(piece), piece_groups, *rows.accumulator_columns(piece)]
                 file.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-        first, last = int(groups[order[0]]), int(groups[order[-1]])
+        first, last = int(ordered[0]), int(ordered[-1])
         state_file = writer.put(table.uid, [sink.getvalue()], rows=gathering.rows, key_groups=(first, last))
         return OperatorSnapshot(table.uid, table.subtask, files=(state_file,))
 
@@ -129,10 +129,10 @@ class GatheredRows:
             if interner is not None:
                 columns.append(strings_of(words, interner.entries(), type_))
                 continue
-            valid = ((meta >> number) & 1 ^ 1).astype(np.uint8)
+            valid = _bits(meta, number, flipped=1)
             if encoding is Encoding.DECIMAL:
                 pairs = np.column_stack([words, self._words(rows, word + 1)])
-                bitmap = pa.py_buffer(np.packbits(valid, bitorder="little"))
+                bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
                 columns.append(pa.Array.from_buffers(type_, len(rows), [bitmap, pa.py_buffer(np.ascontiguousarray(pairs))]))
             else:
                 columns.append(column_of(pa.py_buffer(_unsigned_as_is(words, type_)), len(rows), type_, valid))
@@ -149,7 +149,7 @@ class GatheredRows:
                 continue
             valid = None
             if slot.seen_bit is not None:
-                valid = ((meta >> (SEEN_SHIFT + slot.seen_bit)) & 1).astype(np.uint8)
+                valid = _bits(meta, SEEN_SHIFT + slot.seen_bit, flipped=0)
             columns.append(column_of(pa.py_buffer(words), len(rows), slot.type, valid))
         return columns
 
@@ -159,11 +159,12 @@ class GatheredRows:
         return words
 
 
+def _bits(meta: Words, bit: int, *, flipped: int) -> npt.NDArray[np.uint8] | None:
+    """A byte a row, 1: there is a value. None: there is one in every row."""
+    valid = np.empty(len(meta), dtype=np.uint8)
+    return None if pick_bits(meta, bit, flipped, valid) == len(meta) else valid
+
+
 def _unsigned_as_is(words: Words, type_: pa.DataType) -> Words:
     """Keys of type uint64 keep their bits; ``column_of`` expects them with the sign flipped, as minima have them."""
     return words ^ np.int64(-(2**63)) if type_ == pa.uint64() else words
-
-
-def _pieces(rows: RowNumbers) -> Iterator[RowNumbers]:
-    for begin in range(0, len(rows), FILE_BATCH_ROWS):
-        yield rows[begin : begin + FILE_BATCH_ROWS]

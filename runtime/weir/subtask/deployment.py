@@ -111,6 +111,8 @@ class DeploymentBuilder:
             subtask,
             protocol=protocol,
             inputs=[self._deployment.inputs[channel] for channel in channels],
+            join=self._program.join,
+            batch_rows=self._settings.batch_rows,
             operators=operators,
             outputs=outputs,
             ports=self._ports,

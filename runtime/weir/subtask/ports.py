@@ -30,6 +30,10 @@ class Program(Protocol):
 
     def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> Partitioner: ...
 
+    def join(self, batches: Sequence[Batch]) -> Batch:
+        """One batch of the records of several, in order; all are of one edge's schema."""
+        ...
+
 
 class SlotPorts(Protocol):
     """Every call returns at once."""

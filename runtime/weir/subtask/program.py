@@ -56,6 +56,9 @@ class JobProgram:
         )
         return partitioner
 
+    def join(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+        return pa.concat_batches(batches)
+
 
 def edge_schema(graph: PhysicalGraph, edge: int) -> pa.Schema:
     """Of the batches on an edge. Raises KeyError for an edge that is not there."""

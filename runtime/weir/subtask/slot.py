@@ -45,6 +45,8 @@ from weir.subtask.subtask import SourceSubtask, SubtaskRuntime, Work
 
 FLUSH_AGE_NS = 100_000_000
 """Rows held back in a partitioner under load go out after this long; when the slot is idle, at once."""
+ALIGNING_FLUSH_AGE_NS = 20_000_000
+"""The same when a slot is idle because its subtasks align: the barrier takes the rows along, and scraps cost as whole batches do."""
 _REASON_CHARS_MAX = 20_000
 
 
@@ -166,14 +168,20 @@ class SlotRuntime:
                 self._flush(deployment, older_than_ns=now_ns - FLUSH_AGE_NS)
             return True
         if not worked:
-            worked = self._flush(deployment, older_than_ns=None)
+            aligning = any(runtime.aligning for runtime in deployment.subtasks)
+            older_than_ns = self._ports.monotonic_ns() - ALIGNING_FLUSH_AGE_NS if aligning else None
+            worked = self._flush(deployment, older_than_ns=older_than_ns)
         return worked
 
     def wake_at_ns(self) -> int | None:
         deployment = self._deployment
         if deployment is None or not deployment.running or deployment.failed:
             return None
-        waits = [deployment.checkpoints.wake_at_ns(), *(runtime.wake_at_ns() for runtime in deployment.subtasks)]
+        waits = [deployment.checkpoints.wake_at_ns()]
+        for runtime in deployment.subtasks:
+            waits.append(runtime.wake_at_ns())
+            if runtime.outputs.pending_since_ns is not None:
+                waits.append(runtime.outputs.pending_since_ns + ALIGNING_FLUSH_AGE_NS)
         return min((at_ns for at_ns in waits if at_ns is not None), default=None)
 
     def _choose(self, deployment: Deployment) -> SubtaskRuntime | None:
@@ -221,7 +229,7 @@ class SlotRuntime:
         flushed = False
         for runtime in deployment.subtasks:
             pending_since_ns = runtime.outputs.pending_since_ns
-            if pending_since_ns is not None and (older_than_ns is None or pending_since_ns < older_than_ns):
+            if pending_since_ns is not None and (older_than_ns is None or pending_since_ns <= older_than_ns):
                 try:
                     flushed |= runtime.outputs.flush()
                 except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop

@@ -6,20 +6,20 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import assert_never
+from typing import assert_never, cast
 
 import pyarrow as pa
 
 from weir.errors import InputError, ProtocolError
 from weir.kernel.alignment import AlignmentGivenUp, TakeSnapshot
 from weir.kernel.subtask import AdvanceWatermark, BecomeIdle, Deliver, InputsEnded, SubtaskEffect, SubtaskProtocol
-from weir.operators.base import Operator, SourceOperator, Step
+from weir.operators.base import Batch, Operator, SourceOperator, Step
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.snapshots import ChannelSnapshot, OperatorSnapshot, Split
 from weir.subtask.accounting import TimeAccount
 from weir.subtask.chain import OperatorChain
-from weir.subtask.channels import InputChannel
+from weir.subtask.channels import WINDOW_BYTES, InputChannel
 from weir.subtask.checkpointing import LocalCheckpoint
 from weir.subtask.outputs import Outputs
 from weir.subtask.ports import SlotPorts
@@ -61,6 +61,11 @@ class SubtaskRuntime(ABC):
         self._waiting_until_ns = 0
         self._on_ended = on_ended
         self._on_checkpoint = on_checkpoint
+
+    @property
+    def aligning(self) -> bool:
+        """Some inputs have delivered a barrier and others have not."""
+        return False
 
     @abstractmethod
     def work(self, now_ns: int) -> Work: ...
@@ -138,7 +143,7 @@ class SubtaskRuntime(ABC):
 
 
 class InnerSubtask(SubtaskRuntime):
-    """With input channels, served in turn."""
+    """With input channels, served in turn. ``join`` makes one batch of several; ``batch_rows``: of a full batch."""
 
     def __init__(
         self,
@@ -146,6 +151,8 @@ class InnerSubtask(SubtaskRuntime):
         *,
         protocol: SubtaskProtocol,
         inputs: Sequence[InputChannel],
+        join: Callable[[Sequence[Batch]], Batch],
+        batch_rows: int,
         operators: Sequence[Operator],
         outputs: Outputs,
         ports: SlotPorts,
@@ -157,8 +164,14 @@ class InnerSubtask(SubtaskRuntime):
         )
         self.inputs = tuple(inputs)
         self._protocol = protocol
+        self._join = join
+        self._batch_rows = batch_rows
         self._turn = 0
         self._effects: deque[SubtaskEffect] = deque()
+
+    @property
+    def aligning(self) -> bool:
+        return self._protocol.aligner.current is not None
 
     def work(self, now_ns: int) -> Work:
         if self._step is not None:
@@ -188,7 +201,7 @@ class InnerSubtask(SubtaskRuntime):
             if not (self._effects and isinstance(self._effects[0], Deliver)):
                 channel.release(frame)
         while self._effects and self._step is None:
-            self._carry_out(self._effects.popleft())
+            self._carry_out(self._effects.popleft(), now_ns)
 
     def _next_channel(self) -> InputChannel | None:
         """Marks first where there is one at a head (no room is needed for them), else data, round robin."""
@@ -208,10 +221,10 @@ class InnerSubtask(SubtaskRuntime):
         self._turn = ready + 1
         return self.inputs[ready]
 
-    def _carry_out(self, effect: SubtaskEffect) -> None:
+    def _carry_out(self, effect: SubtaskEffect, now_ns: int) -> None:
         match effect:
             case Deliver(frame):
-                self._deliver(frame)
+                self._deliver(frame, now_ns)
             case TakeSnapshot(checkpoint, alignment_ns):
                 self._take_snapshot(checkpoint, alignment_ns, self._protocol.input_snapshots(), ())
             case AlignmentGivenUp():
@@ -231,12 +244,47 @@ class InnerSubtask(SubtaskRuntime):
             case _:
                 assert_never(effect)
 
-    def _deliver(self, frame: Frame) -> None:
-        channel = next(channel for channel in self.inputs if channel.channel == frame.channel)
-        batch = frame.batch
-        self.records_in += batch.num_rows  # type: ignore[attr-defined]  # opaque in the frame, a batch here
-        self.bytes_in += frame.bytes_held
-        self._run(self.chain.process(batch, channel.input_index), lambda: channel.release(frame))
+    def _deliver(self, first: Frame, now_ns: int) -> None:
+        position = next(number for number, channel in enumerate(self.inputs) if channel.channel == first.channel)
+        taken = [(self.inputs[position], first), *self._small_ones(position, first, now_ns)]
+        batch = _batch_of(first) if len(taken) == 1 else self._join([_batch_of(frame) for _, frame in taken])
+        self.records_in += batch.num_rows
+        self.bytes_in += sum(frame.bytes_held for _, frame in taken)
+
+        def release() -> None:
+            for channel, frame in taken:
+                channel.release(frame)
+
+        self._run(self.chain.process(batch, self.inputs[position].input_index), release)
+
+    def _small_ones(self, position: int, first: Frame, now_ns: int) -> list[tuple[InputChannel, Frame]]:
+        """Batches that wait already and fit into one with ``first``, where that is less than half a full one.
+
+        A batch costs as much as thousands of its records. Barriers make small ones: what partitioners hold goes out before them.
+        Which are joined belongs, like the order of channels, to what a replay would have to be told.
+        """
+        rows, held = _batch_of(first).num_rows, first.bytes_held
+        taken: list[tuple[InputChannel, Frame]] = []
+        if 2 * rows > self._batch_rows:
+            return taken
+        for channel in (*self.inputs[position:], *self.inputs[:position]):
+            if channel.input_index != self.inputs[position].input_index or self._protocol.is_blocked(channel.channel):
+                continue
+            while (head := channel.head) is not None and head.kind is FrameKind.DATA:
+                rows += _batch_of(head).num_rows
+                held += head.bytes_held
+                if rows > self._batch_rows or held > WINDOW_BYTES:
+                    return taken
+                frame = channel.pop()
+                if self._protocol.on_frame(frame, now_ns=now_ns):
+                    taken.append((channel, frame))
+                else:
+                    channel.release(frame)
+        return taken
+
+
+def _batch_of(frame: Frame) -> Batch:
+    return cast("Batch", frame.batch)
 
 
 class SourceSubtask(SubtaskRuntime):

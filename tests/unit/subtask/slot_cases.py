@@ -109,14 +109,14 @@ class InTurn:
 class Bench:
     """Ports and program of slot 0, whose source and keyed operator a test gives."""
 
-    def __init__(self, source: ListSource, keyed: Operator, *, slots: int = 1) -> None:
+    def __init__(self, source: ListSource, keyed: Operator, *, slots: int = 1, batch_rows: int = 65_536) -> None:
         self.graph = graph(slots)
         self.now_ns = 0
         self.sent: list[FromSlot] = []
         self.frames: list[tuple[int, Frame]] = []
         self.background_work: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
         self._parts: dict[OperatorUid, Operator | SourceOperator] = {SOURCE: source, KEYED: keyed}
-        self.runtime = SlotRuntime(self, self, SlotSettings())  # type: ignore[arg-type]  # ports and program in one
+        self.runtime = SlotRuntime(self, self, SlotSettings(batch_rows=batch_rows))  # type: ignore[arg-type]  # ports and program in one
 
     # ---- program ---------------------------------------------------------------------------------
 
@@ -125,6 +125,9 @@ class Bench:
 
     def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> InTurn:
         return InTurn(graph.chains[edge.target].parallelism)
+
+    def join(self, batches: Sequence[Rows]) -> Rows:
+        return Rows(*(row for batch in batches for row in batch.rows), nbytes=sum(batch.nbytes for batch in batches))
 
     # ---- ports -------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, Rows, data, mark
+from slot_cases import MIB, SOURCE, Bench, Collecting, InTurn, ListSource, Rows, data, mark
 
 from weir.errors import InputError, Retry, StorageError, UserCodeError
 from weir.operators.base import Batch, Step
@@ -26,6 +26,7 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import Split
+from weir.subtask.slot import ALIGNING_FLUSH_AGE_NS
 
 ONE = Generation(1)
 FROM_PEER = ChannelId(0, 1, 0)
@@ -127,6 +128,106 @@ def test_data_behind_a_barrier_waits_until_all_channels_have_delivered_theirs() 
     bench.turns()
     assert keyed.snapshots == [1]
     assert keyed.arrived == ["before", "after"]
+
+
+class Batches(Collecting):
+    """Keeps how records came, too."""
+
+    def __init__(self) -> None:
+        super().__init__(self._note)
+        self.batches: list[tuple[object, ...]] = []
+
+    def _note(self, batch: Batch) -> Step:
+        self.batches.append(batch.rows)
+        return iter(())
+
+
+def test_small_batches_that_wait_already_are_worked_on_together_and_their_room_is_given_back() -> None:
+    keyed = Batches()
+    bench = Bench(ListSource([]), keyed, slots=2, batch_rows=4).deploy()
+    for sequence, rows in enumerate([("a",), ("b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]):
+        bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(*rows)))
+    bench.turns()
+    # Two and one fill three of four, two more would not fit; three are more than half of four, so they go alone.
+    assert keyed.batches == [("a", "b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]
+    credits = [frame.argument for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.CREDIT]
+    assert sum(credits) == 5 * 8
+
+
+def test_no_batch_is_joined_across_a_barrier() -> None:
+    keyed = Batches()
+    bench = fed(Bench(ListSource([Rows("mine")]), keyed, slots=2).deploy())
+    for frame in (
+        data(FROM_PEER, 0, Rows("before")),
+        mark(FrameKind.BARRIER, FROM_PEER, 1, 1),
+        data(FROM_PEER, 1, Rows("after")),
+        data(FROM_PEER, 2, Rows("later")),
+    ):
+        bench.runtime.on_frame(frame)
+    bench.turns()
+    assert not any({"before", "after"} <= set(batch) for batch in keyed.batches)
+    assert "after" not in keyed.arrived
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    assert keyed.snapshots == [1]
+    assert keyed.batches[-1] == ("after", "later")
+
+
+class HoldingBack(InTurn):
+    """Gives everything to the peer, on ``flush`` only."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self._held: list[Batch] = []
+
+    @property
+    def pending_rows(self) -> int:  # type: ignore[override]  # a constant there
+        return sum(batch.num_rows for batch in self._held)
+
+    def add(self, batch: Batch) -> list[tuple[int, Batch]]:
+        self._held.append(batch)
+        return []
+
+    def flush(self) -> list[tuple[int, Batch]]:
+        held, self._held = self._held, []
+        return [(1, batch) for batch in held]
+
+
+def sent(bench: Bench) -> list[FrameKind]:
+    return [frame.kind for slot, frame in bench.frames if slot == 1 and frame.channel == TO_PEER]
+
+
+def holding(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    bench = Bench(ListSource([Rows("held")]), Collecting(), slots=2)
+    monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingBack())
+    return fed(bench.deploy())
+
+
+def test_an_idle_slot_gives_away_at_once_what_its_partitioners_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = holding(monkeypatch)
+    bench.turns()
+    assert sent(bench) == [FrameKind.DATA]
+
+
+def test_what_is_held_back_waits_for_the_barrier_while_the_slot_aligns_but_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = holding(monkeypatch)
+    bench.runtime.on_frame(mark(FrameKind.BARRIER, FROM_PEER, 0, 1))
+    bench.turns()
+    assert sent(bench) == []
+    wake_at_ns = bench.runtime.wake_at_ns()
+    assert wake_at_ns is not None and bench.now_ns < wake_at_ns <= bench.now_ns + ALIGNING_FLUSH_AGE_NS
+    bench.now_ns = wake_at_ns - 1_000  # a turn of the bench takes a microsecond
+    assert bench.turns() == 1
+    assert sent(bench) == [FrameKind.DATA]
+
+
+def test_a_missing_frame_among_small_ones_fails_the_slot() -> None:
+    bench = Bench(ListSource([]), Batches(), slots=2).deploy()
+    for sequence in (0, 2):
+        bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(sequence)))
+    bench.turns()
+    (failed,) = bench.messages(SubtaskFailed)
+    assert "expected 1" in failed.reason
 
 
 def test_an_abort_lets_blocked_data_through() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from weir.connectors.sink_operator import SinkOperator
 from weir.graph.keygroups import subtask_of
@@ -66,6 +67,9 @@ class SimProgram:
                 return _InTurn((source_index,), 0)
             case _:
                 return _InTurn((0,), 0)
+
+    def join(self, batches: Sequence[Batch]) -> Batch:
+        return SimBatch((row for batch in cast("Sequence[SimBatch]", batches) for row in batch.rows), self._row_bytes)
 
 
 class _InTurn:
