@@ -21,7 +21,7 @@ from weir.kernel.job import JobPhase
 from weir.spark.launch import RunningJob, RunOptions, launch
 from weir.spark.planner import LazySession
 
-POLL_S = 0.005
+POLL_S = 0.02
 START_S_MAX = 120.0
 WARM_UP_S_MAX = 300.0
 

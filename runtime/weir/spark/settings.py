@@ -49,9 +49,9 @@ _WORKER_ENVIRONMENT = {
     "ARROW_IO_THREADS": "2",
     # glibc keeps an arena of free memory for each thread otherwise, and a slot grows without owning anything.
     "MALLOC_ARENA_MAX": "2",
-    # Arrow's allocator gives freed memory back to the system after 10 ms by default, and batches would be written into fresh
-    # pages all the time: many page faults, each of which costs as much as copying several pages.
-    "MIMALLOC_PURGE_DELAY": "1000",
+    # Arrow's allocator would give freed memory back to the system all the time, and batches would be written into fresh pages:
+    # 11,000 page faults a second, where few hundred are left. What a slot needed once it keeps.
+    "MIMALLOC_PURGE_DELAY": "-1",
 }
 
 _DEFAULTS = {
