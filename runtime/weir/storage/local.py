@@ -81,12 +81,14 @@ class LocalStorage:
             return sorted(self._walk(top, prefix), key=lambda found: found.path)
 
     def delete(self, paths: Sequence[str]) -> None:
+        directories: dict[Path, None] = {}
         for path in paths:
             target = self._root / checked(path)
-            with self._errors("delete", target):
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    target.unlink()
-                self._remove_if_empty(target.parent)
+            directories[target.parent] = None
+            with self._errors("delete", target), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                os.unlink(target)
+        for directory in directories:
+            self._remove_if_empty(directory)
 
     def clear_staging(self) -> int:
         """Remove what died processes left in staging a day ago or earlier. Returns how many files."""
@@ -169,9 +171,11 @@ class LocalStorage:
         try:
             directory, settled = target.parent, dict[Path, int]()
             _fsync_directory(directory)
-            while directory in self._made or directory.is_relative_to(self._root):
+            while True:
                 inode = os.stat(directory).st_ino
                 if self._lasting.get(directory) == inode:
+                    break
+                if not (directory in self._made or directory.is_relative_to(self._root)):
                     break
                 if directory in self._made or directory != self._root:
                     _fsync_directory(directory.parent)

@@ -37,6 +37,8 @@ class LocalCheckpoint:
     gathered: int = 0
     gathered_ns: int = 0
     """When the last handle was gathered."""
+    written_ns: int = 0
+    """When the last of it was durable."""
     longest_unit_ns: int = 0
     longest_unit_core_wait_ns: int = 0
 
@@ -59,7 +61,7 @@ class LocalCheckpoint:
         for handle in self.handles:
             handle.discard()
 
-    def snapshot(self, written: Sequence[OperatorSnapshot], now_ns: int) -> SubtaskSnapshot:
+    def snapshot(self, written: Sequence[OperatorSnapshot]) -> SubtaskSnapshot:
         operators = (*self.ready, *written)
         return SubtaskSnapshot(
             chain=self.subtask.chain,
@@ -72,7 +74,7 @@ class LocalCheckpoint:
                 sync_us=self.sync_ns // 1_000,
                 sync_cpu_us=self.sync_cpu_ns // 1_000,
                 sync_core_wait_us=self.sync_core_wait_ns // 1_000,
-                async_ms=(now_ns - self.began_ns) / 1e6,
+                async_ms=(self.written_ns - self.began_ns) / 1e6,
                 alignment_ms=self.alignment_ns / 1e6,
                 state_bytes=sum(file.bytes for operator in operators for file in operator.files),
                 longest_batch_ms=self.longest_unit_ns / 1e6,

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import cast
 
 from weir.errors import ProtocolError, Retry, SlotError, WeirError
 from weir.graph.physical import PhysicalGraph
+from weir.operators.base import SnapshotWriter
 from weir.protocol import codec
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
@@ -35,6 +38,7 @@ from weir.protocol.messages import (
     ToSlot,
     TriggerCheckpoint,
 )
+from weir.protocol.snapshots import OperatorSnapshot
 from weir.subtask.accounting import Condition
 from weir.subtask.channels import LocalOutput
 from weir.subtask.checkpointing import LocalCheckpoint
@@ -246,34 +250,50 @@ class SlotRuntime:
         except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
             self._fail(error, gathering.subtask if gathering is not None else None)
             return True
-        for local in deployment.checkpoints.due(self._ports.monotonic_ns()):
-            self._write(deployment, local)
-            worked = True
-        return worked
+        due = deployment.checkpoints.due(self._ports.monotonic_ns())
+        for local in due:
+            if not local.handles:
+                local.written_ns = self._ports.monotonic_ns()
+                self._acknowledge(deployment, local, ())
+        to_write = [local for local in due if local.handles]
+        if to_write:
+            self._write(deployment, to_write)
+        return worked or bool(due)
 
-    def _write(self, deployment: Deployment, local: LocalCheckpoint) -> None:
-        generation = deployment.generation
-        if not local.handles:
-            snapshot = local.snapshot((), self._ports.monotonic_ns())
-            self._ports.send_control(Acknowledge(generation, local.checkpoint, snapshot))
-            return
-        writer = self._ports.snapshot_writer(generation, local.checkpoint, local.subtask)
+    def _write(self, deployment: Deployment, due: Sequence[LocalCheckpoint]) -> None:
+        """One after the other, in one go: each time the writer and the loop change places costs both of them."""
+        writers = [self._ports.snapshot_writer(deployment.generation, local.checkpoint, local.subtask) for local in due]
+
+        def work() -> list[Sequence[OperatorSnapshot] | Exception]:
+            return [written(local, writer) for local, writer in zip(due, writers, strict=True)]
+
+        def written(local: LocalCheckpoint, writer: SnapshotWriter) -> Sequence[OperatorSnapshot] | Exception:
+            try:
+                operators = local.write(writer)
+                local.written_ns = self._ports.monotonic_ns()
+                return operators
+            except Exception as error:  # noqa: BLE001  # whatever it is declines this checkpoint; the others are written
+                return error
 
         def done(result: object, error: BaseException | None) -> None:
             if self._deployment is not deployment or deployment.failed:
                 return
-            self._guard(lambda: answer(result, error), generation, local.subtask)
+            results = cast("Sequence[object]", result) if error is None else [error] * len(due)
+            for local, one in zip(due, results, strict=True):
+                self._guard(partial(self._answer, deployment, local, one), deployment.generation, local.subtask)
 
-        def answer(result: object, error: BaseException | None) -> None:
-            if error is None:
-                snapshot = local.snapshot(result, self._ports.monotonic_ns())  # type: ignore[arg-type]  # what write gave
-                self._ports.send_control(Acknowledge(generation, local.checkpoint, snapshot))
-            else:
-                local.discard()
-                reason = _sendable(f"{type(error).__name__}: {error}")
-                self._ports.send_control(Decline(generation, local.checkpoint, local.subtask, reason))
+        self._ports.background(work, done)
 
-        self._ports.background(lambda: local.write(writer), done)
+    def _answer(self, deployment: Deployment, local: LocalCheckpoint, result: object) -> None:
+        if isinstance(result, BaseException):
+            local.discard()
+            reason = _sendable(f"{type(result).__name__}: {result}")
+            self._ports.send_control(Decline(deployment.generation, local.checkpoint, local.subtask, reason))
+        else:
+            self._acknowledge(deployment, local, cast("Sequence[OperatorSnapshot]", result))
+
+    def _acknowledge(self, deployment: Deployment, local: LocalCheckpoint, written: Sequence[OperatorSnapshot]) -> None:
+        self._ports.send_control(Acknowledge(deployment.generation, local.checkpoint, local.snapshot(written)))
 
     # ---- deploying and cancelling --------------------------------------------------------------------
 

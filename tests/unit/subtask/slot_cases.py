@@ -72,10 +72,10 @@ class Collecting(Operator):
 
     def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot:
         self.snapshots.append(checkpoint)
-        return _Written(self.context.uid, self.context.subtask)
+        return Written(self.context.uid, self.context.subtask)
 
 
-class _Written:
+class Written:
     def __init__(self, uid: OperatorUid, subtask: int) -> None:
         self._snapshot = OperatorSnapshot(uid, subtask)
 

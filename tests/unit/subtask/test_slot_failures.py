@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from slot_cases import SOURCE, Bench, Collecting, InTurn, ListSource, Rows
+from slot_cases import SOURCE, Bench, Collecting, InTurn, ListSource, Rows, Written
 
 from weir.operators.base import Batch, PendingSnapshot, Step
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
@@ -98,6 +98,29 @@ def test_an_answer_to_a_write_that_cannot_be_given_fails_the_subtask() -> None:
     (failed,) = bench.messages(SubtaskFailed)
     assert (failed.subtask, failed.kind) == (SubtaskId(1, 0), "AttributeError")
     assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0]
+
+
+def test_of_the_snapshots_of_a_slot_the_one_that_cannot_be_written_is_declined_and_the_others_are_written() -> None:
+    class Full(Handle):
+        def write(self, writer: object) -> Any:
+            raise OSError("disk full")
+
+    bench = fed(Bench(ListSource([Rows(1)]), Collecting()).deploy())
+    bench.turns()
+    deployment = bench.runtime._deployment
+    assert deployment is not None
+    due = [
+        LocalCheckpoint(CheckpointId(1), SubtaskId(chain, 0), [handle], (), (), (), False, 0, 0, 0, 0, bench.now_ns)
+        for chain, handle in enumerate([Full(""), Written(SOURCE, 0)])
+    ]
+    bench.runtime._write(deployment, due)
+    ((work, done),) = bench.background_work
+    bench.now_ns += 5_000_000
+    done(work(), None)
+    (declined,) = bench.messages(Decline)
+    assert (declined.subtask, declined.reason) == (SubtaskId(0, 0), "OSError: disk full")
+    (acknowledged,) = bench.messages(Acknowledge)
+    assert (acknowledged.snapshot.chain, acknowledged.snapshot.statistics.async_ms) == (1, 5.0)
 
 
 def test_a_snapshot_that_can_neither_be_written_nor_given_up_fails_the_subtask() -> None:
