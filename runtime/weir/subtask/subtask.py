@@ -57,6 +57,8 @@ class SubtaskRuntime(ABC):
         self.bytes_in = 0
         self._ports = ports
         self._step: Step | None = None
+        self._ahead: Batch | None = None
+        """Made by the step, and not yet sent."""
         self._after_step: Callable[[], None] | None = None
         self._waiting_until_ns = 0
         self._on_ended = on_ended
@@ -93,16 +95,27 @@ class SubtaskRuntime(ABC):
         self._after_step = after
 
     def _pull(self, now_ns: int) -> None:
+        """One batch goes out. Whether it was the last is known only by asking for the next, which is then made, and kept.
+
+        So a step that fills its outputs is over with its last batch: what it consumed is given back, and a trigger or barrier
+        does not wait behind it until there is room again.
+        """
         assert self._step is not None
+        out, self._ahead = self._ahead, None
+        sent = out is not None
+        if out is not None:
+            self.outputs.add(out, now_ns)
         for out in self._step:
             if out is None:
                 # Work goes on beside the loop; look again in a millisecond.
                 self._waiting_until_ns = now_ns + 1_000_000
                 return
             self._waiting_until_ns = 0
-            if out.num_rows:
-                self.outputs.add(out, now_ns)
-            return
+            if sent or not out.num_rows:
+                self._ahead = out if out.num_rows else None
+                return
+            self.outputs.add(out, now_ns)
+            sent = True
         self._step = None
         self._waiting_until_ns = 0
         after, self._after_step = self._after_step, None

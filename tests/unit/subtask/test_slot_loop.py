@@ -193,6 +193,25 @@ class HoldingBack(InTurn):
         return [(1, batch) for batch in held]
 
 
+class Outgoing:
+    """Outputs with room for one batch, until there is more."""
+
+    pending_since_ns = None
+
+    def __init__(self) -> None:
+        self.batches: list[tuple[object, ...]] = []
+        self.room = False
+
+    def has_room(self) -> bool:
+        return self.room or not self.batches
+
+    def lacking(self) -> tuple[()]:
+        return ()
+
+    def add(self, batch: Batch, now_ns: int) -> None:
+        self.batches.append(batch.rows)
+
+
 def sent(bench: Bench) -> list[FrameKind]:
     return [frame.kind for slot, frame in bench.frames if slot == 1 and frame.channel == TO_PEER]
 
@@ -303,6 +322,29 @@ def test_a_step_that_has_nothing_ready_is_taken_up_again_after_a_millisecond() -
     bench.now_ns = wake_at_ns
     bench.turns()
     assert pulls == [0, 1]
+
+
+def test_a_step_is_over_with_its_last_batch_so_a_trigger_does_not_wait_for_room() -> None:
+    bench = fed(Bench(ListSource([Rows("here"), Rows("there", nbytes=5 * MIB), Rows("later")]), Collecting(), slots=2).deploy())
+    bench.turns()
+    assert sent(bench) == [FrameKind.DATA], "the channel to the peer is full now"
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    assert sent(bench) == [FrameKind.DATA, FrameKind.BARRIER]
+
+
+def test_a_step_of_several_batches_sends_one_at_a_time_and_waits_for_room_before_the_next() -> None:
+    keyed = Collecting(lambda batch: iter([Rows(row) for row in batch.rows]))
+    outputs = Outgoing()
+    bench = fed(Bench(ListSource([Rows(1, 2, 3)]), keyed).deploy())
+    runtime = bench.runtime._deployment.subtasks[0]  # type: ignore[union-attr]  # it was deployed above
+    runtime.outputs = outputs  # type: ignore[assignment]  # as much of them as a step needs
+    bench.turns()
+    assert outputs.batches == [(1,)]
+    outputs.room = True
+    bench.turns(2)
+    assert outputs.batches == [(1,), (2,), (3,)]
+    assert keyed.snapshots == []
 
 
 def test_no_snapshot_is_taken_in_the_middle_of_a_step() -> None:
