@@ -224,7 +224,7 @@ class Coordinator:
                 log.warning("checkpoint aborted", checkpoint=report.checkpoint, reason=report.text)
             case ReportKind.CHECKPOINT_COMPLETED:
                 log.debug("checkpoint completed", checkpoint=report.checkpoint, took_ms=report.value_ms)
-            case ReportKind.CHECKPOINT_TRIGGERED | ReportKind.STATUS:
+            case ReportKind.CHECKPOINT_TRIGGERED:
                 log.debug(report.kind, what=report.text, checkpoint=report.checkpoint)
 
 

@@ -99,7 +99,7 @@ class Progress:
                     self._aborted.append(f"checkpoint {report.checkpoint}: {report.text}")
                 case ReportKind.CHECKPOINT_COMPLETED:
                     self._completed.append(_summary(report))
-                case ReportKind.CHECKPOINT_TRIGGERED | ReportKind.STATUS:
+                case ReportKind.CHECKPOINT_TRIGGERED:
                     pass
             for history in (self._completed, self._aborted, self._recoveries):
                 del history[:-HISTORY_MAX]

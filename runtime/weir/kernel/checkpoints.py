@@ -178,9 +178,6 @@ class CheckpointCoordinator:
     def pending(self) -> tuple[PendingCheckpoint, ...]:
         return tuple(self._pending.values())
 
-    def is_recording(self) -> bool:
-        return any(pending.phase is CheckpointPhase.RECORDING for pending in self._pending.values())
-
     def stop_periodic(self) -> None:
         self._periodic = False
 

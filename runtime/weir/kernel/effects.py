@@ -109,7 +109,6 @@ class Finish:
 
 
 class ReportKind(StrEnum):
-    STATUS = "status"
     FAILURE = "failure"
     RECOVERED = "recovered"
     CHECKPOINT_TRIGGERED = "checkpoint_triggered"

@@ -19,7 +19,6 @@ class SplitAssigner:
     def __init__(self, pending: Iterable[Split], *, finished: int = 0) -> None:
         self._pending = deque(pending)
         self._assigned: dict[str, int] = {}
-        self._waiting: deque[int] = deque()
         self._finished = finished
 
     @classmethod

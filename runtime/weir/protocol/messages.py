@@ -172,7 +172,6 @@ class Start:
 class TriggerCheckpoint:
     generation: Generation
     checkpoint: CheckpointId
-    drain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def test_a_checkpoint_completes_only_through_acknowledgements_manifest_and_entry
     assert isinstance(acknowledged, AllAcknowledged)
     (record,) = checkpoints.manifest_written(ONE)
     assert isinstance(record, Record)
-    assert checkpoints.is_recording()
+    assert [pending.phase for pending in checkpoints.pending] == [CheckpointPhase.RECORDING]
     (completed,) = checkpoints.entry_created(ONE, now_ms=9)
     assert isinstance(completed, Completed)
     assert (completed.permit.checkpoint, completed.permit.generation) == (1, 3)
@@ -104,7 +104,7 @@ def test_a_failed_manifest_aborts_and_a_recorded_checkpoint_survives_the_shutdow
     acknowledge_all(checkpoints, two)
     checkpoints.manifest_written(two)
     assert checkpoints.abort_all("shutdown", now_ms=3) == []
-    assert checkpoints.is_recording()
+    assert [pending.phase for pending in checkpoints.pending] == [CheckpointPhase.RECORDING]
 
 
 def test_failures_beyond_the_tolerable_number_in_a_row_fail_the_job_and_trigger_nothing_more() -> None:
