@@ -77,6 +77,7 @@ class SubtaskStatistics:
     sync_core_wait_us: int = 0
     """Of ``sync_us``, how long the subtask was ready to go on and the machine had no core for it (Linux; elsewhere 0)."""
     async_ms: float = 0.0
+    """From the beginning of the sync phase until the subtask's files were durable; the slot acknowledges all of its subtasks together."""
     alignment_ms: float = 0.0
     start_delay_ms: float = 0.0
     state_bytes: int = 0

@@ -82,13 +82,15 @@ class LocalStorage:
 
     def delete(self, paths: Sequence[str]) -> None:
         directories: dict[Path, None] = {}
-        for path in paths:
-            target = self._root / checked(path)
-            directories[target.parent] = None
-            with self._errors("delete", target), contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                os.unlink(target)
-        for directory in directories:
-            self._remove_if_empty(directory)
+        try:
+            for path in paths:
+                target = self._root / checked(path)
+                directories[target.parent] = None
+                with self._errors("delete", target), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    os.unlink(target)
+        finally:
+            for directory in directories:
+                self._remove_if_empty(directory)
 
     def clear_staging(self) -> int:
         """Remove what died processes left in staging a day ago or earlier. Returns how many files."""

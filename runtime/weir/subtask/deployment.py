@@ -100,6 +100,7 @@ class DeploymentBuilder:
                 on_checkpoint=self._deployment.checkpoints.add,
             )
         channels = self._graph.inputs_of(subtask)
+        joinable = all(self._program.may_join(self._graph, edge) for edge in {channel.edge for channel in channels})
         protocol = SubtaskProtocol(
             generation=self._deployment.generation,
             inputs={channel: self._input_start(channel) for channel in channels},
@@ -112,7 +113,7 @@ class DeploymentBuilder:
             protocol=protocol,
             inputs=[self._deployment.inputs[channel] for channel in channels],
             join=self._program.join,
-            batch_rows=self._settings.batch_rows,
+            joined_rows_max=self._settings.batch_rows if joinable else 0,
             operators=operators,
             outputs=outputs,
             ports=self._ports,

@@ -30,8 +30,12 @@ class Program(Protocol):
 
     def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> Partitioner: ...
 
+    def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
+        """Whether ``join`` can make one of any batches of this edge."""
+        ...
+
     def join(self, batches: Sequence[Batch]) -> Batch:
-        """One batch of the records of several, in order; all are of one edge's schema."""
+        """One batch of the records of several, in order; all are of one edge that ``may_join``."""
         ...
 
 

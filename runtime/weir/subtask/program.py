@@ -17,6 +17,7 @@ from weir.operators.factory import build_operator
 from weir.operators.partition import make_partitioner
 from weir.protocol.ids import SubtaskId
 from weir.subtask.ports import Partitioner
+from weir.transport.framing import holds_dictionary
 
 
 class Connectors:
@@ -55,6 +56,10 @@ class JobProgram:
             self._batch_rows,
         )
         return partitioner
+
+    def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
+        """Each batch has dictionaries of its own, and those of several may be too many for the type of their indices."""
+        return not any(holds_dictionary(column.type) for column in edge_schema(graph, edge))
 
     def join(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
         return pa.concat_batches(batches)

@@ -280,6 +280,8 @@ class SlotRuntime:
                 return
             results = cast("Sequence[object]", result) if error is None else [error] * len(due)
             for local, one in zip(due, results, strict=True):
+                if deployment.failed:
+                    return
                 self._guard(partial(self._answer, deployment, local, one), deployment.generation, local.subtask)
 
         self._ports.background(work, done)

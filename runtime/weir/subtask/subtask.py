@@ -24,6 +24,9 @@ from weir.subtask.checkpointing import LocalCheckpoint
 from weir.subtask.outputs import Outputs
 from weir.subtask.ports import SlotPorts
 
+LOOK_AHEAD_NS_MAX = 5_000_000
+"""A pull that took longer makes no second batch, unless the first has filled the outputs."""
+
 
 class Work(Enum):
     """What a subtask has to do; the loop sees to it that there is room."""
@@ -97,8 +100,8 @@ class SubtaskRuntime(ABC):
     def _pull(self, now_ns: int) -> None:
         """One batch goes out. Whether it was the last is known only by asking for the next, which is then made, and kept.
 
-        So a step that fills its outputs is over with its last batch: what it consumed is given back, and a trigger or barrier
-        does not wait behind it until there is room again.
+        So a step whose last batch fills the outputs is over with it: what it consumed is given back, and a trigger need not
+        wait behind it for room. With room left there is no hurry, and a slow function is not asked twice in one turn.
         """
         assert self._step is not None
         out, self._ahead = self._ahead, None
@@ -116,6 +119,8 @@ class SubtaskRuntime(ABC):
                 return
             self.outputs.add(out, now_ns)
             sent = True
+            if self.outputs.has_room() and self._ports.monotonic_ns() - now_ns > LOOK_AHEAD_NS_MAX:
+                return
         self._step = None
         self._waiting_until_ns = 0
         after, self._after_step = self._after_step, None
@@ -156,7 +161,7 @@ class SubtaskRuntime(ABC):
 
 
 class InnerSubtask(SubtaskRuntime):
-    """With input channels, served in turn. ``join`` makes one batch of several; ``batch_rows``: of a full batch."""
+    """With input channels, served in turn. ``join`` makes one batch of several, of at most ``joined_rows_max`` rows (0: never)."""
 
     def __init__(
         self,
@@ -165,7 +170,7 @@ class InnerSubtask(SubtaskRuntime):
         protocol: SubtaskProtocol,
         inputs: Sequence[InputChannel],
         join: Callable[[Sequence[Batch]], Batch],
-        batch_rows: int,
+        joined_rows_max: int,
         operators: Sequence[Operator],
         outputs: Outputs,
         ports: SlotPorts,
@@ -178,7 +183,7 @@ class InnerSubtask(SubtaskRuntime):
         self.inputs = tuple(inputs)
         self._protocol = protocol
         self._join = join
-        self._batch_rows = batch_rows
+        self._joined_rows_max = joined_rows_max
         self._turn = 0
         self._effects: deque[SubtaskEffect] = deque()
 
@@ -190,7 +195,8 @@ class InnerSubtask(SubtaskRuntime):
         if self._step is not None:
             return self._unfinished_step(now_ns)
         if self._effects:
-            return Work.NEEDS_ROOM
+            # Nothing but these follows them in what one frame brings about, and they send marks only.
+            return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentGivenUp) else Work.NEEDS_ROOM
         found = Work.NONE
         for channel in self.inputs:
             head = channel.head
@@ -278,7 +284,7 @@ class InnerSubtask(SubtaskRuntime):
         """
         rows, held = _batch_of(first).num_rows, first.bytes_held
         taken: list[tuple[InputChannel, Frame]] = []
-        if 2 * rows > self._batch_rows:
+        if 2 * rows > self._joined_rows_max:
             return taken
         for channel in (*self.inputs[position:], *self.inputs[:position]):
             if channel.input_index != self.inputs[position].input_index or self._protocol.is_blocked(channel.channel):
@@ -286,7 +292,7 @@ class InnerSubtask(SubtaskRuntime):
             while (head := channel.head) is not None and head.kind is FrameKind.DATA:
                 rows += _batch_of(head).num_rows
                 held += head.bytes_held
-                if rows > self._batch_rows or held > WINDOW_BYTES:
+                if rows > self._joined_rows_max or held > WINDOW_BYTES:
                     return taken
                 frame = channel.pop()
                 if self._protocol.on_frame(frame, now_ns=now_ns):

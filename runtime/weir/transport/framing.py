@@ -44,21 +44,22 @@ EMPTY_HASH = content_hash(())
 def check_schema(edge: int, schema: pa.Schema) -> None:
     """Refuse what cannot cross a channel. Raises SchemaError naming edge and column."""
     for column in schema:
-        if _holds_dictionary(column.type):
+        if holds_dictionary(column.type):
             raise SchemaError(
                 f"edge {edge}: column {column.name!r} is dictionary encoded ({column.type}), which no channel carries; "
                 "cast it to its value type before the exchange"
             )
 
 
-def _holds_dictionary(kind: pa.DataType) -> bool:
+def holds_dictionary(kind: pa.DataType) -> bool:
+    """Here or anywhere inside."""
     if isinstance(kind, pa.BaseExtensionType):
-        return _holds_dictionary(kind.storage_type)
+        return holds_dictionary(kind.storage_type)
     if pa.types.is_dictionary(kind):
         return True
     if pa.types.is_run_end_encoded(kind):
-        return _holds_dictionary(kind.value_type)
-    return any(_holds_dictionary(kind.field(position).type) for position in range(kind.num_fields))
+        return holds_dictionary(kind.value_type)
+    return any(holds_dictionary(kind.field(position).type) for position in range(kind.num_fields))
 
 
 class _Gather:

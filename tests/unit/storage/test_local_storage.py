@@ -248,6 +248,24 @@ def test_what_died_writers_left_in_staging_is_cleared_after_a_day(storage: Local
     assert storage.clear_staging() == 0
 
 
+def test_a_deletion_that_fails_half_way_leaves_no_empty_directory_of_what_it_had_deleted(
+    storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("job/a/1", "job/b/1"):
+        storage.put(path, (b"x",))
+    unlink = os.unlink
+
+    def failing(path: Path) -> None:
+        if Path(path).parent.name == "b":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", failing)
+    with pytest.raises(StorageError):
+        storage.delete(["job/a/1", "job/b/1"])
+    assert os.listdir(tmp_path / "checkpoints" / "job") == ["b"]
+
+
 def test_empty_directories_go_with_their_last_object(storage: LocalStorage, tmp_path: Path) -> None:
     storage.put("job/checkpoints/7/manifest", (b"x",))
     storage.put("job/checkpoints/8/manifest", (b"x",))

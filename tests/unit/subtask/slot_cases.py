@@ -111,6 +111,7 @@ class Bench:
 
     def __init__(self, source: ListSource, keyed: Operator, *, slots: int = 1, batch_rows: int = 65_536) -> None:
         self.graph = graph(slots)
+        self.joins = True
         self.now_ns = 0
         self.sent: list[FromSlot] = []
         self.frames: list[tuple[int, Frame]] = []
@@ -125,6 +126,9 @@ class Bench:
 
     def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> InTurn:
         return InTurn(graph.chains[edge.target].parallelism)
+
+    def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
+        return self.joins
 
     def join(self, batches: Sequence[Rows]) -> Rows:
         return Rows(*(row for batch in batches for row in batch.rows), nbytes=sum(batch.nbytes for batch in batches))

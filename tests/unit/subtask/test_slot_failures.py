@@ -75,6 +75,11 @@ class Handle:
             raise KeyError("no such row")
 
 
+class Full(Handle):
+    def write(self, writer: object) -> Any:
+        raise OSError("disk full")
+
+
 class Snapshots(Collecting):
     def __init__(self, fails: str) -> None:
         super().__init__()
@@ -100,11 +105,24 @@ def test_an_answer_to_a_write_that_cannot_be_given_fails_the_subtask() -> None:
     assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0]
 
 
-def test_of_the_snapshots_of_a_slot_the_one_that_cannot_be_written_is_declined_and_the_others_are_written() -> None:
-    class Full(Handle):
-        def write(self, writer: object) -> Any:
-            raise OSError("disk full")
+def test_nothing_is_acknowledged_once_an_answer_has_failed_the_slot() -> None:
+    bench = fed(Bench(ListSource([Rows(1)]), Collecting()).deploy())
+    bench.turns()
+    deployment = bench.runtime._deployment
+    assert deployment is not None
+    due = [
+        LocalCheckpoint(CheckpointId(1), SubtaskId(chain, 0), [handle], (), (), (), False, 0, 0, 0, 0, bench.now_ns)
+        for chain, handle in enumerate([Full("discard"), Written(SOURCE, 0), Full("discard")])
+    ]
+    bench.runtime._write(deployment, due)
+    ((work, done),) = bench.background_work
+    done(work(), None)
+    (failed,) = bench.messages(SubtaskFailed)
+    assert failed.subtask == SubtaskId(0, 0)
+    assert not bench.messages(Acknowledge)
 
+
+def test_of_the_snapshots_of_a_slot_the_one_that_cannot_be_written_is_declined_and_the_others_are_written() -> None:
     bench = fed(Bench(ListSource([Rows(1)]), Collecting()).deploy())
     bench.turns()
     deployment = bench.runtime._deployment

@@ -27,6 +27,7 @@ from weir.protocol.messages import (
 )
 from weir.protocol.snapshots import Split
 from weir.subtask.slot import ALIGNING_FLUSH_AGE_NS
+from weir.subtask.subtask import LOOK_AHEAD_NS_MAX
 
 ONE = Generation(1)
 FROM_PEER = ChannelId(0, 1, 0)
@@ -154,6 +155,17 @@ def test_small_batches_that_wait_already_are_worked_on_together_and_their_room_i
     assert sum(credits) == 5 * 8
 
 
+def test_nothing_is_joined_where_the_program_says_that_it_cannot_be() -> None:
+    keyed = Batches()
+    bench = Bench(ListSource([]), keyed, slots=2)
+    bench.joins = False
+    bench.deploy()
+    for sequence in range(3):
+        bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(sequence)))
+    bench.turns()
+    assert keyed.batches == [(0,), (1,), (2,)]
+
+
 def test_no_batch_is_joined_across_a_barrier() -> None:
     keyed = Batches()
     bench = fed(Bench(ListSource([Rows("mine")]), keyed, slots=2).deploy())
@@ -198,9 +210,9 @@ class Outgoing:
 
     pending_since_ns = None
 
-    def __init__(self) -> None:
+    def __init__(self, *, room: bool = False) -> None:
         self.batches: list[tuple[object, ...]] = []
-        self.room = False
+        self.room = room
 
     def has_room(self) -> bool:
         return self.room or not self.batches
@@ -344,7 +356,24 @@ def test_a_step_of_several_batches_sends_one_at_a_time_and_waits_for_room_before
     outputs.room = True
     bench.turns(2)
     assert outputs.batches == [(1,), (2,), (3,)]
-    assert keyed.snapshots == []
+
+
+def test_a_step_that_takes_long_makes_one_batch_a_turn_as_long_as_there_is_room() -> None:
+    made = []
+
+    def slow(batch: Batch) -> Step:
+        for row in batch.rows:
+            bench.now_ns += LOOK_AHEAD_NS_MAX + 1
+            made.append(row)
+            yield Rows(row)
+
+    bench = fed(Bench(ListSource([Rows(1, 2, 3)]), Collecting(slow)).deploy())
+    bench.runtime._deployment.subtasks[0].outputs = Outgoing(room=True)  # type: ignore[union-attr, assignment]  # deployed above
+    while not made:
+        bench.turns(1)
+    assert made == [1]
+    bench.turns()
+    assert made == [1, 2, 3]
 
 
 def test_no_snapshot_is_taken_in_the_middle_of_a_step() -> None:

@@ -68,6 +68,9 @@ class SimProgram:
             case _:
                 return _InTurn((0,), 0)
 
+    def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
+        return True
+
     def join(self, batches: Sequence[Batch]) -> Batch:
         return SimBatch((row for batch in cast("Sequence[SimBatch]", batches) for row in batch.rows), self._row_bytes)
 
