@@ -16,9 +16,11 @@ from weir.protocol.messages import Deploy, RequestSplit
 from weir.protocol.snapshots import OperatorSnapshot
 from weir.subtask.channels import InputChannel, LocalOutput, OutputChannel, RemoteOutput
 from weir.subtask.checkpointing import LocalCheckpoints
+from weir.subtask.inner import InnerSubtask
 from weir.subtask.outputs import OutputEdge, Outputs
 from weir.subtask.ports import Program, SlotPorts
-from weir.subtask.subtask import InnerSubtask, SourceSubtask, SubtaskRuntime
+from weir.subtask.source import SourceSubtask
+from weir.subtask.subtask import SubtaskRuntime
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ from weir.subtask.checkpointing import LocalCheckpoint
 from weir.subtask.deployment import Deployment, DeploymentBuilder, SlotSettings
 from weir.subtask.metrics import slot_metrics
 from weir.subtask.ports import Program, SlotPorts
-from weir.subtask.subtask import SourceSubtask, SubtaskRuntime, Work
+from weir.subtask.source import SourceSubtask
+from weir.subtask.subtask import SubtaskRuntime, Work
 
 FLUSH_AGE_NS = 100_000_000
 """Rows held back in a partitioner under load go out after this long; when the slot is idle, at once."""

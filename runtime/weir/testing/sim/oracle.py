@@ -14,7 +14,7 @@ from weir.protocol.joblog import CheckpointCompleted, GenerationStarted
 from weir.protocol.logview import LogView
 from weir.protocol.messages import FromSlot, SubtaskFailed
 from weir.subtask.channels import WINDOW_BYTES
-from weir.subtask.subtask import InnerSubtask
+from weir.subtask.inner import InnerSubtask
 from weir.testing.sim.expected import ChainCheck, Prefix, check_keys, differ, flow, whole
 from weir.testing.sim.records import Identity
 from weir.testing.sim.slot import LAYOUT, SimSlot

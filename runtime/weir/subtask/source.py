@@ -1,0 +1,119 @@
+"""A subtask with a source in front: obeys triggers and takes splits in the order of their arrival."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from weir.errors import InputError, ProtocolError
+from weir.operators.base import Operator, SourceOperator, Step
+from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.snapshots import OperatorSnapshot, Split
+from weir.subtask.checkpointing import LocalCheckpoint
+from weir.subtask.outputs import Outputs
+from weir.subtask.ports import SlotPorts
+from weir.subtask.subtask import SubtaskRuntime, Work
+
+
+class SourceSubtask(SubtaskRuntime):
+    """With a source in front. Triggers and assignments of splits are carried out in the order of their arrival."""
+
+    def __init__(
+        self,
+        subtask: SubtaskId,
+        *,
+        uid: OperatorUid,
+        source: SourceOperator,
+        last_checkpoint: CheckpointId,
+        end_of_input_ran: bool,
+        request_split: Callable[[OperatorUid, int], None],
+        operators: Sequence[Operator],
+        outputs: Outputs,
+        ports: SlotPorts,
+        on_ended: Callable[[SubtaskId], None],
+        on_checkpoint: Callable[[LocalCheckpoint], None],
+    ) -> None:
+        super().__init__(
+            subtask, operators=operators, outputs=outputs, ports=ports, on_ended=on_ended, on_checkpoint=on_checkpoint
+        )
+        self.uid = uid
+        self.source = source
+        self._last_checkpoint = last_checkpoint
+        self._end_of_input_ran = end_of_input_ran
+        self._request_split = request_split
+        self._orders: deque[CheckpointId | Split] = deque()
+        self._requested = False
+        self._no_more = end_of_input_ran
+        """Who has ended stays ended: a split taken up now would pass operators whose on_end_of_input does not run again."""
+        self._poll_at_ns = 0
+
+    def trigger(self, checkpoint: CheckpointId) -> None:
+        self._orders.append(checkpoint)
+
+    def assign(self, split: Split | None, precedes: CheckpointId) -> None:
+        """Raises ProtocolError if the split was not assigned in the epoch that it is read in."""
+        newest = max([self._last_checkpoint, *(order for order in self._orders if not isinstance(order, Split))])
+        if precedes <= newest:
+            raise ProtocolError(
+                f"source {self.uid}: a split assigned before checkpoint {precedes} arrived after the trigger of {newest}"
+            )
+        self._requested = False
+        if split is None:
+            self._no_more = True
+        else:
+            self._orders.append(split)
+
+    def work(self, now_ns: int) -> Work:
+        if self._step is not None:
+            return self._unfinished_step(now_ns)
+        if self._orders:
+            return Work.ANY_TIME
+        if self.ended:
+            return Work.NONE
+        if self._no_more and not self.source.unfinished():
+            return Work.NEEDS_ROOM
+        if self._wants_split():
+            return Work.ANY_TIME
+        return Work.NEEDS_ROOM if self.source.unfinished() and now_ns >= self._poll_at_ns else Work.NONE
+
+    def wake_at_ns(self) -> int | None:
+        if self._step is None and not self.ended and self.source.unfinished():
+            return self._poll_at_ns if self.outputs.has_room() else None
+        return super().wake_at_ns()
+
+    def _wants_split(self) -> bool:
+        return not self._requested and not self._no_more and (self.source.wants_split() or not self.source.unfinished())
+
+    def _begin(self, now_ns: int) -> None:
+        if self._orders:
+            self._obey(self._orders.popleft())
+        elif self._wants_split():
+            self._requested = True
+            self._request_split(self.uid, self.subtask.index)
+        elif self._no_more and not self.source.unfinished():
+            step: Step = iter(()) if self._end_of_input_ran else self.chain.on_end_of_input()
+            self._run(step, self._end)
+        else:
+            batch = self._poll()
+            if batch is None:
+                self._poll_at_ns = now_ns + self.source.next_poll_after_ns()
+                return
+            self.records_in += batch.num_rows
+            self._run(self.chain.process(batch, 0), lambda: None)
+
+    def _poll(self) -> pa.RecordBatch | None:
+        try:
+            return self.source.poll()
+        except InputError as error:
+            raise InputError(f"source {self.uid!r}: {error}", retry=error.retry) from error
+
+    def _obey(self, order: CheckpointId | Split) -> None:
+        if isinstance(order, Split):
+            self.source.add_split(order)
+            self._poll_at_ns = 0
+        elif order > self._last_checkpoint:
+            self._last_checkpoint = order
+            positions = OperatorSnapshot(self.uid, self.subtask.index, splits=self.source.unfinished())
+            self._take_snapshot(order, 0, (), (positions,))
