@@ -50,7 +50,7 @@ _WORKER_ENVIRONMENT = {
     # glibc keeps an arena of free memory for each thread otherwise, and a slot grows without owning anything.
     "MALLOC_ARENA_MAX": "2",
     # Arrow's allocator would give freed memory back to the system all the time, and batches would be written into fresh pages:
-    # 11,000 page faults a second, where a few hundred are left. What a slot needed once it keeps.
+    # in the benchmark 11,000 page faults a second, where about a thousand are left. What a slot needed once it keeps.
     "MIMALLOC_PURGE_DELAY": "-1",
 }
 
