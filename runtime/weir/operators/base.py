@@ -7,10 +7,10 @@ One thread, the loop, makes every call except ``PendingSnapshot.write``. Call or
 
 ``process``, ``on_watermark`` and ``on_end_of_input`` are resumable steps: generators that yield
 bounded batches (at most ``context.batch_rows`` rows; partitioners cut what is over BATCH_BYTES), which
-are sent only while every target has room; one more may be asked for and kept. They may yield None for "nothing ready yet, come back" (work
-goes on beside the loop). A snapshot is only taken between steps, never while a generator is
-unfinished. What they raise fails the subtask; raise UserCodeError for the user's own code, with the
-cause chained.
+are sent only while every target has room; one more may be asked for and kept. They may yield None for
+"nothing ready yet, come back" (work goes on beside the loop). A snapshot is only taken between steps,
+never while a generator is unfinished. What they raise fails the subtask; raise UserCodeError for the
+user's own code, with the cause chained.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from weir.subtask.inner import InnerSubtask
 from weir.subtask.outputs import OutputEdge, Outputs
 from weir.subtask.ports import Program, SlotPorts
 from weir.subtask.source import SourceSubtask
-from weir.subtask.subtask import SubtaskRuntime
+from weir.subtask.subtask import SubtaskParts, SubtaskRuntime
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +85,18 @@ class DeploymentBuilder:
     def _subtask(self, subtask: SubtaskId) -> SubtaskRuntime:
         outputs = self._outputs(subtask)
         source, operators = self._open(subtask)
+        parts = SubtaskParts(operators, outputs, self._ports, self._on_ended, self._deployment.checkpoints.add)
         last_checkpoint = CheckpointId(self._message.next_checkpoint - 1)
         ended_before = subtask in self._message.ended
         if source is not None:
             return SourceSubtask(
                 subtask,
+                parts,
                 uid=self._graph.chains[subtask.chain].operators[0],
                 source=source,
                 last_checkpoint=last_checkpoint,
                 end_of_input_ran=ended_before,
                 request_split=self._request_split,
-                operators=operators,
-                outputs=outputs,
-                ports=self._ports,
-                on_ended=self._on_ended,
-                on_checkpoint=self._deployment.checkpoints.add,
             )
         channels = self._graph.inputs_of(subtask)
         joinable = all(self._program.may_join(self._graph, edge) for edge in {channel.edge for channel in channels})
@@ -112,15 +109,11 @@ class DeploymentBuilder:
         )
         return InnerSubtask(
             subtask,
+            parts,
             protocol=protocol,
             inputs=[self._deployment.inputs[channel] for channel in channels],
             join=self._program.join,
             joined_rows_max=self._settings.batch_rows if joinable else 0,
-            operators=operators,
-            outputs=outputs,
-            ports=self._ports,
-            on_ended=self._on_ended,
-            on_checkpoint=self._deployment.checkpoints.add,
         )
 
     def _request_split(self, uid: OperatorUid, index: int) -> None:

@@ -8,14 +8,11 @@ from typing import assert_never, cast
 
 from weir.kernel.alignment import AlignmentGivenUp, TakeSnapshot
 from weir.kernel.subtask import AdvanceWatermark, BecomeIdle, Deliver, InputsEnded, SubtaskEffect, SubtaskProtocol
-from weir.operators.base import Batch, Operator
+from weir.operators.base import Batch
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, SubtaskId
 from weir.subtask.channels import WINDOW_BYTES, InputChannel
-from weir.subtask.checkpointing import LocalCheckpoint
-from weir.subtask.outputs import Outputs
-from weir.subtask.ports import SlotPorts
-from weir.subtask.subtask import SubtaskRuntime, Work
+from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
 
 
 class InnerSubtask(SubtaskRuntime):
@@ -24,20 +21,14 @@ class InnerSubtask(SubtaskRuntime):
     def __init__(
         self,
         subtask: SubtaskId,
+        parts: SubtaskParts,
         *,
         protocol: SubtaskProtocol,
         inputs: Sequence[InputChannel],
         join: Callable[[Sequence[Batch]], Batch],
         joined_rows_max: int,
-        operators: Sequence[Operator],
-        outputs: Outputs,
-        ports: SlotPorts,
-        on_ended: Callable[[SubtaskId], None],
-        on_checkpoint: Callable[[LocalCheckpoint], None],
     ) -> None:
-        super().__init__(
-            subtask, operators=operators, outputs=outputs, ports=ports, on_ended=on_ended, on_checkpoint=on_checkpoint
-        )
+        super().__init__(subtask, parts)
         self.inputs = tuple(inputs)
         self._protocol = protocol
         self._join = join

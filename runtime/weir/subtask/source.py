@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pyarrow as pa
 
 from weir.errors import InputError, ProtocolError
-from weir.operators.base import Operator, SourceOperator, Step
+from weir.operators.base import SourceOperator, Step
 from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.snapshots import OperatorSnapshot, Split
-from weir.subtask.checkpointing import LocalCheckpoint
-from weir.subtask.outputs import Outputs
-from weir.subtask.ports import SlotPorts
-from weir.subtask.subtask import SubtaskRuntime, Work
+from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
 
 
 class SourceSubtask(SubtaskRuntime):
@@ -23,21 +20,15 @@ class SourceSubtask(SubtaskRuntime):
     def __init__(
         self,
         subtask: SubtaskId,
+        parts: SubtaskParts,
         *,
         uid: OperatorUid,
         source: SourceOperator,
         last_checkpoint: CheckpointId,
         end_of_input_ran: bool,
         request_split: Callable[[OperatorUid, int], None],
-        operators: Sequence[Operator],
-        outputs: Outputs,
-        ports: SlotPorts,
-        on_ended: Callable[[SubtaskId], None],
-        on_checkpoint: Callable[[LocalCheckpoint], None],
     ) -> None:
-        super().__init__(
-            subtask, operators=operators, outputs=outputs, ports=ports, on_ended=on_ended, on_checkpoint=on_checkpoint
-        )
+        super().__init__(subtask, parts)
         self.uid = uid
         self.source = source
         self._last_checkpoint = last_checkpoint

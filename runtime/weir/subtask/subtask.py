@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from weir.operators.base import Batch, Operator, Step
@@ -34,34 +35,36 @@ class Work(Enum):
     """Marks only: they take no credit."""
 
 
+@dataclass(frozen=True, slots=True)
+class SubtaskParts:
+    """What every subtask is made of. ``operators``: first to last, without the source."""
+
+    operators: Sequence[Operator]
+    outputs: Outputs
+    ports: SlotPorts
+    on_ended: Callable[[SubtaskId], None]
+    on_checkpoint: Callable[[LocalCheckpoint], None]
+
+
 class SubtaskRuntime(ABC):
     """Common to subtasks with inputs and with a source. ``step`` raises what fails the subtask."""
 
-    def __init__(
-        self,
-        subtask: SubtaskId,
-        *,
-        operators: Sequence[Operator],
-        outputs: Outputs,
-        ports: SlotPorts,
-        on_ended: Callable[[SubtaskId], None],
-        on_checkpoint: Callable[[LocalCheckpoint], None],
-    ) -> None:
+    def __init__(self, subtask: SubtaskId, parts: SubtaskParts) -> None:
         self.subtask = subtask
-        self.chain = OperatorChain(operators)
-        self.outputs = outputs
-        self.account = TimeAccount(ports.monotonic_ns())
+        self.chain = OperatorChain(parts.operators)
+        self.outputs = parts.outputs
+        self.account = TimeAccount(parts.ports.monotonic_ns())
         self.ended = False
         self.records_in = 0
         self.bytes_in = 0
-        self._ports = ports
+        self._ports = parts.ports
         self._step: Step | None = None
         self._ahead: Batch | None = None
         """Made by the step, and not yet sent."""
         self._after_step: Callable[[], None] | None = None
         self._waiting_until_ns = 0
-        self._on_ended = on_ended
-        self._on_checkpoint = on_checkpoint
+        self._on_ended = parts.on_ended
+        self._on_checkpoint = parts.on_checkpoint
 
     @property
     def aligning(self) -> bool:

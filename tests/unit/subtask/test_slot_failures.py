@@ -105,17 +105,23 @@ def test_an_answer_to_a_write_that_cannot_be_given_fails_the_subtask() -> None:
     assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0]
 
 
-def test_nothing_is_acknowledged_once_an_answer_has_failed_the_slot() -> None:
+def writing(*handles: Any) -> tuple[Bench, Any, Any]:
+    """A slot that writes a snapshot of each handle, all of checkpoint 1; the work beside the loop, and what answers it."""
     bench = fed(Bench(ListSource([Rows(1)]), Collecting()).deploy())
     bench.turns()
     deployment = bench.runtime._deployment
     assert deployment is not None
     due = [
         LocalCheckpoint(CheckpointId(1), SubtaskId(chain, 0), [handle], (), (), (), False, 0, 0, 0, 0, bench.now_ns)
-        for chain, handle in enumerate([Full("discard"), Written(SOURCE, 0), Full("discard")])
+        for chain, handle in enumerate(handles)
     ]
     bench.runtime._write(deployment, due)
     ((work, done),) = bench.background_work
+    return bench, work, done
+
+
+def test_nothing_is_acknowledged_once_an_answer_has_failed_the_slot() -> None:
+    bench, work, done = writing(Full("discard"), Written(SOURCE, 0), Full("discard"))
     done(work(), None)
     (failed,) = bench.messages(SubtaskFailed)
     assert failed.subtask == SubtaskId(0, 0)
@@ -123,16 +129,7 @@ def test_nothing_is_acknowledged_once_an_answer_has_failed_the_slot() -> None:
 
 
 def test_of_the_snapshots_of_a_slot_the_one_that_cannot_be_written_is_declined_and_the_others_are_written() -> None:
-    bench = fed(Bench(ListSource([Rows(1)]), Collecting()).deploy())
-    bench.turns()
-    deployment = bench.runtime._deployment
-    assert deployment is not None
-    due = [
-        LocalCheckpoint(CheckpointId(1), SubtaskId(chain, 0), [handle], (), (), (), False, 0, 0, 0, 0, bench.now_ns)
-        for chain, handle in enumerate([Full(""), Written(SOURCE, 0)])
-    ]
-    bench.runtime._write(deployment, due)
-    ((work, done),) = bench.background_work
+    bench, work, done = writing(Full(""), Written(SOURCE, 0))
     bench.now_ns += 5_000_000
     done(work(), None)
     (declined,) = bench.messages(Decline)
