@@ -263,8 +263,9 @@ class EffectRunner:
             reason, retry = _reason(error), _may_retry(error)
             self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
             return
-        self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
+        # Asked for first: the last commit ends the job, and with it the lanes take no more work.
         self._lanes.log.submit(_beside, self._retain)
+        self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
 
     def _prepare(self, effect: Prepare) -> None:
         self._lanes.closing.wait(effect.delay_ms / 1_000)
@@ -290,11 +291,15 @@ class EffectRunner:
     # ---- retention ---------------------------------------------------------------------------------
 
     def _retain(self) -> None:
-        """Only as long as this process runs the job, and not with an entry in doubt: a summary would hide whether it is there."""
-        if self._lanes.closing.is_set() or self._log.view.generation != self._owned:
+        """Only of a job that is this process's own as far as it knows; if it is not, the log refuses the entry and nothing goes.
+
+        Also while the lanes close, which wait for it: a job that ends keeps no more than one that runs. A summary can wait, and must
+        as long as an entry is in doubt: it would hide whether that is there.
+        """
+        if self._log.view.generation != self._owned:
             return
         self._retention.retire(uncommitted_from=CheckpointId(self._publishing.confirmed + 1))
-        if self._open is None:
+        if self._open is None and not self._lanes.closing.is_set():
             self._retention.summarise()
 
 

@@ -65,13 +65,13 @@ class _Storage(MemoryStorage):
 
 
 class _Run:
-    def __init__(self, storage: _Storage, *, summary_every: int = 3) -> None:
+    def __init__(self, storage: _Storage, *, summary_every: int = 3, retained: int = 100) -> None:
         self.log = JobLog(storage, LAYOUT)
         view, _ = self.log.read()
         lane = _AtOnce()
         self.events: list[Any] = []
         self.runner = EffectRunner(
-            JobPlan(GRAPH, {}, {}, retained=100),
+            JobPlan(GRAPH, {}, {}, retained=retained),
             storage,
             self.log,
             summary_every=summary_every,
@@ -106,6 +106,15 @@ class _Run:
 
     def after_commit(self, checkpoint: int) -> None:
         self.runner.submit(Commit(CommitPermit(CheckpointId(checkpoint), self.generation), ()))
+
+
+def test_the_commit_that_ends_the_job_retires_what_is_not_to_be_kept_any_more() -> None:
+    run = _Run(_Storage(), retained=1).started()
+    run.complete(1)
+    # What the job master does when it hears of the last one.
+    run.runner.start(lambda event: run.runner.close())
+    run.complete(2)
+    assert run.log.view.current == (CheckpointId(2),)
 
 
 def test_the_log_stays_as_short_as_it_is_said_to() -> None:
