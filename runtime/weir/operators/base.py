@@ -22,7 +22,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile
 
 Batch = pa.RecordBatch
@@ -54,11 +54,21 @@ class Beside(Protocol):
 
 
 class SnapshotWriter(Protocol):
-    """Writes state files of one checkpoint attempt. Safe to call from the background thread."""
+    """Writes state files of one subtask and checkpoint attempt, on the background thread."""
 
     def put(self, operator: OperatorUid, data: Sequence[memoryview | bytes | pa.Buffer], *, rows: int,
             key_groups: tuple[int, int] | None) -> StateFile:  # fmt: skip
-        """Durable when it returns (fsynced where it is a disk). Names are unique per attempt. Raises StorageError."""
+        """Durable once ``SnapshotFiles.flush`` has returned. ``data`` must not change until then. Raises StorageError."""
+        ...
+
+
+class SnapshotFiles(Protocol):
+    """All state files of one slot and checkpoint attempt. Names are unique per attempt."""
+
+    def writer(self, subtask: SubtaskId) -> SnapshotWriter: ...
+
+    def flush(self) -> None:
+        """What was put is durable when it returns (fsynced where it is a disk). Raises StorageError."""
         ...
 
 

@@ -12,7 +12,11 @@ JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """One file in checkpoint storage. ``path`` is relative to the job's root; ``checksum`` is ``xxh3:<32 hex digits>`` of all its bytes."""
+    """One file in checkpoint storage, or one of several in an object that they share.
+
+    ``path``: of the object, relative to the job's root. ``offset``: where in the object the file begins. ``checksum`` is
+    ``xxh3:<32 hex digits>`` of the file's ``bytes`` bytes.
+    """
 
     path: str
     bytes: int
@@ -20,6 +24,7 @@ class StateFile:
     rows: int = 0
     key_groups: tuple[int, int] | None = None
     """First and last key group (both included) that occur in it; None: not keyed."""
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)

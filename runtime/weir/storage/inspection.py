@@ -12,7 +12,7 @@ from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout, decode_segment, log_number
 from weir.storage.manifests import read_manifest
-from weir.storage.snapshots import examine
+from weir.storage.snapshots import ExaminedFiles
 
 _SEGMENT = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -96,9 +96,10 @@ def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: Checkpoint
     except CheckpointError as error:
         return VerifyReport(checkpoint, 0, 0, (FileProblem(layout.absolute(record.manifest_path), str(error)),))
     problems: list[FileProblem] = []
-    files = manifest.referenced_files()
+    files, examined = manifest.referenced_files(), ExaminedFiles(storage, layout)
     for file in files:
-        data, problem = examine(storage, layout, file)
+        data, problem = examined.examine(file)
         if data is None:
             problems.append(FileProblem(layout.absolute(file.path), problem))
-    return VerifyReport(checkpoint, len(files), sum(file.bytes for file in files), tuple(problems))
+    # Files of a pack that is missing have one problem, not several.
+    return VerifyReport(checkpoint, len(files), sum(file.bytes for file in files), tuple(dict.fromkeys(problems)))

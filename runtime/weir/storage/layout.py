@@ -3,9 +3,10 @@
     <job>/log/00000001.json                                        the job's log, see weir.protocol.joblog
     <job>/checkpoints/<id>/manifest-g<generation>.json             what belongs to a checkpoint
     <job>/state/<uid>/g<generation>-c<id>-s<subtask>-<attempt>.arrow
+    <job>/state/packed.slots/g<generation>-c<id>-<attempt>.pack    small state files of one slot, one behind the other
     <job>/staged-splits/<uid>/...                                  input that Spark has planned and scanned
 
-A manifest names state files relative to ``<job>/``. Job names and uids are encoded so that any of them
+A manifest names state files relative to ``<job>/``, and says where in a pack each begins. Job names and uids are encoded so that any of them
 is one path segment of letters, digits, ``_``, ``-`` and ``.``, and no two of them are the same.
 """
 
@@ -25,6 +26,9 @@ _SHORTENED = re.compile(r"[A-Za-z0-9_.-]{125,126}\.\.[0-9a-f]{32}")
 _LOG_ENTRY = re.compile(r"log/(\d{8,})\.json")
 _MANIFEST = re.compile(r"checkpoints/(\d+)/manifest-g(\d+)\.json")
 _STATE = re.compile(r"state/[^/]+/g(\d+)-c(\d+)-s\d+-[^/]+\.arrow")
+_PACKED = "state/packed.slots/"
+"""No encoded uid: in those two hex digits follow a dot."""
+_PACK = re.compile(re.escape(_PACKED) + r"g(\d+)-c(\d+)-[^/]+\.pack")
 
 
 def encode_segment(name: str) -> str:
@@ -110,6 +114,15 @@ def state_path(uid: OperatorUid, *, generation: Generation, checkpoint: Checkpoi
     return f"state/{encode_segment(uid)}/g{generation}-c{checkpoint}-s{subtask}-{attempt}.arrow"
 
 
+def pack_path(*, generation: Generation, checkpoint: CheckpointId, attempt: str) -> str:
+    """Relative. ``attempt`` as for ``state_path``."""
+    return f"{_PACKED}g{generation}-c{checkpoint}-{attempt}.pack"
+
+
+def is_pack(relative: str) -> bool:
+    return relative.startswith(_PACKED)
+
+
 def log_number(relative: str) -> int | None:
     """Of a log entry's path; None: it is something else."""
     match = _LOG_ENTRY.fullmatch(relative)
@@ -117,8 +130,8 @@ def log_number(relative: str) -> int | None:
 
 
 def identify(relative: str) -> FileIdentity | None:
-    """Of a state file or a manifest; None: it is something else, which nobody here may judge."""
-    if match := _STATE.fullmatch(relative):
+    """Of a state file, a pack or a manifest; None: it is something else, which nobody here may judge."""
+    if match := _STATE.fullmatch(relative) or _PACK.fullmatch(relative):
         return FileIdentity(Generation(int(match[1])), CheckpointId(int(match[2])))
     if match := _MANIFEST.fullmatch(relative):
         return FileIdentity(Generation(int(match[2])), CheckpointId(int(match[1])))

@@ -9,7 +9,7 @@ from weir.graph.keygroups import key_group_range
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import CheckpointMode
 from weir.kernel.subtask import InputStart, SubtaskProtocol
-from weir.operators.base import Operator, OperatorContext, SourceOperator
+from weir.operators.base import Operator, OperatorContext, SnapshotReader, SourceOperator
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.messages import Deploy, RequestSplit
@@ -76,15 +76,17 @@ class DeploymentBuilder:
                 edge = self._graph.edges[channel.edge]
                 give_back = None if channel.source == self._message.slot else self._give_back
                 self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, give_back)
+        # One for all: operators of a slot find their state in one object. It is not kept: it may hold what it read last.
+        reader = self._ports.snapshot_reader()
         for subtask in mine:
-            self._deployment.subtasks.append(self._subtask(subtask))
+            self._deployment.subtasks.append(self._subtask(subtask, reader))
 
     def _give_back(self, channel: ChannelId, count: int) -> None:
         self._ports.send_frame(channel.source, Frame(FrameKind.CREDIT, channel, self._deployment.generation, 0, 0, count))
 
-    def _subtask(self, subtask: SubtaskId) -> SubtaskRuntime:
+    def _subtask(self, subtask: SubtaskId, reader: SnapshotReader) -> SubtaskRuntime:
         outputs = self._outputs(subtask)
-        source, operators = self._open(subtask)
+        source, operators = self._open(subtask, reader)
         parts = SubtaskParts(operators, outputs, self._ports, self._on_ended, self._deployment.checkpoints.add)
         last_checkpoint = CheckpointId(self._message.next_checkpoint - 1)
         ended_before = subtask in self._message.ended
@@ -126,7 +128,7 @@ class DeploymentBuilder:
 
     # ---- operators -------------------------------------------------------------------------------
 
-    def _open(self, subtask: SubtaskId) -> tuple[SourceOperator | None, list[Operator]]:
+    def _open(self, subtask: SubtaskId, reader: SnapshotReader) -> tuple[SourceOperator | None, list[Operator]]:
         """All of the chain opened, then their state restored."""
         parts = list(self._program.operators(self._graph, subtask))
         uids = self._graph.chains[subtask.chain].operators
@@ -142,7 +144,7 @@ class DeploymentBuilder:
             operators.append(part)
             restored = self._restored(uid, subtask.index)
             if restored:
-                part.restore(restored, self._ports.snapshot_reader())
+                part.restore(restored, reader)
         return source, operators
 
     def _restored(self, uid: OperatorUid, subtask: int) -> Sequence[OperatorSnapshot]:

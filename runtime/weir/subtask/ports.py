@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from weir.graph.physical import Edge, PhysicalGraph
-from weir.operators.base import Batch, Beside, Operator, SnapshotReader, SnapshotWriter, SourceOperator
+from weir.operators.base import Batch, Beside, Operator, SnapshotFiles, SnapshotReader, SourceOperator
 from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import Deploy, FromSlot
@@ -67,6 +67,6 @@ class SlotPorts(Protocol):
         """For blocking user functions."""
         ...
 
-    def snapshot_writer(self, generation: Generation, checkpoint: CheckpointId, subtask: SubtaskId) -> SnapshotWriter: ...
+    def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles: ...
     def snapshot_reader(self) -> SnapshotReader: ...
     def rss_bytes(self) -> int: ...

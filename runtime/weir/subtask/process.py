@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import structlog
 
 from weir.graph.physical import PhysicalGraph
-from weir.operators.base import Beside, SnapshotReader, SnapshotWriter
+from weir.operators.base import Beside, SnapshotFiles, SnapshotReader
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap, SparkPlace
 from weir.protocol.frames import Frame
-from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation, SlotIndex, SubtaskId
+from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation, SlotIndex
 from weir.protocol.messages import Deploy, FromSlot, Register, Stop
 from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
-from weir.storage.snapshots import StateReader, StateWriter
+from weir.storage.snapshots import StateFiles, StateReader
 from weir.subtask.code import load_code
 from weir.subtask.control import ControlLine
 from weir.subtask.core_wait import CoreWait
@@ -165,15 +165,10 @@ class SlotProcess:
         future.add_done_callback(lambda _: self._wakeup.wake())
         return future
 
-    def snapshot_writer(self, generation: Generation, checkpoint: CheckpointId, subtask: SubtaskId) -> SnapshotWriter:
-        return StateWriter(
-            self._storage,
-            self._layout,
-            generation=generation,
-            checkpoint=checkpoint,
-            subtask=subtask.index,
-            attempt=self._incarnation[:12],
-        )
+    def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles:
+        return StateFiles(
+            self._storage, self._layout, generation=generation, checkpoint=checkpoint, attempt=self._incarnation[:12]
+        )  # fmt: skip
 
     def snapshot_reader(self) -> SnapshotReader:
         return StateReader(self._storage, self._layout, self._restored)

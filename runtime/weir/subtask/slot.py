@@ -15,7 +15,6 @@ from typing import cast
 
 from weir.errors import ProtocolError, Retry, SlotError, WeirError
 from weir.graph.physical import PhysicalGraph
-from weir.operators.base import SnapshotWriter
 from weir.protocol import codec
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
@@ -257,23 +256,26 @@ class SlotRuntime:
                 local.written_ns = self._ports.monotonic_ns()
                 self._acknowledge(deployment, local, ())
         to_write = [local for local in due if local.handles]
-        if to_write:
-            self._write(deployment, to_write)
+        for checkpoint in sorted({local.checkpoint for local in to_write}):
+            self._write(deployment, checkpoint, [local for local in to_write if local.checkpoint == checkpoint])
         return worked or bool(due)
 
-    def _write(self, deployment: Deployment, due: Sequence[LocalCheckpoint]) -> None:
+    def _write(self, deployment: Deployment, checkpoint: CheckpointId, due: Sequence[LocalCheckpoint]) -> None:
         """One after the other, in one go: each time the writer and the loop change places costs both of them."""
-        writers = [self._ports.snapshot_writer(deployment.generation, local.checkpoint, local.subtask) for local in due]
+        files = self._ports.snapshot_files(deployment.generation, checkpoint)
 
         def work() -> list[Sequence[OperatorSnapshot] | Exception]:
-            return [written(local, writer) for local, writer in zip(due, writers, strict=True)]
+            results = [written(local) for local in due]
+            files.flush()
+            durable_ns = self._ports.monotonic_ns()
+            for local in due:
+                local.written_ns = durable_ns
+            return results
 
-        def written(local: LocalCheckpoint, writer: SnapshotWriter) -> Sequence[OperatorSnapshot] | Exception:
+        def written(local: LocalCheckpoint) -> Sequence[OperatorSnapshot] | Exception:
             try:
-                operators = local.write(writer)
-                local.written_ns = self._ports.monotonic_ns()
-                return operators
-            except Exception as error:  # noqa: BLE001  # whatever it is declines this checkpoint; the others are written
+                return local.write(files.writer(local.subtask))
+            except Exception as error:  # noqa: BLE001  # whatever it is declines the checkpoint, in the name of this subtask
                 return error
 
         def done(result: object, error: BaseException | None) -> None:

@@ -93,7 +93,7 @@ def test_checkpoints_without_room_fail_the_job_by_file_and_way_out_and_harm_noth
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (Outcome.FAILED, "CheckpointError")
     assert "gave up after 1 restarts without a completed checkpoint" in result.reason
-    assert f"cannot write {runs.checkpoints}/small/state/sums/" in result.reason
+    assert f"cannot write {runs.checkpoints}/small/state/packed.slots/" in result.reason
     assert f"the file size limit is reached; free some on the disk of {runs.checkpoints}" in result.reason
     storage = open_storage(str(runs.checkpoints))
     assert runs.restorable()

@@ -64,14 +64,14 @@ def damage(path: Path) -> None:
 
 
 def test_a_damaged_file_is_found_and_named_with_exit_code_5(finished: Path) -> None:
-    victim = sorted((finished / "checkpoints" / "small" / "state" / "sums").glob("*.arrow"))[-1]
+    victim = sorted((finished / "checkpoints" / "small" / "state" / "packed.slots").glob("*.pack"))[-1]
     damage(victim)
     said = weir("checkpoints", finished / "checkpoints", "verify")
     assert said.code == 5
     assert said.out.count("DAMAGED") == 1
     assert said.out.count(": whole, ") == 3
     problem = next(line for line in said.out.splitlines() if victim.name in line)
-    assert problem.strip().startswith(f"small/state/sums/{victim.name} is damaged: its checksum is xxh3:")
+    assert problem.strip().startswith(f"small/state/packed.slots/{victim.name} is damaged from byte ")
 
 
 def test_a_missing_file_and_a_half_written_manifest_are_found(finished: Path) -> None:
@@ -79,14 +79,14 @@ def test_a_missing_file_and_a_half_written_manifest_are_found(finished: Path) ->
     alive = kept(finished / "checkpoints")
     manifest = next((small / "checkpoints" / str(alive[0])).iterdir())
     manifest.write_bytes(manifest.read_bytes()[:100])
-    lost = next((small / "state" / "sums").glob(f"g1-c{alive[-1]}-*"))
+    lost = next((small / "state" / "packed.slots").glob(f"g1-c{alive[-1]}-*"))
     lost.unlink()
     said = weir("checkpoints", finished / "checkpoints", "verify", "--json")
     assert said.code == 5
     reports = {one["checkpoint"]: one for one in json.loads(said.out)}
     assert [one for one in alive if reports[one]["intact"]] == alive[1:-1]
     assert "half-written (100 bytes" in reports[alive[0]]["problems"][0]["problem"]
-    assert reports[alive[-1]]["problems"] == [{"path": f"small/state/sums/{lost.name}", "problem": "is missing"}]
+    assert reports[alive[-1]]["problems"] == [{"path": f"small/state/packed.slots/{lost.name}", "problem": "is missing"}]
 
 
 def test_what_cannot_be_shown_is_refused_with_exit_code_2_and_what_there_is(finished: Path, tmp_path: Path) -> None:

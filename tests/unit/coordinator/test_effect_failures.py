@@ -16,13 +16,13 @@ from weir.coordinator.runner import EffectRunner
 from weir.errors import Retry, SinkError
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
 from weir.kernel.effects import AppendLog, Commit, Prepare, RecordCompleted, StartGeneration, WriteManifest
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.joblog import GenerationStarted
 from weir.protocol.snapshots import Committable
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
-from weir.storage.snapshots import StateWriter
+from weir.storage.snapshots import StateFiles
 
 
 class Broken(Recording):
@@ -129,9 +129,9 @@ def test_files_of_an_aborted_checkpoint_go_once_the_next_ones_are_there() -> Non
         runner.submit(Commit(CommitPermit(CheckpointId(checkpoint), Generation(1)), ()))
 
     complete(1)
-    file = StateWriter(storage, layout, generation=Generation(1), checkpoint=CheckpointId(2), subtask=0, attempt="a").put(
-        SINK, [b"state"], rows=1, key_groups=None
-    )
+    files = StateFiles(storage, layout, generation=Generation(1), checkpoint=CheckpointId(2), attempt="a")
+    file = files.writer(SubtaskId(0, 0)).put(SINK, [b"state"], rows=1, key_groups=None)
+    files.flush()
     litter = layout.absolute(file.path)
     for checkpoint in (3, 4, 5):
         assert any(found.path == litter for found in storage.list("")), "it could be of a checkpoint that is on its way"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.joblog import (
     BranchAbandoned,
     BranchReinstated,
@@ -23,7 +23,7 @@ from weir.storage.joblog import Appended, JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.maintenance import References
 from weir.storage.manifests import write_manifest
-from weir.storage.snapshots import StateWriter
+from weir.storage.snapshots import StateFiles
 
 S3_OPTIONS = {"access_key_id": "test", "secret_access_key": "test", "region": "us-east-1"}
 JOB = "route delays/2026"
@@ -121,10 +121,13 @@ class RunningJob:
         return self.append(started(generation, restored_from=restored_from, branch=branch, first_checkpoint=view.next_checkpoint))
 
     def write_state(self, checkpoint: int, *, attempt: str = "a", data: bytes = b"state") -> StateFile:
-        writer = StateWriter(
-            self.storage, self.layout, generation=self.generation, checkpoint=CheckpointId(checkpoint), subtask=0, attempt=attempt
+        files = StateFiles(
+            self.storage, self.layout, generation=self.generation, checkpoint=CheckpointId(checkpoint), attempt=attempt
         )
-        return writer.put(UID, (data, memoryview(b" of "), str(checkpoint).encode()), rows=3, key_groups=(0, 127))
+        content = (data, memoryview(b" of "), str(checkpoint).encode())
+        file = files.writer(SubtaskId(0, 0)).put(UID, content, rows=3, key_groups=(0, 127))
+        files.flush()
+        return file
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
         """State, manifest, entry. ``also``: files of earlier checkpoints that it refers to. Returns the file it wrote."""

@@ -17,6 +17,7 @@ from weir.storage.layout import (
     identify,
     log_number,
     manifest_path,
+    pack_path,
     state_path,
 )
 from weir.storage.paths import checked
@@ -70,6 +71,7 @@ def test_an_empty_name_is_refused() -> None:
 def test_a_name_tells_who_wrote_the_file() -> None:
     who = FileIdentity(Generation(3), CheckpointId(12))
     uid = OperatorUid("a/b")
+    assert identify(pack_path(generation=Generation(3), checkpoint=CheckpointId(12), attempt="x-1.0")) == who
     assert identify(state_path(uid, generation=Generation(3), checkpoint=CheckpointId(12), subtask=1, attempt="x-1.0")) == who
     assert identify(manifest_path(CheckpointId(12), Generation(3))) == who
 

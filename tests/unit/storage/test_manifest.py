@@ -32,7 +32,7 @@ def test_a_manifest_is_read_back_as_it_was_written() -> None:
 
 def test_a_manifest_is_json_that_anybody_can_read() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
-    assert value["format"] == 1
+    assert value["format"] == 2
     assert value["subtasks"][0]["operators"][0]["files"][0]["path"] == FILES[0].path
     assert value["assigners"]["flights"]["pending"][0]["id"] == "s2"
 
@@ -50,6 +50,9 @@ def test_every_file_is_referenced_once_and_committables_are_collected() -> None:
     assert manifest.committables() == (committable, committable)
     statistics = summarise(subtasks, end_to_end_ms=12.5, earlier_files={FILES[0].path})
     assert (statistics.state_bytes, statistics.checkpointed_bytes, statistics.end_to_end_ms) == (200, 100, 12.5)
+    in_one_object = StateFile(FILES[0].path, 50, "xxh3:01", offset=128)
+    shared = SubtaskSnapshot(0, 2, (OperatorSnapshot(UID, 2, (in_one_object,)),), (), (), False, SubtaskStatistics())
+    assert summarise((*subtasks, shared), end_to_end_ms=0).state_bytes == 250
     assert (statistics.sync_us_max, statistics.alignment_ms_max) == (1, 2.0)
 
 
@@ -82,7 +85,7 @@ def test_the_manifest_of_another_checkpoint_is_refused() -> None:
 def test_a_manifest_of_a_newer_format_says_upgrade() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
-        decode_manifest(json.dumps(value | {"format": 2, "new_field": 1}).encode())
+        decode_manifest(json.dumps(value | {"format": 3, "new_field": 1}).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"\xff\xfe", b"{}", b'{"format": 1}', b"[" * 100_000])

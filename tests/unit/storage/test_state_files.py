@@ -5,29 +5,76 @@ import pytest
 from tests.unit.storage.storage_builders import JOB, UID
 
 from weir.errors import CheckpointError, StorageError
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage
 from weir.storage.checksums import checksum
 from weir.storage.layout import JobLayout
-from weir.storage.snapshots import StateReader, StateWriter
+from weir.storage.snapshots import PACKED_BYTES_MAX, StateFiles, StateReader
 
 LAYOUT = JobLayout(JOB)
 READ_BY = CheckpointId(7)
 
 
-def _writer(storage: CheckpointStorage, attempt: str = "a") -> StateWriter:
-    return StateWriter(storage, LAYOUT, generation=Generation(2), checkpoint=READ_BY, subtask=3, attempt=attempt)
+LARGE = b"x" * (PACKED_BYTES_MAX + 1)
 
 
-def _put(storage: CheckpointStorage) -> StateFile:
-    return _writer(storage).put(UID, (b"one", pa.py_buffer(b"two"), memoryview(b"-three-")[1:6]), rows=3, key_groups=(4, 9))
+def _files(storage: CheckpointStorage, attempt: str = "a") -> StateFiles:
+    return StateFiles(storage, LAYOUT, generation=Generation(2), checkpoint=READ_BY, attempt=attempt)
+
+
+def _put(storage: CheckpointStorage, *contents: bytes) -> list[StateFile]:
+    files = _files(storage)
+    put = [files.writer(SubtaskId(1, 3)).put(UID, (content,), rows=3, key_groups=(4, 9)) for content in contents]
+    files.flush()
+    return put
+
+
+def _read(storage: CheckpointStorage, file: StateFile) -> bytes:
+    content: bytes = StateReader(storage, LAYOUT, READ_BY).read(file).to_pybytes()
+    return content
 
 
 def test_a_state_file_is_read_back_whole(storage: CheckpointStorage) -> None:
-    file = _put(storage)
-    assert file == StateFile("state/per-route/g2-c7-s3-a.0.arrow", 11, checksum((b"onetwothree",)), 3, (4, 9))
-    assert StateReader(storage, LAYOUT, READ_BY).read(file).to_pybytes() == b"onetwothree"
+    files = _files(storage)
+    file = files.writer(SubtaskId(1, 3)).put(
+        UID, (b"one", pa.py_buffer(b"two"), memoryview(b"-three-")[1:6]), rows=3, key_groups=(4, 9)
+    )
+    files.flush()
+    assert file == StateFile("state/packed.slots/g2-c7-a.0.pack", 11, checksum((b"onetwothree",)), 3, (4, 9))
+    assert _read(storage, file) == b"onetwothree"
+
+
+def test_a_large_file_is_an_object_of_its_own(storage: CheckpointStorage) -> None:
+    (file,) = _put(storage, LARGE)
+    assert (file.path, file.offset) == ("state/per-route/g2-c7-s3-a.0.arrow", 0)
+    assert storage.get(LAYOUT.absolute(file.path)) == LARGE == _read(storage, file)
+
+
+def test_small_files_of_a_slot_share_an_object(storage: CheckpointStorage) -> None:
+    files = _put(storage, b"one", LARGE, b"", b"three" * 100)
+    assert len({file.path for file in files}) == len(storage.list(LAYOUT.state)) == 2
+    assert [file.offset for file in files] == [0, 0, 64, 64]
+    assert [_read(storage, file) for file in files] == [b"one", LARGE, b"", b"three" * 100]
+
+
+def test_an_object_that_files_share_does_not_grow_beyond_its_size(storage: CheckpointStorage) -> None:
+    files = _put(storage, *[b"x" * (PACKED_BYTES_MAX // 2)] * 5)
+    assert sorted(one.bytes for one in storage.list(LAYOUT.state)) == [PACKED_BYTES_MAX // 2, PACKED_BYTES_MAX, PACKED_BYTES_MAX]
+    assert all(_read(storage, file) == b"x" * (PACKED_BYTES_MAX // 2) for file in files)
+
+
+def test_nothing_is_stored_where_nothing_was_put(storage: CheckpointStorage) -> None:
+    assert _put(storage) == []
+    assert storage.list(LAYOUT.state) == []
+
+
+def test_a_reader_fetches_an_object_that_files_share_once(storage: CheckpointStorage) -> None:
+    files = _put(storage, b"one", b"two")
+    reader = StateReader(storage, LAYOUT, READ_BY)
+    assert reader.read(files[0]).to_pybytes() == b"one"
+    storage.delete([LAYOUT.absolute(files[0].path)])
+    assert reader.read(files[1]).to_pybytes() == b"two"
 
 
 def test_arrow_data_can_be_opened_from_what_was_read(storage: CheckpointStorage) -> None:
@@ -35,38 +82,60 @@ def test_arrow_data_can_be_opened_from_what_was_read(storage: CheckpointStorage)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as ipc:
         ipc.write_table(table)
-    file = _writer(storage).put(UID, (sink.getvalue(),), rows=2, key_groups=None)
+    _, file = _put(storage, b"something before it", sink.getvalue())
     assert pa.ipc.open_file(StateReader(storage, LAYOUT, READ_BY).read(file)).read_all() == table
 
 
 def test_no_two_attempts_share_a_name(storage: CheckpointStorage) -> None:
-    writers = (_writer(storage, "a"), _writer(storage, "b"))
-    paths = [
-        writer.put(OperatorUid(uid), (b"x",), rows=1, key_groups=None).path for writer in writers for uid in ("u", "u", "v/w")
-    ]
-    assert len(set(paths)) == 6
-    assert len(storage.list(LAYOUT.state)) == 6
+    for attempt in ("a", "b"):
+        files = _files(storage, attempt)
+        for content in (b"x", LARGE):
+            for uid in ("u", "u", "v/w", "packed.slots"):
+                files.writer(SubtaskId(0, 1)).put(OperatorUid(uid), (content,), rows=1, key_groups=None)
+                files.flush()
+    assert len(storage.list(LAYOUT.state)) == 16
 
 
 def test_the_checksum_does_not_depend_on_how_the_bytes_were_cut(storage: CheckpointStorage) -> None:
     assert checksum((b"ab", b"", memoryview(b"c"))) == checksum((b"abc",)) == "xxh3:06b05ab6733a618578af5f94892f3950"
 
 
-@pytest.mark.parametrize(
-    ("damaged", "reason"),
-    [(b"onetwothre", "has 10 bytes, and 11 were written"), (b"onetwothrEe"[:11], "its checksum is"), (None, "is missing")],
-)
-def test_a_damaged_file_names_itself_its_checkpoint_and_the_way_out(
-    storage: CheckpointStorage, damaged: bytes | None, reason: str
-) -> None:
-    file = _put(storage)
+def _damage(storage: CheckpointStorage, file: StateFile, damaged: bytes | None) -> None:
     path = LAYOUT.absolute(file.path)
     if damaged is None:
         storage.delete([path])
     else:
         storage.put(path, (damaged,))
+
+
+@pytest.mark.parametrize(
+    ("damaged", "reason"),
+    [
+        (b"one" + bytes(61) + b"tw", "has 66 bytes, and at least 67 were written"),
+        (b"one" + bytes(61) + b"twO", "from byte 64 on: its checksum is"),
+        (None, "is missing"),
+    ],
+)
+def test_a_damaged_file_names_itself_its_checkpoint_and_the_way_out(
+    storage: CheckpointStorage, damaged: bytes | None, reason: str
+) -> None:
+    first, second = _put(storage, b"one", b"two")
+    _damage(storage, second, damaged)
+    with pytest.raises(CheckpointError, match=rf"checkpoint 7 cannot be restored: .*g2-c7-a.0.pack .*{reason}.*--from"):
+        _read(storage, second)
+    if damaged is not None:
+        assert _read(storage, first) == b"one"
+
+
+@pytest.mark.parametrize(
+    ("damaged", "reason"),
+    [(LARGE[1:], f"has {len(LARGE) - 1} bytes, and {len(LARGE)} were written"), (LARGE[1:] + b"y", "its checksum is")],
+)
+def test_a_damaged_large_file_does_so_too(storage: CheckpointStorage, damaged: bytes, reason: str) -> None:
+    (file,) = _put(storage, LARGE)
+    _damage(storage, file, damaged)
     with pytest.raises(CheckpointError, match=rf"checkpoint 7 cannot be restored: .*g2-c7-s3-a.0.arrow .*{reason}.*--from"):
-        StateReader(storage, LAYOUT, READ_BY).read(file)
+        _read(storage, file)
 
 
 def test_a_manifest_cannot_make_a_reader_leave_the_root(storage: CheckpointStorage) -> None:

@@ -89,6 +89,22 @@ class Written:
         pass
 
 
+class Files:
+    """SnapshotFiles, of which a test says whether they can be made durable."""
+
+    def __init__(self) -> None:
+        self.flushes = 0
+        self.fails = False
+
+    def writer(self, subtask: SubtaskId) -> object:
+        return None
+
+    def flush(self) -> None:
+        self.flushes += 1
+        if self.fails:
+            raise OSError("disk full")
+
+
 class InTurn:
     """Whole batches to each target in turn."""
 
@@ -114,6 +130,7 @@ class Bench:
         self.joins = True
         self.now_ns = 0
         self.sent: list[FromSlot] = []
+        self.files = Files()
         self.frames: list[tuple[int, Frame]] = []
         self.background_work: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
         self._parts: dict[OperatorUid, Operator | SourceOperator] = {SOURCE: source, KEYED: keyed}
@@ -165,8 +182,8 @@ class Bench:
     def run_beside(self, work: Callable[[], object]) -> Any:
         raise AssertionError("nothing here works beside the loop")
 
-    def snapshot_writer(self, generation: Generation, checkpoint: CheckpointId, subtask: SubtaskId) -> Any:
-        return None
+    def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> Any:
+        return self.files
 
     def snapshot_reader(self) -> Any:
         return None

@@ -115,7 +115,7 @@ def writing(*handles: Any) -> tuple[Bench, Any, Any]:
         LocalCheckpoint(CheckpointId(1), SubtaskId(chain, 0), [handle], (), (), (), False, 0, 0, 0, 0, bench.now_ns)
         for chain, handle in enumerate(handles)
     ]
-    bench.runtime._write(deployment, due)
+    bench.runtime._write(deployment, CheckpointId(1), due)
     ((work, done),) = bench.background_work
     return bench, work, done
 
@@ -136,6 +136,17 @@ def test_of_the_snapshots_of_a_slot_the_one_that_cannot_be_written_is_declined_a
     assert (declined.subtask, declined.reason) == (SubtaskId(0, 0), "OSError: disk full")
     (acknowledged,) = bench.messages(Acknowledge)
     assert (acknowledged.snapshot.chain, acknowledged.snapshot.statistics.async_ms) == (1, 5.0)
+    assert bench.files.flushes == 1
+
+
+def test_snapshots_that_cannot_be_made_durable_are_all_declined() -> None:
+    bench, work, done = writing(Written(SOURCE, 0), Written(SOURCE, 0))
+    bench.files.fails = True
+    with pytest.raises(OSError, match="disk full") as failed:
+        work()
+    done(None, failed.value)
+    assert [one.reason for one in bench.messages(Decline)] == ["OSError: disk full"] * 2
+    assert not bench.messages(Acknowledge)
 
 
 def test_a_snapshot_that_can_neither_be_written_nor_given_up_fails_the_subtask() -> None:

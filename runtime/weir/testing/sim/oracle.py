@@ -229,7 +229,8 @@ class Oracle:
                     content = self._cluster.storage.objects.get(LAYOUT.absolute(file.path))
                     if content is None or isinstance(content, Torn):
                         raise Violation(f"{where} names {file.path}, which is {'torn' if content else 'not there'}")
-                    self._collect(operator.operator, content, held, folded)
+                    assert isinstance(content, tuple)
+                    self._collect(operator.operator, content[file.offset], held, folded)
         wanted = flow(self._logical, self._prefix(effect), held)
         for one in self._logical.operators:
             if one.kind is OperatorKind.AGGREGATE:

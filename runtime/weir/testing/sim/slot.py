@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weir.errors import CheckpointError, NotFound
 from weir.graph.physical import PhysicalGraph
-from weir.operators.base import Beside, SnapshotReader, SnapshotWriter
+from weir.operators.base import Beside, SnapshotFiles, SnapshotReader, SnapshotWriter
 from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
 from weir.protocol.messages import (
@@ -23,7 +23,7 @@ from weir.protocol.messages import (
     encode,
 )
 from weir.protocol.snapshots import StateFile
-from weir.storage.layout import JobLayout, state_path
+from weir.storage.layout import JobLayout, pack_path
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.graphs import JOB
@@ -196,8 +196,8 @@ class SimSlot(Process):
     def run_beside(self, work: Callable[[], object]) -> Beside:
         return self._beside.submit(work)
 
-    def snapshot_writer(self, generation: Generation, checkpoint: CheckpointId, subtask: SubtaskId) -> SnapshotWriter:
-        return _Writer(self.cluster.storage, self._port, generation, checkpoint, subtask)
+    def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles:
+        return _Files(self.cluster.storage, self._port, generation, checkpoint)
 
     def snapshot_reader(self) -> SnapshotReader:
         return _Reader(self.cluster.storage)
@@ -223,29 +223,26 @@ class SimSlot(Process):
         self.wake()
 
 
-class _Writer:
-    """Objects, not bytes; what matters is when they are there and under which name."""
+class _Files:
+    """Objects, not bytes; what matters is when they are there and under which name. All of a slot share one, at ``offset``."""
 
-    def __init__(
-        self, storage: SimStorage, port: StoragePort, generation: Generation, checkpoint: CheckpointId, subtask: SubtaskId
-    ) -> None:
+    def __init__(self, storage: SimStorage, port: StoragePort, generation: Generation, checkpoint: CheckpointId) -> None:
         self._storage = storage
         self._port = port
-        self._generation = generation
-        self._checkpoint = checkpoint
-        self._subtask = subtask
+        self._path = pack_path(generation=generation, checkpoint=checkpoint, attempt=storage.unique_name("sim"))
+        self._contents: list[object] = []
+
+    def writer(self, subtask: SubtaskId) -> SnapshotWriter:
+        return self
 
     def put(self, operator: OperatorUid, data: Sequence[Any], *, rows: int, key_groups: tuple[int, int] | None) -> StateFile:
-        path = state_path(
-            operator,
-            generation=self._generation,
-            checkpoint=self._checkpoint,
-            subtask=self._subtask.index,
-            attempt=self._storage.unique_name("sim"),
-        )
         (content,) = data
-        self._port.ask(lambda: self._storage.put(LAYOUT.absolute(path), content))
-        return StateFile(path, 1, "sim", rows, key_groups)
+        self._contents.append(content)
+        return StateFile(self._path, 1, "sim", rows, key_groups, len(self._contents) - 1)
+
+    def flush(self) -> None:
+        if self._contents:
+            self._port.ask(lambda: self._storage.put(LAYOUT.absolute(self._path), tuple(self._contents)))
 
 
 class _Reader:
@@ -259,7 +256,8 @@ class _Reader:
             raise CheckpointError(f"{file.path} is missing") from error
         if isinstance(content, Torn):
             raise CheckpointError(f"{file.path} is torn")
-        return content
+        assert isinstance(content, tuple)
+        return content[file.offset]
 
 
 def over_the_wire(message: FromSlot) -> FromSlot:
