@@ -22,8 +22,8 @@ from weir.storage.retention import orphan_horizon, plan_retention
 
 log = structlog.get_logger(__name__)
 
-SUMMARY_EVERY = 256
-"""Entries in the log, after which they are summarised: some hundred small files at most, read within a second anywhere."""
+SUMMARY_EVERY = 128
+"""Entries in the log, after which they are summarised. Who appends lists what there is, so more files would cost more than a summary does."""
 
 
 class Retention:

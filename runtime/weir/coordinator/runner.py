@@ -77,6 +77,7 @@ class EffectRunner:
         """
         self._may_leave_behind = may_leave_behind
         self._plan = plan
+        self._graph = codec.to_json(plan.graph)
         self._storage = storage
         self._layout = JobLayout(plan.job)
         self._log = job_log
@@ -244,7 +245,7 @@ class EffectRunner:
             completed_timestamp_ms=_wall_ms(),
             is_savepoint=pending.kind.owned_by_user,
             drained=pending.kind.drains,
-            graph=codec.to_json(self._plan.graph),
+            graph=self._graph,
             subtasks=subtasks,
             assigners=dict(effect.assigners),
             statistics=summarise(subtasks, end_to_end_ms=float(took_ms)),

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
+import operator
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -19,33 +21,85 @@ from weir.protocol.snapshots import JsonValue
 
 T = TypeVar("T")
 _JSON_SCALARS = (str, int, float, bool, type(None))
+_PLAIN = frozenset(_JSON_SCALARS)
 
 
 def to_json(value: Any) -> JsonValue:
     """A JSON value of dataclasses, named tuples, tuples, enums, dicts and scalars."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Enum):
-        return to_json(value.value)
-    if isinstance(value, (tuple, list)):
-        return [to_json(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): to_json(item) for key, item in value.items()}
-    if isinstance(value, _JSON_SCALARS):
-        return value
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    return _ENCODERS[type(value)](value)
+
+
+_Encoder = Callable[[Any], JsonValue]
+
+
+class _Encoders(dict[type, _Encoder]):
+    def __missing__(self, kind: type) -> _Encoder:
+        self[kind] = encoder = _new_encoder(kind)
+        return encoder
+
+
+_ENCODERS = _Encoders()
+
+
+def _new_encoder(kind: type) -> _Encoder:
+    if dataclasses.is_dataclass(kind):
+        return _dataclass_encoder(tuple(field.name for field in dataclasses.fields(kind)))
+    if issubclass(kind, Enum):
+        return lambda value: to_json(value.value)
+    if issubclass(kind, (tuple, list)):
+        return lambda value: [_ENCODERS[type(item)](item) for item in value]
+    if issubclass(kind, dict):
+        return lambda value: {str(key): to_json(item) for key, item in value.items()}
+    if issubclass(kind, _JSON_SCALARS):
+        return lambda value: value
+    raise TypeError(f"{kind.__name__} has no JSON form")
+
+
+def _dataclass_encoder(names: tuple[str, ...]) -> _Encoder:
+    if len(names) < 2:
+        return lambda value: {name: to_json(getattr(value, name)) for name in names}
+    # All fields at one stroke: an acknowledgement has hundreds of small objects in it.
+    fields = operator.attrgetter(*names)
+
+    def encode(value: Any) -> JsonValue:
+        return {
+            name: item if type(item) in _PLAIN else _ENCODERS[type(item)](item)
+            for name, item in zip(names, fields(value), strict=True)
+        }  # fmt: skip
+
+    return encode
 
 
 def from_json(kind: type[T], value: Any) -> T:
     """The inverse of ``to_json``. Raises ProtocolError naming the place."""
-    return typing.cast(T, _decoder(typing.cast(Any, kind))(value, kind.__name__))
+    try:
+        return typing.cast(T, _decoder(typing.cast(Any, kind))(value))
+    except _Misfit as misfit:
+        raise ProtocolError(f"{kind.__name__}{misfit.place}: {misfit.reason}") from None
 
 
-_Decoder = Callable[[Any, str], Any]
+class _Misfit(Exception):
+    """``place``: from the outermost value inwards. It grows on the way out, as most values fit and need no place."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = ""
+
+    def within(self, place: str) -> _Misfit:
+        self.place = place + self.place
+        return self
 
 
-def _fail(where: str, expected: str, value: Any) -> ProtocolError:
-    return ProtocolError(f"{where}: expected {expected}, got {type(value).__name__}")
+_Decoder = Callable[[Any], Any]
+
+
+def _not(expected: str, value: Any) -> _Misfit:
+    return _Misfit(f"expected {expected}, got {type(value).__name__}")
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 @functools.cache
@@ -54,10 +108,10 @@ def _decoder(kind: Any) -> _Decoder:
     if isinstance(kind, typing.NewType):
         return _decoder(kind.__supertype__)
     if kind in (JsonValue, Any) or isinstance(kind, typing.ForwardRef):
-        return lambda value, where: value
+        return _as_it_is
     if origin in (Union, types.UnionType):
         if any(get_origin(member) is list for member in get_args(kind)):
-            return lambda value, where: value  # JsonValue spelled out by get_type_hints; no other field is a list
+            return _as_it_is  # JsonValue spelled out by get_type_hints; no other field is a list
         return _union_decoder(get_args(kind))
     if origin is tuple:
         return _tuple_decoder(get_args(kind))
@@ -73,22 +127,22 @@ def _decoder(kind: Any) -> _Decoder:
 
 
 def _scalar_decoder(kind: type) -> _Decoder:
-    def decode(value: Any, where: str) -> Any:
+    def decode(value: Any) -> Any:
+        if type(value) is kind:
+            return value
         if kind is float and type(value) is int:
             return float(value)
-        if type(value) is not kind:
-            raise _fail(where, kind.__name__, value)
-        return value
+        raise _not(kind.__name__, value)
 
     return decode
 
 
 def _enum_decoder(kind: type[Enum]) -> _Decoder:
-    def decode(value: Any, where: str) -> Any:
+    def decode(value: Any) -> Any:
         try:
             return kind(value)
         except ValueError:
-            raise ProtocolError(f"{where}: {value!r} is no {kind.__name__}") from None
+            raise _Misfit(f"{value!r} is no {kind.__name__}") from None
 
     return decode
 
@@ -97,16 +151,16 @@ def _union_decoder(members: tuple[Any, ...]) -> _Decoder:
     present = [_decoder(member) for member in members if member is not type(None)]
     optional = len(present) < len(members)
 
-    def decode(value: Any, where: str) -> Any:
+    def decode(value: Any) -> Any:
         if value is None and optional:
             return None
         for position, member in enumerate(present):
             try:
-                return member(value, where)
-            except ProtocolError:
+                return member(value)
+            except _Misfit:
                 if position == len(present) - 1:
                     raise
-        raise _fail(where, "a value", value)
+        raise _not("a value", value)
 
     return decode
 
@@ -114,42 +168,58 @@ def _union_decoder(members: tuple[Any, ...]) -> _Decoder:
 def _tuple_decoder(members: tuple[Any, ...]) -> _Decoder:
     if len(members) == 2 and members[1] is Ellipsis:
         item = _decoder(members[0])
-
-        def decode_many(value: Any, where: str) -> Any:
-            if not isinstance(value, list):
-                raise _fail(where, "a list", value)
-            return tuple(item(element, f"{where}[{index}]") for index, element in enumerate(value))
-
-        return decode_many
+        return lambda value: _items(value, itertools.repeat(item))
     items = [_decoder(member) for member in members]
 
-    def decode_fixed(value: Any, where: str) -> Any:
+    def decode_fixed(value: Any) -> Any:
         if not isinstance(value, list) or len(value) != len(items):
-            raise _fail(where, f"a list of {len(items)}", value)
-        return tuple(item(element, f"{where}[{index}]") for index, (item, element) in enumerate(zip(items, value, strict=True)))
+            raise _not(f"a list of {len(items)}", value)
+        return _items(value, items)
 
     return decode_fixed
+
+
+def _items(value: Any, decoders: Iterable[_Decoder]) -> Any:
+    if not isinstance(value, list):
+        raise _not("a list", value)
+    decoded: list[Any] = []
+    try:
+        for element, decode in zip(value, decoders, strict=False):
+            decoded.append(decode(element))
+    except _Misfit as misfit:
+        raise misfit.within(f"[{len(decoded)}]") from None
+    return tuple(decoded)
 
 
 def _named_tuple_decoder(kind: Any) -> _Decoder:
     hints = get_type_hints(kind)
     decode_fields = _tuple_decoder(tuple(hints[name] for name in kind._fields))
-    return lambda value, where: kind(*decode_fields(value, where))
+    return lambda value: kind(*decode_fields(value))
 
 
 def _dict_decoder(item_kind: Any) -> _Decoder:
     item = _decoder(item_kind)
 
-    def decode(value: Any, where: str) -> Any:
+    def decode(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _fail(where, "an object", value)
-        return {key: item(element, f"{where}.{key}") for key, element in value.items()}
+            raise _not("an object", value)
+        return _fields(value, dict.fromkeys(value, item))
 
     return decode
 
 
+def _fields(value: dict[str, Any], decoders: dict[str, _Decoder]) -> dict[str, Any]:
+    decoded: dict[str, Any] = {}
+    name = ""
+    try:
+        for name, element in value.items():
+            decoded[name] = decoders[name](element)
+    except _Misfit as misfit:
+        raise misfit.within(f".{name}") from None
+    return decoded
+
+
 def _dataclass_decoder(kind: type) -> _Decoder:
-    hints = get_type_hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     items: dict[str, _Decoder] = {}
     required = {
@@ -158,16 +228,18 @@ def _dataclass_decoder(kind: type) -> _Decoder:
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     }
 
-    def decode(value: Any, where: str) -> Any:
+    def decode(value: Any) -> Any:
         if not items:
+            # Not before: a class may refer to itself.
+            hints = get_type_hints(kind)
             items.update({name: _decoder(hints[name]) for name in fields})
         if not isinstance(value, dict):
-            raise _fail(where, "an object", value)
-        unknown = value.keys() - fields.keys()
-        missing = required - value.keys()
-        if unknown or missing:
-            raise ProtocolError(f"{where}: unknown fields {sorted(unknown)}, missing fields {sorted(missing)}")
-        return kind(**{name: items[name](element, f"{where}.{name}") for name, element in value.items()})
+            raise _not("an object", value)
+        if not (required <= value.keys() <= fields.keys()):
+            raise _Misfit(
+                f"unknown fields {sorted(value.keys() - fields.keys())}, missing fields {sorted(required - value.keys())}"
+            )
+        return kind(**_fields(value, items))
 
     return decode
 
