@@ -11,7 +11,7 @@ import uuid
 import structlog
 
 from weir.errors import WeirError
-from weir.protocol.ids import CheckpointId
+from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.joblog import CheckpointRetired
 from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
@@ -50,8 +50,9 @@ class Retention:
             self._litter = CheckpointId(manifest.checkpoint - 1)
         self._newest = manifest.checkpoint
 
-    def retire(self, *, uncommitted_from: CheckpointId) -> None:
-        """What is no longer wanted; then delete it. ``uncommitted_from``: this checkpoint and later ones stay."""
+    def retire(self, generation: Generation, *, uncommitted_from: CheckpointId) -> None:
+        """What is no longer wanted; then delete it. ``generation``: that of this process. ``uncommitted_from``: this
+        checkpoint and later ones stay."""
         if self._litter is not None and orphan_horizon(self._log.view) > self._litter:
             # What an aborted checkpoint had written is a whole state; only now does nobody wait for it any more.
             self._litter = None
@@ -60,7 +61,7 @@ class Retention:
         retire = plan_retention(view, keep=self._keep, uncommitted_from=uncommitted_from)
         if not retire:
             return
-        entry = CheckpointRetired(view.generation, retire, "retention", uuid.uuid4().hex, time.time_ns() // 1_000_000)
+        entry = CheckpointRetired(generation, retire, "retention", uuid.uuid4().hex, time.time_ns() // 1_000_000)
         try:
             retire_then_delete(
                 self._storage, self._layout, self._log, entry, at=self._log.next_number, references=self._references
@@ -69,7 +70,7 @@ class Retention:
             log.warning("checkpoints could not be retired", checkpoints=retire, reason=str(error))
             self._litter = max(retire)
 
-    def summarise(self) -> None:
+    def summarise(self, generation: Generation) -> None:
         """If it is time for it. Only what is known to be summed up is deleted: of a summary in doubt the next one takes care.
 
         Call it only while no entry of this process is in doubt (``JobLog.summarise``).
@@ -77,7 +78,8 @@ class Retention:
         if self._log.unsummarised < self._summary_every:
             return
         try:
-            if isinstance(self._log.summarise(nonce=uuid.uuid4().hex, timestamp_ms=time.time_ns() // 1_000_000), Appended):
+            summarised = self._log.summarise(generation, nonce=uuid.uuid4().hex, timestamp_ms=time.time_ns() // 1_000_000)
+            if isinstance(summarised, Appended):
                 self._log.trim()
         except WeirError as error:
             log.warning("the job's log could not be summarised or trimmed", reason=str(error))

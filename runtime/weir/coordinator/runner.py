@@ -297,11 +297,12 @@ class EffectRunner:
         Also while the lanes close, which wait for it: a job that ends keeps no more than one that runs. A summary can wait, and must
         as long as an entry is in doubt: it would hide whether that is there.
         """
-        if self._log.view.generation != self._owned:
+        owned = self._owned
+        if owned is None or self._log.view.generation != owned:
             return
-        self._retention.retire(uncommitted_from=CheckpointId(self._publishing.confirmed + 1))
+        self._retention.retire(owned, uncommitted_from=CheckpointId(self._publishing.confirmed + 1))
         if self._open is None and not self._lanes.closing.is_set():
-            self._retention.summarise()
+            self._retention.summarise(owned)
 
 
 def _beside(work: Callable[[], None]) -> None:

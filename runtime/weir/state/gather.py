@@ -26,28 +26,13 @@ def put_back(segment: Words, begin: int, end: int, epoch: int, rows: int, row_wo
 
 
 @kernel
-def pick_words(buffers: Words, row_bytes: int, rows: npt.NDArray[np.uint32], offset: int, output: Words) -> None:
-    """The word at ``offset`` bytes of each of ``rows``."""
-    for i in range(len(rows)):
-        row = signed(rows[i])
-        output[i] = load64(buffers[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes + offset)
-
-
-@kernel
-def sort_by_group(groups: npt.NDArray[np.uint16], counts: Words, order: npt.NDArray[np.uint32],
-                  ordered: npt.NDArray[np.uint16]) -> None:  # fmt: skip
-    """Stable counting sort: ``order`` receives row numbers by ascending group, ``ordered`` their groups. ``counts`` (zeros,
-    groups + 1) is scratch."""
-    for row in range(len(groups)):
-        counts[signed(groups[row]) + 1] += 1
-    for group in range(1, len(counts)):
-        counts[group] += counts[group - 1]
-    for row in range(len(groups)):
-        group = signed(groups[row])
-        place = counts[group]
-        order[place] = row
-        ordered[place] = groups[row]
-        counts[group] = place + 1
+def pick_words(buffers: Words, row_bytes: int, begin: int, words: Words) -> None:
+    """``words[w, i]``: word w of row ``begin`` + i."""
+    for i in range(words.shape[1]):
+        row = begin + i
+        address = buffers[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
+        for word in range(words.shape[0]):
+            words[word, i] = load64(address + 8 * word)
 
 
 @kernel

@@ -53,10 +53,11 @@ def read_rows(file: StateFile, reader: SnapshotReader, table: TableDescription,
         raise CheckpointError(f"state file {file.path} cannot be read ({error}): restore an older checkpoint") from error
     for batch in batches:
         groups = batch.column(KEY_GROUP_COLUMN).to_numpy()
-        # Rows are sorted by key group, so those wanted are one stretch.
-        begin, end = np.searchsorted(groups, [key_groups[0], key_groups[1] + 1])
-        for first in range(int(begin), int(end), RESTORE_ROWS):
-            yield _rows(file, batch.slice(first, min(RESTORE_ROWS, int(end) - first)), table)
+        wanted = (groups >= key_groups[0]) & (groups <= key_groups[1])
+        if not wanted.all():
+            batch = batch.filter(pa.array(wanted))
+        for first in range(0, batch.num_rows, RESTORE_ROWS):
+            yield _rows(file, batch.slice(first, RESTORE_ROWS), table)
 
 
 def _rows(file: StateFile, batch: pa.RecordBatch, table: TableDescription) -> RestoredRows:

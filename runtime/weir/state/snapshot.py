@@ -13,7 +13,7 @@ from weir.operators.base import SnapshotWriter
 from weir.protocol.ids import OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot
 from weir.state.accumulate import MEAN
-from weir.state.gather import pick_bits, pick_words, put_back, sort_by_group
+from weir.state.gather import pick_bits, pick_words, put_back
 from weir.state.hashing import hash_columns, key_groups_of
 from weir.state.layout import RowLayout
 from weir.state.memory import Words, address_of
@@ -28,7 +28,6 @@ FORMAT_KEY = b"weir.state"
 MAX_PARALLELISM_KEY = b"weir.max_parallelism"
 FILE_BATCH_ROWS = 1 << 18
 """Rows of one record batch in a state file."""
-RowNumbers = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +89,17 @@ class ColumnarSnapshot:
         if gathering.rows == 0:
             return OperatorSnapshot(table.uid, table.subtask)
         rows = GatheredRows(table.layout, gathering, self._interners)
-        groups = np.empty(gathering.rows, dtype=np.uint16)
-        for begin in range(0, gathering.rows, FILE_BATCH_ROWS):
-            piece = np.arange(begin, min(begin + FILE_BATCH_ROWS, gathering.rows), dtype=np.uint32)
-            groups[begin : begin + len(piece)] = key_groups_of(hash_columns(rows.key_columns(piece)), table.max_parallelism)
-        order, ordered = np.empty(gathering.rows, dtype=np.uint32), np.empty(gathering.rows, dtype=np.uint16)
-        sort_by_group(groups, np.zeros(table.max_parallelism + 1, dtype=np.int64), order, ordered)
         schema = table.schema()
+        first, last = table.max_parallelism, 0
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, schema) as file:
             for begin in range(0, gathering.rows, FILE_BATCH_ROWS):
-                piece, piece_groups = order[begin : begin + FILE_BATCH_ROWS], pa.array(ordered[begin : begin + FILE_BATCH_ROWS])
-                columns = [*rows.key_columns(piece), piece_groups, *rows.accumulator_columns(piece)]
+                words = rows.words(begin, min(begin + FILE_BATCH_ROWS, gathering.rows))
+                keys = rows.key_columns(words)
+                groups = key_groups_of(hash_columns(keys), table.max_parallelism)
+                first, last = min(first, int(groups.min())), max(last, int(groups.max()))
+                columns = [*keys, pa.array(groups), *rows.accumulator_columns(words)]
                 file.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-        first, last = int(ordered[0]), int(ordered[-1])
         state_file = writer.put(table.uid, [sink.getvalue()], rows=gathering.rows, key_groups=(first, last))
         return OperatorSnapshot(table.uid, table.subtask, files=(state_file,))
 
@@ -119,44 +115,43 @@ class GatheredRows:
         for piece in gathering.undo:
             put_back(piece.segment, piece.begin, piece.end, gathering.epoch, gathering.rows, gathering.row_words, self._buffers)
 
-    def key_columns(self, rows: RowNumbers) -> list[pa.Array]:
+    def words(self, begin: int, end: int) -> Words:
+        """``words[w]``: word w of rows ``begin`` to ``end``."""
+        used = max(slot.word + slot.words for slot in self._layout.slots)
+        words: Words = np.empty((used, end - begin), dtype=np.int64)
+        pick_words(self._buffers, 8 * self._layout.row_words, begin, words)
+        return words
+
+    def key_columns(self, words: Words) -> list[pa.Array]:
         layout = self._layout
-        meta = self._words(rows, META)
         columns = []
         for number, (encoding, word, type_) in enumerate(zip(layout.encodings, layout.key_words, layout.key_types, strict=True)):
-            words = self._words(rows, word)
             interner = self._interners[number]
             if interner is not None:
-                columns.append(strings_of(words, interner.entries(), type_))
+                columns.append(strings_of(words[word], interner.entries(), type_))
                 continue
-            valid = _bits(meta, number, flipped=1)
+            valid = _bits(words[META], number, flipped=1)
             if encoding is Encoding.DECIMAL:
-                pairs = np.column_stack([words, self._words(rows, word + 1)])
+                pairs = np.column_stack([words[word], words[word + 1]])
                 bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
-                columns.append(pa.Array.from_buffers(type_, len(rows), [bitmap, pa.py_buffer(np.ascontiguousarray(pairs))]))
+                columns.append(pa.Array.from_buffers(type_, len(pairs), [bitmap, pa.py_buffer(pairs)]))
             else:
-                columns.append(column_of(pa.py_buffer(_unsigned_as_is(words, type_)), len(rows), type_, valid))
+                columns.append(column_of(pa.py_buffer(_unsigned_as_is(words[word], type_)), words.shape[1], type_, valid))
         return columns
 
-    def accumulator_columns(self, rows: RowNumbers) -> list[pa.Array]:
-        meta = self._words(rows, META)
+    def accumulator_columns(self, words: Words) -> list[pa.Array]:
         columns = []
         for slot in self._layout.slots:
-            words = self._words(rows, slot.word)
+            picked = words[slot.word]
             if slot.kind == MEAN:
-                columns.append(pa.array(words.view(np.float64)))
-                columns.append(pa.array(self._words(rows, slot.word + 1)))
+                columns.append(pa.array(picked.view(np.float64)))
+                columns.append(pa.array(words[slot.word + 1]))
                 continue
             valid = None
             if slot.seen_bit is not None:
-                valid = _bits(meta, SEEN_SHIFT + slot.seen_bit, flipped=0)
-            columns.append(column_of(pa.py_buffer(words), len(rows), slot.type, valid))
+                valid = _bits(words[META], SEEN_SHIFT + slot.seen_bit, flipped=0)
+            columns.append(column_of(pa.py_buffer(picked), len(picked), slot.type, valid))
         return columns
-
-    def _words(self, rows: RowNumbers, word: int) -> Words:
-        words = np.empty(len(rows), dtype=np.int64)
-        pick_words(self._buffers, 8 * self._layout.row_words, rows, 8 * word, words)
-        return words
 
 
 def _bits(meta: Words, bit: int, *, flipped: int) -> npt.NDArray[np.uint8] | None:

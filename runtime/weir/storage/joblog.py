@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from weir.errors import CheckpointError, StorageError, Superseded, UnknownOutcome
+from weir.protocol.ids import Generation
 from weir.protocol.joblog import Entry
 from weir.protocol.logview import LogView, summary
 from weir.storage.base import CheckpointStorage
@@ -106,7 +107,7 @@ class JobLog:
         if at < self.next_number:
             return self._outcome(entry, at)
         if self.view.is_stale(entry):
-            raise self._superseded(entry)
+            raise self._superseded(entry.generation)
         objection = self.view.objection(entry)
         if objection is not None:
             raise CheckpointError(f"{type(entry).__name__} cannot be entry {at} of the log of job {self._files.job}: {objection}")
@@ -161,19 +162,21 @@ class JobLog:
         known = self._so_far
         if at < known.base:
             if known.view.is_stale(entry):
-                raise self._superseded(entry)
+                raise self._superseded(entry.generation)
             return Lost((), known.view, known.next_number)
         since = tuple(found for found in known.entries if found.number >= at)
         if since[0].entry.nonce == entry.nonce:
             return Appended(at, known.view, known.next_number)
         return Lost(since, known.view, known.next_number)
 
-    def summarise(self, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
-        """Append a summary of what is known. For the owner of the running generation only, and only while no
-        entry of its own is in doubt (see ``_outcome``). Lost: somebody added an entry, which the next summary has in it.
+    def summarise(self, generation: Generation, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
+        """Append a summary of what is known. For the owner of ``generation`` only, and only while no entry of its own is in
+        doubt (see ``_outcome``). Lost: somebody added an entry, which the next summary has in it.
 
-        Raises what ``append`` raises.
+        Raises what ``append`` raises; Superseded also if all that is new is that another generation has started.
         """
+        if self.view.generation > generation:
+            raise self._superseded(generation)
         return self.append(summary(self.view, nonce=nonce, timestamp_ms=timestamp_ms), at=self.next_number)
 
     def trim(self) -> int:
@@ -195,10 +198,10 @@ class JobLog:
         there = ((number, self._files.fetch(number)) for number in self._files.numbers() if number >= first)
         return tuple(NumberedEntry(number, entry) for number, entry in there if entry is not None)
 
-    def _superseded(self, entry: Entry) -> Superseded:
+    def _superseded(self, generation: Generation) -> Superseded:
         return Superseded(
             f"generation {self.view.generation} runs job {self._files.job} now, and this process is of generation "
-            f"{entry.generation}: it stops, nothing it still had in hand is committed"
+            f"{generation}: it stops, nothing it still had in hand is committed"
         )
 
     def _unknown(self, at: int, cause: BaseException | None) -> UnknownOutcome:

@@ -20,6 +20,7 @@ from typing import TypeVar
 from weir.errors import NotFound, StorageError, StorageFull, UnknownOutcome
 from weir.storage.base import StoredObject
 from weir.storage.paths import checked, checked_prefix
+from weir.storage.uncached import BYTES_MIN, open_uncached, write_uncached
 
 _T = TypeVar("_T")
 STAGING = ".weir-staging"
@@ -108,18 +109,18 @@ class LocalStorage:
     def _staged(self, data: Sequence[bytes | memoryview]) -> Iterator[Path]:
         """A durable file with ``data`` under a name nobody looks at; removed afterwards if it is still there."""
         staged = self._staging / f"{os.getpid()}-{self._token}-{next(self._numbers)}"
+        parts = [view for view in (memoryview(part).cast("B") for part in data) if view.nbytes]
+        uncached = sum(part.nbytes for part in parts) >= BYTES_MIN
         try:
-            descriptor = self._open_staged(staged)
+            descriptor, uncached = self._open_staged(staged, uncached)
         except FileNotFoundError:
             self._make_directory(self._staging)
-            descriptor = self._open_staged(staged)
+            descriptor, uncached = self._open_staged(staged, uncached)
         try:
             try:
-                _write_all(descriptor, data)
+                if not (uncached and write_uncached(descriptor, parts)):
+                    _write_all(descriptor, parts)
                 os.fsync(descriptor)
-                # Hardly anything is ever read back, and what is not cached leaves its pages to the next file: fresh ones
-                # cost more than the rest of the write.
-                _forget_cached(descriptor)
             finally:
                 os.close(descriptor)
             yield staged
@@ -127,8 +128,9 @@ class LocalStorage:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(staged)
 
-    def _open_staged(self, staged: Path) -> int:
-        return os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    def _open_staged(self, staged: Path, uncached: bool) -> tuple[int, bool]:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        return open_uncached(staged, flags, 0o666) if uncached else (os.open(staged, flags, 0o666), False)
 
     def _link(self, staged: Path, target: Path) -> bool:
         try:
@@ -230,8 +232,8 @@ class LocalStorage:
             raise StorageError(f"cannot {what} {target}: {error.strerror or error}{hint}") from error
 
 
-def _write_all(descriptor: int, data: Sequence[bytes | memoryview]) -> None:
-    parts = [view for view in (memoryview(part).cast("B") for part in data) if view.nbytes]
+def _write_all(descriptor: int, parts: list[memoryview]) -> None:
+    """None of ``parts`` is empty."""
     while parts:
         written = os.writev(descriptor, parts[:_IOV_MAX])
         done = 0
@@ -241,13 +243,6 @@ def _write_all(descriptor: int, data: Sequence[bytes | memoryview]) -> None:
         parts = parts[done:]
         if written:
             parts[0] = parts[0][written:]
-
-
-def _forget_cached(descriptor: int) -> None:
-    """Of a file that was fsynced. Advice: where it is not taken, nothing is lost."""
-    if hasattr(os, "posix_fadvise"):
-        with contextlib.suppress(OSError):
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _fsync_directory(directory: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_checkpoint_that_is_damaged_fails_the_job_by_its_file_and_an_older_one
 ) -> None:
     before = stopped.committed()
     older, newest = stopped.restorable()[-2:]
-    victim = next((stopped.checkpoints / "small" / "state" / "sums").glob(f"g*-c{newest}-*"))
+    victim = next((stopped.checkpoints / "small" / "state" / "packed.slots").glob(f"g*-c{newest}-*"))
     data = bytearray(victim.read_bytes())
     data[len(data) // 2] ^= 0x10
     victim.write_bytes(data)

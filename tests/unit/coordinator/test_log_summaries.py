@@ -19,7 +19,7 @@ from weir.kernel.effects import AppendLog, Commit, RecordCompleted, StartGenerat
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.joblog import CheckpointCompleted, GenerationStarted
 from weir.storage.base import StoredObject
-from weir.storage.joblog import JobLog
+from weir.storage.joblog import Appended, JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
 
@@ -44,8 +44,12 @@ class _Storage(MemoryStorage):
     unknown = 0
     landed = True
     lists_failing = 0
+    before_create: Callable[[], None] | None = None
 
     def create(self, path: str, data: bytes) -> bool:
+        meanwhile, self.before_create = self.before_create, None
+        if meanwhile is not None:
+            meanwhile()
         if self.unknown:
             self.unknown -= 1
             if self.landed:
@@ -115,6 +119,29 @@ def test_the_commit_that_ends_the_job_retires_what_is_not_to_be_kept_any_more() 
     run.runner.start(lambda event: run.runner.close())
     run.complete(2)
     assert run.log.view.current == (CheckpointId(2),)
+
+
+def test_who_learns_of_its_successor_while_it_retires_summarises_nothing_any_more() -> None:
+    """Found by the simulator: its summary, as of the successor's generation, made the successor take itself for superseded."""
+    storage = _Storage()
+    run = _Run(storage, summary_every=1, retained=1).started()
+    run.complete(1)
+    number = run.log.read()[1]
+    run.log.append(CheckpointCompleted(run.generation, CheckpointId(2), "m", "c", 0, "n2", 0), at=number)
+    successor = JobLog(storage, LAYOUT)
+
+    def start() -> None:
+        view, next_number = successor.read()
+        outcome = successor.append(
+            GenerationStarted(view.next_generation, CheckpointId(2), view.branch, view.next_checkpoint, "successor", 0),
+            at=next_number,
+        )
+        assert isinstance(outcome, Appended)
+
+    storage.before_create = start
+    run.after_commit(2)
+    assert storage.before_create is None and run.log.view.generation == run.generation + 1
+    assert storage.log[-1] == successor.next_number - 1, "nothing above the successor's start"
 
 
 def test_the_log_stays_as_short_as_it_is_said_to() -> None:

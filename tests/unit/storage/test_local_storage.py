@@ -146,8 +146,8 @@ def test_a_file_system_without_links_is_refused_with_the_way_out(storage: LocalS
 class _FullDisk(LocalStorage):
     """Writes go to /dev/full, where the kernel says what a full disk says."""
 
-    def _open_staged(self, staged: Path) -> int:
-        return os.open("/dev/full", os.O_WRONLY)
+    def _open_staged(self, staged: Path, uncached: bool) -> tuple[int, bool]:
+        return os.open("/dev/full", os.O_WRONLY), False
 
 
 def test_a_full_disk_is_named_and_harms_nothing(storage: LocalStorage, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def _append(log: JobLog, entry: Entry) -> None:
 
 def _summarise(log: JobLog) -> None:
     log.read()
-    assert isinstance(log.summarise(nonce=nonce(), timestamp_ms=0), Appended)
+    assert isinstance(log.summarise(log.view.generation, nonce=nonce(), timestamp_ms=0), Appended)
 
 
 def _written(storage: CheckpointStorage, entries: Sequence[Entry] = HISTORY) -> JobLog:
@@ -77,7 +77,7 @@ def test_who_loses_the_number_of_a_summary_deletes_nothing_and_sums_up_what_came
     storage = MemoryStorage()
     log = _written(storage)
     _append(JobLog(storage, LAYOUT), completed(1, 4))
-    assert isinstance(log.summarise(nonce=nonce(), timestamp_ms=0), Lost)
+    assert isinstance(log.summarise(log.view.generation, nonce=nonce(), timestamp_ms=0), Lost)
     assert log.trim() == 0
     _summarise(log)
     assert JobLog(storage, LAYOUT).read()[0].find(completed(1, 4).checkpoint) is not None
