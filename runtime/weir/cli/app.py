@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -58,6 +59,7 @@ def run_command(
 ) -> None:
     """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume."""
     logs = set_up(log_format, verbose=verbose)
+    from weir.cli.link import take_link
     from weir.cli.run import parse_duration_ms, parse_settings, parse_spark_settings, run, start_mode
     from weir.spark.launch import RunOptions
 
@@ -74,7 +76,8 @@ def run_command(
         spark_conf=parse_spark_settings(conf),
         logs=logs,
     )
-    raise typer.Exit(run(target, parse_settings(settings, "--set"), options, yes=yes, quiet=quiet))
+    link = take_link(os.environ)
+    raise typer.Exit(run(target, parse_settings(settings, "--set"), options, yes=yes, quiet=quiet, link=link))
 
 
 @app_.command("checkpoints")

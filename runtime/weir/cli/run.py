@@ -19,6 +19,7 @@ from weir.cli.progress_line import follow
 from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
 from weir.errors import ConfigError, Superseded, WeirError
 from weir.kernel.effects import Outcome
+from weir.link.run import LinkOptions, RunLink
 from weir.protocol.ids import CheckpointId
 from weir.spark.launch import JobResult, RunningJob, RunOptions, launch, session_for
 from weir.spark.planner import LazySession
@@ -76,23 +77,30 @@ def start_mode(*, resume: bool, from_checkpoint: int | None) -> StartMode:
     return Resume() if resume else Fresh()
 
 
-def run(target: str, params: Mapping[str, object], options: RunOptions, *, yes: bool, quiet: bool) -> int:
+def run(
+    target: str, params: Mapping[str, object], options: RunOptions, *, yes: bool, quiet: bool, link: LinkOptions | None = None
+) -> int:
     """Returns the exit code. Raises WeirError for whatever keeps the job from starting, and for nothing else."""
+    opened = RunLink(link) if link is not None else None
     session = session_for(options, target)
     try:
         with session.planning():
             job = load_job(target, params)
-        return _run(job, options, session, yes=yes, quiet=quiet)
+        return _run(job, options, session, opened, yes=yes, quiet=quiet)
+    except WeirError as error:
+        if opened is not None and not opened.started:
+            opened.failed_to_start(error)
+        raise
     finally:
         session.close()
 
 
-def _run(job: Job, options: RunOptions, session: LazySession, *, yes: bool, quiet: bool) -> int:
+def _run(job: Job, options: RunOptions, session: LazySession, link: RunLink | None, *, yes: bool, quiet: bool) -> int:
     if isinstance(options.start, FromCheckpoint):
         left = confirm_going_back(job, options.start.checkpoint, options, yes=yes)
         # Spark takes seconds to come up, and a run that is still alive may complete more: that was not agreed to.
         options = replace(options, start=replace(options.start, leaving=None if yes else left))
-    running = launch(job, options, session=session)
+    running = launch(job, options, session=session, link=link)
     suspend_on_signals(running)
     try:
         result = follow(running, quiet=quiet, as_json=options.logs.as_json)

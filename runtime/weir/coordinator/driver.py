@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from weir.coordinator.progress import Progress
+from weir.coordinator.listening import Listener
 from weir.coordinator.runner import EffectRunner
 from weir.errors import ProtocolError
 from weir.kernel.effects import (
@@ -31,7 +31,7 @@ from weir.kernel.effects import (
 )
 from weir.kernel.job import JobMaster
 from weir.protocol.ids import SlotIncarnation
-from weir.protocol.messages import Register, SlotMetrics, Stop, ToSlot, decode_from_slot, encode
+from weir.protocol.messages import Register, Stop, ToSlot, decode_from_slot, encode
 from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
 
 TICK_MS = 50
@@ -57,12 +57,13 @@ class Coordinator:
     """``run`` blocks until the job has ended. ``suspend``, ``cancel`` and ``savepoint`` may be called from anywhere."""
 
     def __init__(
-        self, master: JobMaster, server: ControlServer, runner: EffectRunner, progress: Progress, slots: SlotControl
+        self, master: JobMaster, server: ControlServer, runner: EffectRunner, listeners: Sequence[Listener], slots: SlotControl
     ) -> None:
+        """``listeners`` are told in this order, by the loop: they must not block."""
         self._master = master
         self._server = server
         self._runner = runner
-        self._progress = progress
+        self._listeners = tuple(listeners)
         self._slot_control = slots
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._incarnation_of: dict[ControlPeer, SlotIncarnation] = {}
@@ -97,7 +98,10 @@ class Coordinator:
             self._say_farewell()
         finally:
             self._runner.close()
-        return self._judged(self._finish)
+        finish = self._judged(self._finish)
+        for listener in self._listeners:
+            listener.on_finish(finish)
+        return finish
 
     def _judged(self, finish: Finish) -> Finish:
         """Who wakes up behind a successor may stumble over what that one has swept before it hears of it."""
@@ -118,7 +122,8 @@ class Coordinator:
             if _now_ms() >= next_tick_ms and self._finish is None:
                 next_tick_ms = _now_ms() + TICK_MS
                 self._carry_out(self._master.tick(_now_ms()))
-            self._progress.on_phase(self._master.phase, self._master.generation)
+            for listener in self._listeners:
+                listener.on_phase(self._master.phase, self._master.generation)
 
     def _say_farewell(self) -> None:
         """What was sent last arrives before the connections are closed: slots hang up once they have read it."""
@@ -164,8 +169,8 @@ class Coordinator:
             self._tasks[incarnation] = message.task
         elif incarnation not in self._connection_of:
             raise ProtocolError("a slot registers first")
-        if isinstance(message, SlotMetrics):
-            self._progress.on_metrics(message)
+        for listener in self._listeners:
+            listener.on_message(message)
         self._carry_out(self._master.on_message(incarnation, message, _now_ms()))
 
     def _lost(self, peer: ControlPeer, reason: str) -> None:
@@ -214,7 +219,8 @@ class Coordinator:
             self._slot_control.replace(task)
 
     def _report(self, report: Report) -> None:
-        self._progress.on_report(report)
+        for listener in self._listeners:
+            listener.on_report(report)
         match report.kind:
             case ReportKind.FAILURE:
                 log.warning("failure, recovering", reason=report.text, generation=report.generation)

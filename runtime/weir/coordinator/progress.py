@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from weir.kernel.effects import Report, ReportKind
+from weir.kernel.effects import Finish, Report, ReportKind
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex
-from weir.protocol.messages import SlotMetrics, SubtaskMetrics
+from weir.protocol.messages import FromSlot, SlotMetrics, SubtaskMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,13 @@ class Progress:
                 self._metrics.clear()
                 self._before.clear()
             self._phase, self._generation = phase, generation
+
+    def on_message(self, message: FromSlot) -> None:
+        if isinstance(message, SlotMetrics):
+            self.on_metrics(message)
+
+    def on_finish(self, finish: Finish) -> None:
+        """The result says it all."""
 
     def on_metrics(self, metrics: SlotMetrics) -> None:
         with self._lock:

@@ -23,6 +23,13 @@ KeyGroup = NewType("KeyGroup", int)
 """The unit by which keyed state moves."""
 
 
+EventNumber = NewType("EventNumber", int)
+"""Numbers the events of one run, from 1 on and without holes."""
+
+CommandId = NewType("CommandId", int)
+"""Numbers the commands to one run, ascending; given by the control plane."""
+
+
 class SubtaskId(NamedTuple):
     """Subtask ``index`` of chain ``chain`` of the physical graph."""
 

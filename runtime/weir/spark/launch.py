@@ -5,22 +5,26 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import structlog
 from pyspark.sql import SparkSession
 
 from weir.connectors.spark_query import SparkQuerySource
 from weir.coordinator.driver import Coordinator, SlotControl
+from weir.coordinator.listening import Listener
 from weir.coordinator.plan import JobPlan
 from weir.coordinator.progress import Progress
 from weir.coordinator.runner import EffectRunner
 from weir.coordinator.start import find_start, leaves_behind
 from weir.errors import ConfigError, StorageError
+from weir.link.run import RunLink
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap
 from weir.protocol.manifest import Manifest
 from weir.protocol.snapshots import JsonValue
 from weir.spark.code import pack_code
+from weir.spark.commands import carry_out
 from weir.spark.job_plan import UNSEEN_IDS_MAX, JobLike, Planned, plan_job
 from weir.spark.options import RunOptions
 from weir.spark.planner import LazySession
@@ -49,9 +53,10 @@ def session_for(options: RunOptions, job: str) -> LazySession:
     return LazySession(options.master, slots, app_name=f"weir {job}", conf=options.spark_conf)
 
 
-def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = None) -> RunningJob:
+def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = None, link: RunLink | None = None) -> RunningJob:
     """Check everything that can be checked before anything runs, then start. ``session``: left open afterwards; None:
-    one of its own.
+    one of its own. ``link``: to the control plane that the run belongs to; closed when the job has ended, and the caller's own
+    again if this raises.
 
     Raises GraphError, ConfigError, CheckpointError, RestoreError, SlotError: nothing has been changed then.
     """
@@ -68,7 +73,7 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
     try:
         with own.planning():
             _stage_queries(job, _staged_rows(job.name, storage, options), restored)
-        return _launch(job, storage, options, own, close_session=session is None)
+        return _launch(job, storage, options, own, link, close_session=session is None)
     except BaseException:
         if session is None:
             own.close()
@@ -86,7 +91,13 @@ def _stage_queries(job: JobLike, rows: StagedRows, restored: Manifest | None) ->
 
 
 def _launch(
-    job: JobLike, storage: CheckpointStorage, options: RunOptions, session: LazySession, *, close_session: bool
+    job: JobLike,
+    storage: CheckpointStorage,
+    options: RunOptions,
+    session: LazySession,
+    link: RunLink | None,
+    *,
+    close_session: bool,
 ) -> RunningJob:
     # What does not fit is refused before Spark is started.
     plan = plan_job(job, storage, options).plan
@@ -99,6 +110,7 @@ def _launch(
         code=code,
         spark=session.get(),
         end_session=session.close if close_session else lambda: None,
+        link=link,
         options=options,
     )
 
@@ -111,6 +123,7 @@ def _start(
     code: Mapping[str, bytes],
     spark: SparkSession,
     end_session: Callable[[], None],
+    link: RunLink | None,
     options: RunOptions,
 ) -> RunningJob:
     """``plan``: as far as Spark must know it; ``plan_again``: with the newest of the job's history."""
@@ -150,7 +163,7 @@ def _start(
         earlier_marks = mark.others()
         pool.start()
         planned = plan_again()
-        coordinator, progress = _coordinator(planned, storage, options, server, pool)
+        coordinator, progress = _coordinator(planned, storage, options, server, pool, link)
     except BaseException:
         pool.close(grace_s=0.0)
         server.close()
@@ -159,6 +172,8 @@ def _start(
         raise
     told.append(coordinator.slot_ended_early)
     pool.report_failures(lambda error: coordinator.fail(str(error), type(error).__name__))
+    if link is not None:
+        link.start(partial(carry_out, coordinator))
 
     def close() -> None:
         try:
@@ -166,6 +181,8 @@ def _start(
             server.close()
             tidy_up(_staged_rows(plan.job, storage, options), mark, earlier_marks, progress.snapshot())
         finally:
+            if link is not None:
+                link.close()
             end_session()
 
     return RunningJob(coordinator, progress, planned.plan.committers, close, planned.notes)
@@ -191,13 +208,21 @@ def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions)
 
 
 def _coordinator(
-    planned: Planned, storage: CheckpointStorage, options: RunOptions, server: ControlServer, pool: SlotPool
+    planned: Planned,
+    storage: CheckpointStorage,
+    options: RunOptions,
+    server: ControlServer,
+    pool: SlotPool,
+    link: RunLink | None,
 ) -> tuple[Coordinator, Progress]:
     plan, start = planned.plan, planned.start
     progress = Progress(frozenset(plan.graph.chain_of(uid).index for uid in plan.sources))
     runner = EffectRunner(plan, storage, start.log, may_leave_behind=leaves_behind(options.start))
     slots = SlotControl(replace=pool.replace, release=pool.release)
-    return Coordinator(planned.job_master(), server, runner, progress, slots), progress
+    listeners: list[Listener] = [progress]
+    if link is not None:
+        listeners.append(link.reporter(codec.to_json(plan.graph), len(tuple(plan.graph.subtasks()))))
+    return Coordinator(planned.job_master(), server, runner, listeners, slots), progress
 
 
 def run_job(job: JobLike, options: RunOptions, *, session: LazySession | None = None) -> JobResult:

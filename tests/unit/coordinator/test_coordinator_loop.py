@@ -83,7 +83,7 @@ def _run(server: Server, master: Master, runner: Runner | None = None) -> tuple[
         cast(Any, master),
         cast(Any, server),
         cast(Any, runner or Runner()),
-        Progress(frozenset()),
+        [Progress(frozenset())],
         SlotControl(replace=replaced.append, release=lambda: None),
     )
     return coordinator.run(), replaced

@@ -1,0 +1,133 @@
+"""The line of one run to the control plane: a thread that delivers events, one that waits for commands.
+
+The job never waits for either. If the control plane is away, events stay in the spool, and the job goes on.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import assert_never
+
+import structlog
+
+from weir.link.delivery import Delivery, NoAnswer, Post
+from weir.link.http import LinkAddress, LinkClient
+from weir.link.spool import Spool
+from weir.protocol.events import CommandAnswered, CommandOutcome, NumberedCommand
+from weir.protocol.ids import CommandId
+
+POLL_S = 20.0
+COMMANDS_PAUSE_S = (0.5, 15.0)
+FAREWELL_S = 5.0
+"""At the end what is unconfirmed is given so long to arrive; the rest stays in the spool's files."""
+
+log = structlog.get_logger(__name__)
+
+Carry = Callable[[NumberedCommand], str | None]
+"""Carries a command out, or begins to; None: taken up, else why not. Called in a thread of the line's own."""
+
+
+class ControlPlaneLine:
+    """``start``, then events go out as the spool takes them in. ``close`` when the run has ended; whatever happens it returns soon."""
+
+    def __init__(self, address: LinkAddress, spool: Spool, carry: Carry, *, farewell_s: float = FAREWELL_S) -> None:
+        self._spool = spool
+        self._carry = carry
+        self._farewell_s = farewell_s
+        self._delivery = Delivery(spool)
+        self._events = LinkClient(address)
+        self._commands = LinkClient(address)
+        self._woken = threading.Event()
+        self._closing = threading.Event()
+        self._deliver_until: float | None = None
+        spool.appended = self._woken.set
+        self._sender = threading.Thread(target=self._send, name="weir-link-events", daemon=True)
+        self._receiver = threading.Thread(target=self._receive, name="weir-link-commands", daemon=True)
+
+    def start(self) -> None:
+        self._sender.start()
+        self._receiver.start()
+
+    def close(self) -> None:
+        self._deliver_until = time.monotonic() + self._farewell_s
+        self._closing.set()
+        self._woken.set()
+        self._commands.abort()
+        if self._sender.ident is not None:
+            self._sender.join(self._farewell_s)
+            self._events.abort()
+            self._sender.join(1.0)
+            self._receiver.join(1.0)
+        self._spool.close()
+
+    # ---- events ----------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        while True:
+            post = self._delivery.due(_now_ms(), hurry=self._closing.is_set())
+            if post is not None:
+                self._post(post)
+            elif self._over():
+                self._events.close()
+                return
+            else:
+                wait_ms = self._delivery.wait_ms(_now_ms())
+                self._woken.wait(None if wait_ms is None and not self._closing.is_set() else (wait_ms or 50) / 1_000)
+                self._woken.clear()
+
+    def _post(self, post: Post) -> None:
+        answer = self._events.post(post)
+        was_failing = self._delivery.failing
+        self._delivery.on_answer(answer, _now_ms(), luck=random.random())
+        if self._delivery.refused is not None:
+            log.warning("the control plane takes no more events of this run", reason=self._delivery.refused)
+        elif isinstance(answer, NoAnswer) and not was_failing:
+            log.warning("the control plane is out of reach, the job goes on and events are kept", reason=answer.reason)
+        elif was_failing and not self._delivery.failing:
+            log.info("the control plane is back")
+
+    def _over(self) -> bool:
+        if not self._closing.is_set():
+            return False
+        nothing_left = not self._spool.pending(after=self._delivery.known, bytes_max=0)
+        too_late = self._deliver_until is not None and time.monotonic() >= self._deliver_until
+        return nothing_left or too_late or self._delivery.refused is not None
+
+    # ---- commands --------------------------------------------------------------------------------
+
+    def _receive(self) -> None:
+        after, pause_s = CommandId(0), COMMANDS_PAUSE_S[0]
+        while not self._closing.is_set():
+            answer = self._commands.commands(after=after, wait_s=POLL_S)
+            for command in answer.commands:
+                after = command.id
+                self._answer(command)
+            if answer.refused:
+                break
+            if answer.why is None:
+                pause_s = COMMANDS_PAUSE_S[0]
+            else:
+                self._closing.wait(pause_s * (0.5 + random.random() / 2))
+                pause_s = min(2 * pause_s, COMMANDS_PAUSE_S[1])
+        self._commands.close()
+
+    def _answer(self, command: NumberedCommand) -> None:
+        try:
+            refusal = self._carry(command)
+        except Exception as error:  # whatever it is, who asked must hear of it, and the next command must come
+            log.error("a command could not be carried out", command=type(command.command).__name__, exc_info=error)
+            refusal = f"internal error: {type(error).__name__}: {error}"
+        match refusal:
+            case None:
+                self._spool.append(CommandAnswered(command.id, CommandOutcome.ACCEPTED))
+            case str():
+                self._spool.append(CommandAnswered(command.id, CommandOutcome.REFUSED, refusal))
+            case _:
+                assert_never(refusal)
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

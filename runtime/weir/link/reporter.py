@@ -1,0 +1,157 @@
+"""What the coordinator does, as events for the control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weir.kernel.effects import Finish, Outcome, Report, ReportKind
+from weir.kernel.job import JobPhase
+from weir.protocol.events import (
+    AcknowledgedStatistics,
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointTriggered,
+    Event,
+    FailureOccurred,
+    GraphDeployed,
+    MetricsSampled,
+    Recovered,
+    RunState,
+    RunStateChanged,
+    SubtaskAcknowledged,
+    SubtaskSample,
+)
+from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
+from weir.protocol.messages import Acknowledge, FromSlot, SlotMetrics, SubtaskMetrics
+from weir.protocol.snapshots import JsonValue
+
+SAMPLE_EVERY_MS = 2_000
+"""Slots report twice a second, which is more than a chart of hours can show."""
+
+_FINAL = {
+    Outcome.FINISHED: RunState.FINISHED,
+    Outcome.SUSPENDED: RunState.SUSPENDED,
+    Outcome.FAILED: RunState.FAILED,
+    Outcome.CANCELED: RunState.CANCELED,
+    Outcome.SUPERSEDED: RunState.SUPERSEDED,
+}
+
+
+class Reporter:
+    """A Listener of the coordinator. ``tell`` takes an event in and returns at once; ``now_ms`` is a monotonic clock."""
+
+    def __init__(self, tell: Callable[[Event], None], *, graph: JsonValue, subtasks: int, now_ms: Callable[[], int]) -> None:
+        self._tell = tell
+        self._subtasks = subtasks
+        self._now_ms = now_ms
+        self._shown: tuple[RunState, Generation] | None = None
+        self._generation = Generation(0)
+        self._failed = False
+        """Since it ran last: what follows is a recovery."""
+        self._failure = ""
+        self._pending: tuple[CheckpointId, int] | None = None
+        """And when it was triggered."""
+        self._sampled_ms: dict[SlotIndex, int] = {}
+        tell(GraphDeployed(graph))
+
+    def on_phase(self, phase: JobPhase, generation: Generation) -> None:
+        self._generation = generation
+        if phase is JobPhase.ENDED:
+            return  # on_finish knows how
+        if phase is JobPhase.RUNNING:
+            self._failed = False
+        self._show(self._state(phase), generation)
+
+    def on_message(self, message: FromSlot) -> None:
+        match message:
+            case Acknowledge(generation, checkpoint, snapshot):
+                if self._pending is not None and self._pending[0] == checkpoint and generation == self._generation:
+                    after_ms = self._now_ms() - self._pending[1]
+                    self._tell(SubtaskAcknowledged(checkpoint, SubtaskId(snapshot.chain, snapshot.index), after_ms))
+            case SlotMetrics():
+                self._sample(message)
+            case _:
+                pass  # what becomes of it is reported
+
+    def on_report(self, report: Report) -> None:
+        match report.kind:
+            case ReportKind.FAILURE:
+                assert report.generation is not None
+                self._failed, self._failure = True, report.text
+                self._tell(FailureOccurred(report.generation, report.text))
+            case ReportKind.RECOVERED:
+                assert report.generation is not None and report.value_ms is not None
+                self._tell(Recovered(report.generation, self._failure, report.value_ms))
+            case ReportKind.CHECKPOINT_TRIGGERED:
+                assert report.checkpoint is not None
+                self._pending = (report.checkpoint, self._now_ms())
+                self._tell(CheckpointTriggered(report.checkpoint, self._generation, report.text, self._subtasks))
+            case ReportKind.CHECKPOINT_ABORTED:
+                assert report.checkpoint is not None
+                self._pending = None
+                self._tell(CheckpointFailed(report.checkpoint, report.text))
+            case ReportKind.CHECKPOINT_COMPLETED:
+                self._pending = None
+                self._tell(_completed(report))
+
+    def on_finish(self, finish: Finish) -> None:
+        self._tell(RunStateChanged(_FINAL[finish.outcome], self._generation, finish.reason, finish.kind))
+
+    def _state(self, phase: JobPhase) -> RunState:
+        if phase is JobPhase.RUNNING:
+            return RunState.RUNNING
+        if self._failed:
+            return RunState.RESTARTING
+        return RunState.CANCELLING if phase is JobPhase.CANCELLING else RunState.INITIALIZING
+
+    def _show(self, state: RunState, generation: Generation) -> None:
+        if self._shown != (state, generation):
+            self._shown = (state, generation)
+            self._tell(RunStateChanged(state, generation, self._failure if state is RunState.RESTARTING else ""))
+
+    def _sample(self, metrics: SlotMetrics) -> None:
+        now_ms = self._now_ms()
+        last_ms = self._sampled_ms.get(metrics.slot)
+        if last_ms is not None and now_ms - last_ms < SAMPLE_EVERY_MS:
+            return
+        self._sampled_ms[metrics.slot] = now_ms
+        self._tell(
+            MetricsSampled(
+                generation=metrics.generation,
+                slot=metrics.slot,
+                rss_bytes=metrics.rss_bytes,
+                loop_busy_us=metrics.loop_busy_us,
+                subtasks=tuple(_sample_of(subtask) for subtask in metrics.subtasks),
+                gauges=metrics.gauges,
+            )
+        )
+
+
+def _completed(report: Report) -> CheckpointCompleted:
+    assert report.checkpoint is not None and report.generation is not None
+    assert report.pending is not None and report.value_ms is not None
+    snapshots = [snapshot for _, snapshot in sorted(report.pending.snapshots.items())]
+    return CheckpointCompleted(
+        checkpoint=report.checkpoint,
+        generation=report.generation,
+        trigger=report.pending.kind,
+        end_to_end_ms=report.value_ms,
+        state_bytes=sum(snapshot.statistics.state_bytes for snapshot in snapshots),
+        subtasks=tuple(
+            AcknowledgedStatistics(SubtaskId(snapshot.chain, snapshot.index), snapshot.statistics) for snapshot in snapshots
+        ),
+    )
+
+
+def _sample_of(metrics: SubtaskMetrics) -> SubtaskSample:
+    return SubtaskSample(
+        subtask=SubtaskId(metrics.chain, metrics.index),
+        records_in=metrics.records_in,
+        records_out=metrics.records_out,
+        bytes_in=metrics.bytes_in,
+        bytes_out=metrics.bytes_out,
+        busy_us=metrics.busy_us,
+        idle_us=metrics.idle_us,
+        backpressured_us=metrics.backpressured_us,
+        queued_us=metrics.queued_us,
+    )

@@ -1,0 +1,151 @@
+"""A run that a control plane has started tells it all, obeys it, and does not need it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from small_job import expected_totals, numbers, totals
+from tests.control_plane import TOKEN, ControlPlane, control_plane
+from weir_command import ROOT, WEIR, weir
+
+from weir.link.spool import leftover
+from weir.protocol.events import (
+    CheckpointCompleted,
+    CheckpointTriggered,
+    CommandAnswered,
+    CommandOutcome,
+    Event,
+    FailureOccurred,
+    GraphDeployed,
+    MetricsSampled,
+    Recovered,
+    RunState,
+    RunStateChanged,
+    SubtaskAcknowledged,
+    Suspend,
+    TakeSavepoint,
+)
+
+pytestmark = pytest.mark.spark
+JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
+
+
+@pytest.fixture
+def there() -> Iterator[ControlPlane]:
+    with control_plane() as made:
+        yield made
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    numbers(tmp_path / "input")
+    return tmp_path
+
+
+def command(root: Path, *more: str) -> list[str]:
+    return [
+        str(WEIR), "run", str(JOB), "--set", f"input={root / 'input'}", "--set", f"output={root / 'output'}",
+        "--checkpoint-dir", str(root / "checkpoints"), "--interval", "200ms", "--quiet", *more,
+    ]  # fmt: skip
+
+
+def environment(root: Path, there: ControlPlane) -> dict[str, str]:
+    return os.environ | {"WEIR_RUN_URL": there.url, "WEIR_RUN_TOKEN": TOKEN, "WEIR_RUN_SPOOL": str(root / "spool")}
+
+
+def completed(seen: list[Event]) -> list[CheckpointCompleted]:
+    return [event for event in seen if isinstance(event, CheckpointCompleted)]
+
+
+def states(seen: list[Event]) -> list[RunState]:
+    """Without repetitions."""
+    found: list[RunState] = []
+    for event in seen:
+        if isinstance(event, RunStateChanged) and event.state not in found[-1:]:
+            found.append(event.state)
+    return found
+
+
+def environments_below(driver: int) -> list[dict[str, str]]:
+    found = []
+    for process in psutil.Process(driver).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # one that has ended in this moment
+            found.append(process.environ())
+    return found
+
+
+def slots_of(driver: int) -> list[psutil.Process]:
+    """Leaves of the tree below Spark's Python daemon."""
+    below = psutil.Process(driver).children(recursive=True)
+    return [one for one in below if "weir.spark.daemon" in one.cmdline() and not one.children()]
+
+
+def test_a_run_tells_its_story_goes_on_without_a_listener_and_stops_when_it_is_told_to(fresh: Path, there: ControlPlane) -> None:
+    with subprocess.Popen(command(fresh, "--set", "rate=200"), env=environment(fresh, there)) as running:
+        try:
+            there.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
+            environments = environments_below(running.pid)
+            assert len(environments) > 2 and not any(TOKEN in one.values() for one in environments)
+            slots_of(running.pid)[0].kill()
+            there.wait_for(lambda seen: any(isinstance(event, Recovered) for event in seen))
+
+            known = completed(there.seen())[-1].checkpoint
+            there.down = True
+            # The job's own history says that it has gone on.
+            while max(ids(fresh)) < known + 5:
+                assert running.poll() is None
+            there.down = False
+            there.wait_for(lambda seen: completed(seen)[-1].checkpoint >= known + 5)
+
+            savepoint, suspend = there.command(TakeSavepoint()), None
+            there.wait_for(lambda seen: any(one.trigger == "savepoint" for one in completed(seen)))
+            suspend = there.command(Suspend())
+            seen = there.wait_for(lambda seen: states(seen)[-1].final)
+            assert running.wait(60) == 0
+        finally:
+            running.kill()
+
+    assert [one.number for one in there.events] == list(range(1, len(there.events) + 1)) and there.gaps == 0
+    assert list(leftover(fresh / "spool")) == []
+    assert isinstance(seen[0], GraphDeployed)
+    assert states(seen)[:4] == [RunState.INITIALIZING, RunState.RUNNING, RunState.RESTARTING, RunState.RUNNING]
+    assert states(seen)[-1] is RunState.SUSPENDED
+    assert len([event for event in seen if isinstance(event, FailureOccurred)]) >= 1
+    answers = [event for event in seen if isinstance(event, CommandAnswered)]
+    assert answers == [CommandAnswered(number, CommandOutcome.ACCEPTED) for number in (savepoint, suspend)]
+    assert [one.checkpoint for one in completed(seen)] == ids(fresh), "what it told is what its own log says"
+    assert [one.checkpoint for one in completed(seen) if one.trigger == "savepoint"]
+    last = completed(seen)[-1]
+    (triggered,) = [event for event in seen if isinstance(event, CheckpointTriggered) and event.checkpoint == last.checkpoint]
+    acknowledged = [event for event in seen if isinstance(event, SubtaskAcknowledged) and event.checkpoint == last.checkpoint]
+    assert triggered.subtasks == len(acknowledged) == len(last.subtasks)
+    assert any(isinstance(event, MetricsSampled) for event in seen)
+
+    resumed = weir(*command(fresh, "--resume")[1:])
+    assert resumed.code == 0
+    assert totals(fresh / "output") == expected_totals()
+
+
+@pytest.mark.parametrize("wrong", [("--from", "99"), ("--master", "yarn"), ("--conf", "spark.cores.max=none at all")])
+def test_a_run_that_cannot_start_says_why(fresh: Path, there: ControlPlane, wrong: tuple[str, str]) -> None:
+    done = subprocess.run(
+        command(fresh, *wrong), env=environment(fresh, there), capture_output=True, text=True, check=False, timeout=120
+    )  # fmt: skip
+    assert done.returncode == 2
+    (end,) = there.seen()
+    assert isinstance(end, RunStateChanged) and end.state is RunState.FAILED
+    assert end.reason and " ".join(end.reason.split()) in " ".join(done.stderr.split())
+    assert list(leftover(fresh / "spool")) == []
+
+
+def ids(root: Path) -> list[int]:
+    """Every checkpoint that the job's log tells of, retired ones too."""
+    listed = weir("checkpoints", root / "checkpoints", "--retired", "--json")
+    return [one["checkpoint"] for one in json.loads(listed.out)] if listed.code == 0 else [0]

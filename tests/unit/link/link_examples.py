@@ -1,0 +1,55 @@
+"""Events and commands that tests of the line to the control plane use."""
+
+from __future__ import annotations
+
+from weir.protocol.events import (
+    AcknowledgedStatistics,
+    Cancel,
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointTriggered,
+    Command,
+    CommandAnswered,
+    CommandOutcome,
+    Event,
+    FailureOccurred,
+    GraphDeployed,
+    MetricsSampled,
+    Recovered,
+    RunState,
+    RunStateChanged,
+    SamplesDropped,
+    SubtaskAcknowledged,
+    SubtaskSample,
+    Suspend,
+    TakeSavepoint,
+)
+from weir.protocol.ids import CheckpointId, CommandId, Generation, SlotIndex, SubtaskId
+from weir.protocol.snapshots import SubtaskStatistics
+
+ONE, SEVEN = Generation(1), CheckpointId(7)
+SUBTASK = SubtaskId(2, 1)
+
+EVENTS: tuple[Event, ...] = (
+    GraphDeployed({"chains": [{"operators": ["a"]}], "slots": 2}),
+    RunStateChanged(RunState.RUNNING, ONE),
+    FailureOccurred(ONE, "slot 1 was lost: Verbindung getrennt \u2013 na so was"),
+    Recovered(Generation(2), "slot 1 was lost", 182),
+    CheckpointTriggered(SEVEN, ONE, "periodic", 4),
+    SubtaskAcknowledged(SEVEN, SUBTASK, 12),
+    CheckpointCompleted(SEVEN, ONE, "periodic", 31, 4096, (AcknowledgedStatistics(SUBTASK, SubtaskStatistics(sync_us=3)),)),
+    CheckpointFailed(SEVEN, "declined by 2/1: disk full"),
+    MetricsSampled(ONE, SlotIndex(0), 1 << 28, 900_000, (SubtaskSample(SUBTASK, 1, 2, 3, 4, 5, 6, 7, 8),), {"a.keys": 5}),
+    SamplesDropped(3, 1_000, 2_000),
+    CommandAnswered(CommandId(3), CommandOutcome.REFUSED, "not now"),
+)
+
+COMMANDS: tuple[Command, ...] = (TakeSavepoint(), Suspend(), Cancel())
+
+
+def sample(records: int = 0) -> MetricsSampled:
+    return MetricsSampled(ONE, SlotIndex(0), 0, 0, (SubtaskSample(SUBTASK, records, 0, 0, 0, 0, 0, 0, 0),), {})
+
+
+def failed(checkpoint: int) -> CheckpointFailed:
+    return CheckpointFailed(CheckpointId(checkpoint), "declined")

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+from typing import get_args
+
+import pytest
+from tests.unit.link.link_examples import COMMANDS, EVENTS
+
+from weir.errors import ProtocolError
+from weir.protocol.events import (
+    Event,
+    NumberedCommand,
+    NumberedEvent,
+    UnknownCommand,
+    decode_batch,
+    decode_commands,
+    encode_batch,
+    encode_commands,
+    encode_event,
+)
+from weir.protocol.ids import CommandId, EventNumber
+
+
+def numbered(events: tuple[Event, ...], *, first: int = 1) -> list[NumberedEvent]:
+    return [NumberedEvent(EventNumber(number), 1_700_000_000_000 + number, event) for number, event in enumerate(events, first)]
+
+
+def test_every_kind_of_event_arrives_as_it_was() -> None:
+    assert {type(event) for event in EVENTS} == set(get_args(Event))
+    sent = numbered(EVENTS, first=41)
+    assert decode_batch(encode_batch([encode_event(one) for one in sent])) == tuple(sent)
+
+
+def test_an_event_is_one_line() -> None:
+    assert not any(b"\n" in encode_event(one) for one in numbered(EVENTS))
+
+
+def test_every_command_arrives_as_it_was_and_one_of_a_newer_control_plane_by_its_name() -> None:
+    sent = [NumberedCommand(CommandId(number), command) for number, command in enumerate(COMMANDS, 5)]
+    assert decode_commands(encode_commands(sent)) == tuple(sent)
+    newer = b'[[9, "BrewCoffee", {"sugar": true}]]'
+    assert decode_commands(newer) == (NumberedCommand(CommandId(9), UnknownCommand("BrewCoffee")),)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"{}", b"\xff", b"[1]", b"[[1, 2, 3]]", b'[[0, 1, "Suspend", {}]]', b'[[1, 1, "Suspend", {}]]', b"[" * 100_000,
+        b'[[1, 1, "CheckpointFailed", {"checkpoint": "7", "reason": ""}]]', b'[[true, 1, "GraphDeployed", {"graph": 1}]]',
+        b'[[1, 1, "GraphDeployed", {"graph": 1}], [3, 1, "GraphDeployed", {"graph": 1}]]',
+    ],
+)  # fmt: skip
+def test_what_is_no_batch_of_events_is_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        decode_batch(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"[1]", b'[[1, "Cancel"]]', b'[[0, "Cancel", {}]]', b'[[1, 2, {}]]', b'[[1, "Cancel", {"now": true}]]',
+     b'[[2, "Cancel", {}], [2, "Cancel", {}]]', b'[["2", "Cancel", {}]]'],
+)  # fmt: skip
+def test_what_is_no_list_of_commands_is_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        decode_commands(data)
+
+
+def test_a_batch_is_json_that_anybody_can_read() -> None:
+    (one,) = json.loads(encode_batch([encode_event(numbered(EVENTS[7:8])[0])]))
+    assert one == [1, 1_700_000_000_001, "CheckpointFailed", {"checkpoint": 7, "reason": "declined by 2/1: disk full"}]

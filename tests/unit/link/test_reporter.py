@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+
+from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
+from weir.kernel.effects import Finish, Outcome, Report
+from weir.kernel.job import JobPhase
+from weir.kernel.reports import aborted, completed, failure, recovered, triggered
+from weir.link.reporter import SAMPLE_EVERY_MS, Reporter
+from weir.protocol.events import (
+    AcknowledgedStatistics,
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointTriggered,
+    Event,
+    FailureOccurred,
+    GraphDeployed,
+    MetricsSampled,
+    Recovered,
+    RunState,
+    RunStateChanged,
+    SubtaskAcknowledged,
+)
+from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
+from weir.protocol.messages import Acknowledge, SlotMetrics, SubtaskMetrics
+from weir.protocol.snapshots import SubtaskSnapshot, SubtaskStatistics
+
+ONE, TWO, SEVEN = Generation(1), Generation(2), CheckpointId(7)
+STATISTICS = SubtaskStatistics(sync_us=5, state_bytes=100)
+
+
+class Told:
+    def __init__(self) -> None:
+        self.now_ms = 1_000
+        self.events: list[Event] = []
+        self.reporter = Reporter(self.events.append, graph={"slots": 1}, subtasks=3, now_ms=lambda: self.now_ms)
+        assert self.since() == [GraphDeployed({"slots": 1})]
+
+    def since(self) -> list[Event]:
+        events, self.events[:] = list(self.events), []
+        return events
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+def acknowledge(checkpoint: CheckpointId = SEVEN, generation: Generation = ONE) -> Acknowledge:
+    return Acknowledge(generation, checkpoint, SubtaskSnapshot(2, 1, (), (), (), False, STATISTICS))
+
+
+def running(told: Told, generation: Generation = ONE) -> None:
+    told.reporter.on_phase(JobPhase.RUNNING, generation)
+    told.since()
+
+
+def test_a_start_is_told_once_however_many_turns_it_takes(told: Told) -> None:
+    for phase in (JobPhase.CREATED, JobPhase.STARTING, JobPhase.STARTING, JobPhase.PREPARING, JobPhase.ALLOCATING):
+        told.reporter.on_phase(phase, ONE)
+    for phase in (JobPhase.DEPLOYING, JobPhase.RUNNING, JobPhase.RUNNING):
+        told.reporter.on_phase(phase, ONE)
+    assert told.since() == [RunStateChanged(RunState.INITIALIZING, ONE), RunStateChanged(RunState.RUNNING, ONE)]
+
+
+def test_a_failure_and_its_recovery(told: Told) -> None:
+    running(told)
+    told.reporter.on_report(failure(ONE, "slot 1 was lost"))
+    for phase, generation in ((JobPhase.CANCELLING, ONE), (JobPhase.STARTING, TWO), (JobPhase.RUNNING, TWO)):
+        told.reporter.on_phase(phase, generation)
+    told.reporter.on_report(recovered(TWO, SEVEN, took_ms=150))
+    assert told.since() == [
+        FailureOccurred(ONE, "slot 1 was lost"),
+        RunStateChanged(RunState.RESTARTING, ONE, "slot 1 was lost"),
+        RunStateChanged(RunState.RESTARTING, TWO, "slot 1 was lost"),
+        RunStateChanged(RunState.RUNNING, TWO),
+        Recovered(TWO, "slot 1 was lost", 150),
+    ]
+
+
+def test_a_cancel_that_was_asked_for_is_no_restart(told: Told) -> None:
+    running(told)
+    told.reporter.on_phase(JobPhase.CANCELLING, ONE)
+    told.reporter.on_phase(JobPhase.ENDED, ONE)
+    told.reporter.on_finish(Finish(Outcome.CANCELED, "canceled"))
+    assert told.since() == [
+        RunStateChanged(RunState.CANCELLING, ONE), RunStateChanged(RunState.CANCELED, ONE, "canceled")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_end_has_a_final_state(told: Told, outcome: Outcome) -> None:
+    told.reporter.on_finish(Finish(outcome, "why", "Kind"))
+    (event,) = told.since()
+    assert isinstance(event, RunStateChanged) and event.state.final and (event.reason, event.kind) == ("why", "Kind")
+
+
+def test_a_checkpoint_from_its_trigger_to_its_completion(told: Told) -> None:
+    running(told)
+    told.reporter.on_report(triggered(SEVEN, CheckpointKind.SAVEPOINT))
+    told.now_ms += 12
+    told.reporter.on_message(acknowledge())
+    pending = PendingCheckpoint(SEVEN, CheckpointKind.SAVEPOINT, triggered_ms=1_000)
+    pending.snapshots[SubtaskId(2, 1)] = acknowledge().snapshot
+    told.reporter.on_report(completed(ONE, pending, now_ms=1_031))
+    assert told.since() == [
+        CheckpointTriggered(SEVEN, ONE, "savepoint", 3),
+        SubtaskAcknowledged(SEVEN, SubtaskId(2, 1), 12),
+        CheckpointCompleted(SEVEN, ONE, "savepoint", 31, 100, (AcknowledgedStatistics(SubtaskId(2, 1), STATISTICS),)),
+    ]
+
+
+def test_an_acknowledgement_that_counts_for_nothing_is_not_told(told: Told) -> None:
+    running(told, TWO)
+    told.reporter.on_message(acknowledge(generation=TWO))
+    told.reporter.on_report(triggered(SEVEN, CheckpointKind.PERIODIC))
+    told.reporter.on_message(acknowledge())
+    told.reporter.on_message(acknowledge(CheckpointId(6), TWO))
+    told.reporter.on_report(aborted(SEVEN, "declined"))
+    told.reporter.on_message(acknowledge(generation=TWO))
+    assert told.since() == [CheckpointTriggered(SEVEN, TWO, "periodic", 3), CheckpointFailed(SEVEN, "declined")]
+
+
+def test_samples_are_taken_of_each_slot_every_two_seconds(told: Told) -> None:
+    def report(slot: int) -> None:
+        told.reporter.on_message(SlotMetrics(ONE, SlotIndex(slot), 1, 2, (SubtaskMetrics(0, slot, 1, 2, 3, 4, 5, 6, 7, 8),), {}))
+
+    for _ in range(2 * SAMPLE_EVERY_MS // 500):
+        report(0)
+        report(1)
+        told.now_ms += 500
+    samples = [event for event in told.since() if isinstance(event, MetricsSampled)]
+    assert [one.slot for one in samples] == [0, 1, 0, 1]
+    assert samples[1].subtasks[0].subtask == SubtaskId(0, 1) and samples[1].subtasks[0].queued_us == 8
+
+
+def test_nothing_is_told_of_a_report_twice(told: Told) -> None:
+    report: Report = triggered(SEVEN, CheckpointKind.PERIODIC)
+    told.reporter.on_report(report)
+    assert len(told.since()) == 1

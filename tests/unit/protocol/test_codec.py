@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import pytest
+
+from weir.errors import ProtocolError
+from weir.protocol import codec
+from weir.protocol.snapshots import JsonValue
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Place(NamedTuple):
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    name: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    colour: Colour
+    place: Place
+    leaves: tuple[Leaf, ...]
+    pair: tuple[int, str]
+    by_name: dict[str, Leaf]
+    note: str | None = None
+    either: Leaf | Place | None = None
+    anything: JsonValue = None
+    below: Tree | None = None
+
+
+TREE = Tree(
+    Colour.BLUE,
+    Place(3, 4),
+    (Leaf("a", 0.5), Leaf("b")),
+    (7, "seven"),
+    {"x": Leaf("c")},
+    either=Place(1, 2),
+    anything={"list": [1, "two", None, 2.5, {"deep": True}]},
+    below=Tree(Colour.RED, Place(0, 0), (), (0, ""), {}, note="small"),
+)
+
+
+def test_what_is_written_is_read_back_as_it_was() -> None:
+    assert codec.loads(Tree, codec.dumps(TREE)) == TREE
+    assert codec.to_json(Empty()) == {} and codec.from_json(Empty, {}) == Empty()
+
+
+def test_json_is_plain() -> None:
+    assert codec.to_json(TREE.below) == {
+        "colour": "red", "place": [0, 0], "leaves": [], "pair": [0, ""], "by_name": {}, "note": "small", "either": None,
+        "anything": None, "below": None,
+    }  # fmt: skip
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    assert codec.from_json(Leaf, {"name": "a"}) == Leaf("a", 1.0)
+    assert codec.from_json(Leaf, {"name": "a", "weight": 2}).weight == 2.0
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("colour",), "green", "Tree.colour: 'green' is no Colour"),
+        (("place",), [1], "Tree.place: expected a list of 2, got list"),
+        (("place", 1), "4", "Tree.place[1]: expected int, got str"),
+        (("leaves",), {}, "Tree.leaves: expected a list, got dict"),
+        (("leaves", 1, "weight"), "heavy", "Tree.leaves[1].weight: expected float, got str"),
+        (("leaves", 0), {"weight": 1.0, "size": 2}, "Tree.leaves[0]: unknown fields ['size'], missing fields ['name']"),
+        (("leaves", 0), 5, "Tree.leaves[0]: expected an object, got int"),
+        (("pair", 0), True, "Tree.pair[0]: expected int, got bool"),
+        (("by_name", "x", "name"), None, "Tree.by_name.x.name: expected str, got NoneType"),
+        (("note",), 5, "Tree.note: expected str, got int"),
+        (("either",), [1, "2"], "Tree.either[1]: expected int, got str"),
+        (("below", "leaves"), [{"name": 1}], "Tree.below.leaves[0].name: expected str, got int"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_its_place(path: tuple[str | int, ...], value: object, said: str) -> None:
+    written = codec.to_json(TREE)
+    holder: object = written
+    for step in path[:-1]:
+        holder = holder[step]  # type: ignore[index]  # a path through JSON
+    holder[path[-1]] = value  # type: ignore[index]
+    with pytest.raises(ProtocolError) as refused:
+        codec.from_json(Tree, written)
+    assert str(refused.value) == said
+
+
+def test_what_has_no_json_form_is_a_mistake_of_ours() -> None:
+    with pytest.raises(TypeError, match="set has no JSON form"):
+        codec.to_json({"a": {1, 2}})
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000, b"null"])
+def test_what_is_no_json_is_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError, match="Leaf"):
+        codec.loads(Leaf, data)
