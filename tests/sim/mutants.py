@@ -210,9 +210,9 @@ def takes_a_trimmed_number_for_a_free_one() -> Iterator[None]:
 def trims_the_log_before_the_summary_is_in_it() -> Iterator[None]:
     summarise = JobLog.summarise
 
-    def hurry(self: JobLog, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
+    def hurry(self: JobLog, generation: Generation, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
         self._files.delete(range(1, self.next_number))
-        return summarise(self, nonce=nonce, timestamp_ms=timestamp_ms)
+        return summarise(self, generation, nonce=nonce, timestamp_ms=timestamp_ms)
 
     with patch.object(JobLog, "summarise", hurry):
         yield

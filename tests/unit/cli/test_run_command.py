@@ -46,7 +46,7 @@ def code_of(
 ) -> int | str | None:
     """``started``: the options of the launch are put there."""
 
-    def launch(job: Job, options: RunOptions, *, session: object) -> EndsSoon:
+    def launch(job: Job, options: RunOptions, *, session: object, link: object) -> EndsSoon:
         if started is not None:
             started.append(options)
         return running
