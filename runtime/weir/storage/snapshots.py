@@ -38,6 +38,8 @@ class StateFiles:
         self._attempt = attempt
         self._numbers = itertools.count()
         self._pack: _Pack | None = None
+        self._lost: Exception | None = None
+        """Why an object was not stored that files were put into, whose writers have gone on since."""
 
     def writer(self, subtask: SubtaskId) -> StateWriter:
         return StateWriter(self, subtask)
@@ -59,10 +61,17 @@ class StateFiles:
         return self._pack.path, self._pack.add(data, size)
 
     def flush(self) -> None:
-        """What was put is durable when it returns. Raises StorageError."""
+        """All that was put is durable when it returns. Raises StorageError, from then on each time."""
+        if self._lost is not None:
+            raise self._lost
         pack, self._pack = self._pack, None
-        if pack is not None:
+        if pack is None:
+            return
+        try:
             self._storage.put(self._layout.absolute(pack.path), pack.parts)
+        except Exception as error:
+            self._lost = error
+            raise
 
     def _next_attempt(self) -> str:
         return f"{self._attempt}.{next(self._numbers)}"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pytest
 from tests.unit.storage.storage_builders import JOB, UID
@@ -10,6 +12,7 @@ from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage
 from weir.storage.checksums import checksum
 from weir.storage.layout import JobLayout
+from weir.storage.memory import MemoryStorage
 from weir.storage.snapshots import PACKED_BYTES_MAX, StateFiles, StateReader
 
 LAYOUT = JobLayout(JOB)
@@ -62,6 +65,29 @@ def test_an_object_that_files_share_does_not_grow_beyond_its_size(storage: Check
     files = _put(storage, *[b"x" * (PACKED_BYTES_MAX // 2)] * 5)
     assert sorted(one.bytes for one in storage.list(LAYOUT.state)) == [PACKED_BYTES_MAX // 2, PACKED_BYTES_MAX, PACKED_BYTES_MAX]
     assert all(_read(storage, file) == b"x" * (PACKED_BYTES_MAX // 2) for file in files)
+
+
+class _FailingOnce(MemoryStorage):
+    fails = True
+
+    def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
+        if self.fails:
+            self.fails = False
+            raise StorageError("the disk did not answer")
+        super().put(path, data)
+
+
+def test_an_object_that_was_lost_on_the_way_is_told_to_all_whose_files_were_in_it() -> None:
+    """Who put the first file has gone on long since; only the flush in the end can tell that it is not there."""
+    storage, half = _FailingOnce(), b"x" * (PACKED_BYTES_MAX // 2 + 1)
+    files = _files(storage)
+    first, second = files.writer(SubtaskId(0, 0)), files.writer(SubtaskId(1, 0))
+    first.put(UID, (half,), rows=1, key_groups=None)
+    with pytest.raises(StorageError, match="did not answer"):
+        second.put(UID, (half,), rows=1, key_groups=None)
+    for _ in range(2):
+        with pytest.raises(StorageError, match="did not answer"):
+            files.flush()
 
 
 def test_nothing_is_stored_where_nothing_was_put(storage: CheckpointStorage) -> None:
