@@ -22,10 +22,14 @@ ALIGNMENT = 64
 """Files in a pack begin at multiples of it, as Arrow recommends for its buffers."""
 
 
-class StateFiles:
-    """Of one slot and one attempt at a checkpoint. ``attempt`` sets its files apart from those of any other try, also of a zombie's.
+_numbers = itertools.count()
+"""Of all objects that this process writes: a slot may write its part of one checkpoint in several goes."""
 
-    Used by one thread.
+
+class StateFiles:
+    """Of one slot and one attempt at a checkpoint, or of a part of it: no two of one process share an object.
+
+    ``attempt`` sets its files apart from those of any other process, also of a zombie. Used by one thread.
     """
 
     def __init__(
@@ -36,7 +40,6 @@ class StateFiles:
         self._generation = generation
         self._checkpoint = checkpoint
         self._attempt = attempt
-        self._numbers = itertools.count()
         self._pack: _Pack | None = None
         self._lost: Exception | None = None
         """Why an object was not stored that files were put into, whose writers have gone on since."""
@@ -74,7 +77,7 @@ class StateFiles:
             raise
 
     def _next_attempt(self) -> str:
-        return f"{self._attempt}.{next(self._numbers)}"
+        return f"{self._attempt}.{next(_numbers)}"
 
 
 @dataclass(slots=True)

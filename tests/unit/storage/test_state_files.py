@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -44,13 +45,14 @@ def test_a_state_file_is_read_back_whole(storage: CheckpointStorage) -> None:
         UID, (b"one", pa.py_buffer(b"two"), memoryview(b"-three-")[1:6]), rows=3, key_groups=(4, 9)
     )
     files.flush()
-    assert file == StateFile("state/packed.slots/g2-c7-a.0.pack", 11, checksum((b"onetwothree",)), 3, (4, 9))
+    assert re.fullmatch(r"state/packed\.slots/g2-c7-a\.\d+\.pack", file.path)
+    assert file == StateFile(file.path, 11, checksum((b"onetwothree",)), 3, (4, 9))
     assert _read(storage, file) == b"onetwothree"
 
 
 def test_a_large_file_is_an_object_of_its_own(storage: CheckpointStorage) -> None:
     (file,) = _put(storage, LARGE)
-    assert (file.path, file.offset) == ("state/per-route/g2-c7-s3-a.0.arrow", 0)
+    assert re.fullmatch(r"state/per-route/g2-c7-s3-a\.\d+\.arrow", file.path) and file.offset == 0
     assert storage.get(LAYOUT.absolute(file.path)) == LARGE == _read(storage, file)
 
 
@@ -112,14 +114,15 @@ def test_arrow_data_can_be_opened_from_what_was_read(storage: CheckpointStorage)
     assert pa.ipc.open_file(StateReader(storage, LAYOUT, READ_BY).read(file)).read_all() == table
 
 
-def test_no_two_attempts_share_a_name(storage: CheckpointStorage) -> None:
-    for attempt in ("a", "b"):
+def test_no_two_attempts_nor_two_goes_of_one_share_a_name(storage: CheckpointStorage) -> None:
+    """A slot that took long to align writes what it has first, and the rest later. Found by a chaos run: the rest replaced it."""
+    for attempt in ("a", "b", "b"):
         files = _files(storage, attempt)
         for content in (b"x", LARGE):
             for uid in ("u", "u", "v/w", "packed.slots"):
                 files.writer(SubtaskId(0, 1)).put(OperatorUid(uid), (content,), rows=1, key_groups=None)
                 files.flush()
-    assert len(storage.list(LAYOUT.state)) == 16
+    assert len(storage.list(LAYOUT.state)) == 24
 
 
 def test_the_checksum_does_not_depend_on_how_the_bytes_were_cut(storage: CheckpointStorage) -> None:
@@ -147,7 +150,7 @@ def test_a_damaged_file_names_itself_its_checkpoint_and_the_way_out(
 ) -> None:
     first, second = _put(storage, b"one", b"two")
     _damage(storage, second, damaged)
-    with pytest.raises(CheckpointError, match=rf"checkpoint 7 cannot be restored: .*g2-c7-a.0.pack .*{reason}.*--from"):
+    with pytest.raises(CheckpointError, match=rf"checkpoint 7 cannot be restored: .*g2-c7-a\.\d+\.pack .*{reason}.*--from"):
         _read(storage, second)
     if damaged is not None:
         assert _read(storage, first) == b"one"
@@ -160,7 +163,7 @@ def test_a_damaged_file_names_itself_its_checkpoint_and_the_way_out(
 def test_a_damaged_large_file_does_so_too(storage: CheckpointStorage, damaged: bytes, reason: str) -> None:
     (file,) = _put(storage, LARGE)
     _damage(storage, file, damaged)
-    with pytest.raises(CheckpointError, match=rf"checkpoint 7 cannot be restored: .*g2-c7-s3-a.0.arrow .*{reason}.*--from"):
+    with pytest.raises(CheckpointError, match=rf"checkpoint 7 cannot be restored: .*g2-c7-s3-a\.\d+\.arrow .*{reason}.*--from"):
         _read(storage, file)
 
 
