@@ -19,7 +19,7 @@ TOKEN = "run-token-for-tests"
 class ControlPlane:
     """``url`` is that of the one run it knows. ``down``: connections are cut without an answer. ``status``: answered to everything."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self) -> None:
         self.events: list[NumberedEvent] = []
         self.gaps = 0
         self.posts = 0
@@ -27,10 +27,9 @@ class ControlPlane:
         self.status: int | None = None
         self._commands: list[NumberedCommand] = []
         self._changed = threading.Condition()
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        self.port = self._server.server_port
-        self.url = f"http://127.0.0.1:{self.port}/api/v1/runs/r1"
+        self.url = f"http://127.0.0.1:{self._server.server_port}/api/v1/runs/r1"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
 
@@ -85,7 +84,9 @@ class ControlPlane:
     def _answer(self, method: str, path: str, token: str, body: bytes) -> tuple[int, bytes] | None:
         parts = urlsplit(path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        self.posts += method == "POST"
+        with self._changed:
+            self.posts += method == "POST"
+            self._changed.notify_all()
         if self.down:
             return None
         if self.status is not None:
@@ -125,8 +126,8 @@ class ControlPlane:
 
 
 @contextmanager
-def control_plane(port: int = 0) -> Iterator[ControlPlane]:
-    made = ControlPlane(port)
+def control_plane() -> Iterator[ControlPlane]:
+    made = ControlPlane()
     try:
         yield made
     finally:
