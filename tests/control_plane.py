@@ -25,6 +25,8 @@ class ControlPlane:
         self.posts = 0
         self.down = False
         self.status: int | None = None
+        self.silent = False
+        """Requests are taken, and not answered as long as it stands."""
         self._commands: list[NumberedCommand] = []
         self._changed = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -87,6 +89,8 @@ class ControlPlane:
         with self._changed:
             self.posts += method == "POST"
             self._changed.notify_all()
+            if self.silent:
+                self._changed.wait_for(lambda: self.down)
         if self.down:
             return None
         if self.status is not None:

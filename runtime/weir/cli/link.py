@@ -17,10 +17,10 @@ def take_link(environment: MutableMapping[str, str]) -> LinkOptions | None:
 
     The token is taken out of ``environment``: what this process starts, and the user's code in it, has no use for it.
     """
-    url, token, spool = environment.get(URL), environment.pop(TOKEN, None), environment.get(SPOOL)
-    if url is None and token is None and spool is None:
+    said = {URL: environment.get(URL, ""), TOKEN: environment.pop(TOKEN, ""), SPOOL: environment.get(SPOOL, "")}
+    missing = [name for name, value in said.items() if not value]
+    if len(missing) == len(said):
         return None
-    missing = [name for name, value in ((URL, url), (TOKEN, token), (SPOOL, spool)) if not value]
-    if url is None or token is None or spool is None or missing:
+    if missing:
         raise ConfigError(f"a run of a control plane is told {URL}, {TOKEN} and {SPOOL}; not set: {', '.join(missing)}")
-    return LinkOptions(LinkAddress(url, token), Path(spool))
+    return LinkOptions(LinkAddress(said[URL], said[TOKEN]), Path(said[SPOOL]))

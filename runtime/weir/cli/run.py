@@ -87,7 +87,7 @@ def run(
         with session.planning():
             job = load_job(target, params)
         return _run(job, options, session, opened, yes=yes, quiet=quiet)
-    except WeirError as error:
+    except Exception as error:
         if opened is not None and not opened.started:
             opened.failed_to_start(error)
         raise

@@ -78,14 +78,14 @@ class Progress:
                 self._before.clear()
             self._phase, self._generation = phase, generation
 
-    def on_message(self, message: FromSlot) -> None:
-        if isinstance(message, SlotMetrics):
-            self.on_metrics(message)
-
     def on_finish(self, finish: Finish) -> None:
         """The result says it all."""
 
-    def on_metrics(self, metrics: SlotMetrics) -> None:
+    def on_message(self, message: FromSlot) -> None:
+        if isinstance(message, SlotMetrics):
+            self._on_metrics(message)
+
+    def _on_metrics(self, metrics: SlotMetrics) -> None:
         with self._lock:
             if metrics.generation == self._generation:
                 known = self._metrics.get(metrics.slot)

@@ -12,7 +12,7 @@ import http.client
 import json
 import ssl
 import urllib.parse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weir.errors import ConfigError, ProtocolError
@@ -57,10 +57,9 @@ class Commands:
 class LinkClient:
     """One connection, kept open; for one thread. ``abort`` ends a request that waits, from any thread."""
 
-    def __init__(self, address: LinkAddress, *, context: Callable[[], ssl.SSLContext] = ssl.create_default_context) -> None:
+    def __init__(self, address: LinkAddress) -> None:
         self._parts = urllib.parse.urlsplit(address.url)
         self._headers = {"Authorization": f"Bearer {address.token}", "Accept": "application/json"}
-        self._context = context
         self._connection: http.client.HTTPConnection | None = None
         self._aborted = False
 
@@ -139,7 +138,7 @@ class LinkClient:
     def _connect(self) -> http.client.HTTPConnection:
         assert self._parts.hostname is not None
         if self._parts.scheme == "https":
-            return http.client.HTTPSConnection(self._parts.hostname, self._parts.port, context=self._context())
+            return http.client.HTTPSConnection(self._parts.hostname, self._parts.port, context=ssl.create_default_context())
         return http.client.HTTPConnection(self._parts.hostname, self._parts.port)
 
 

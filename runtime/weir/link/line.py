@@ -24,6 +24,8 @@ COMMANDS_PAUSE_S = (0.5, 15.0)
 FAREWELL_S = 5.0
 """At the end what is unconfirmed is given so long to arrive; the rest stays in the spool's files."""
 
+CLOSING_POLL_MS = 50
+
 log = structlog.get_logger(__name__)
 
 Carry = Callable[[NumberedCommand], str | None]
@@ -74,9 +76,16 @@ class ControlPlaneLine:
                 self._events.close()
                 return
             else:
-                wait_ms = self._delivery.wait_ms(_now_ms())
-                self._woken.wait(None if wait_ms is None and not self._closing.is_set() else (wait_ms or 50) / 1_000)
-                self._woken.clear()
+                self._wait()
+
+    def _wait(self) -> None:
+        """For an event, or until there is something to do without one."""
+        wait_ms = self._delivery.wait_ms(_now_ms())
+        if self._closing.is_set():
+            # The end is told from the clock.
+            wait_ms = CLOSING_POLL_MS if wait_ms is None else min(wait_ms, CLOSING_POLL_MS)
+        self._woken.wait(None if wait_ms is None else wait_ms / 1_000)
+        self._woken.clear()
 
     def _post(self, post: Post) -> None:
         answer = self._events.post(post)

@@ -19,10 +19,9 @@ from weir.protocol.events import (
     RunState,
     RunStateChanged,
     SubtaskAcknowledged,
-    SubtaskSample,
 )
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
-from weir.protocol.messages import Acknowledge, FromSlot, SlotMetrics, SubtaskMetrics
+from weir.protocol.messages import Acknowledge, FromSlot, SlotMetrics
 from weir.protocol.snapshots import JsonValue
 
 SAMPLE_EVERY_MS = 2_000
@@ -115,16 +114,7 @@ class Reporter:
         if last_ms is not None and now_ms - last_ms < SAMPLE_EVERY_MS:
             return
         self._sampled_ms[metrics.slot] = now_ms
-        self._tell(
-            MetricsSampled(
-                generation=metrics.generation,
-                slot=metrics.slot,
-                rss_bytes=metrics.rss_bytes,
-                loop_busy_us=metrics.loop_busy_us,
-                subtasks=tuple(_sample_of(subtask) for subtask in metrics.subtasks),
-                gauges=metrics.gauges,
-            )
-        )
+        self._tell(MetricsSampled(metrics))
 
 
 def _completed(report: Report) -> CheckpointCompleted:
@@ -140,18 +130,4 @@ def _completed(report: Report) -> CheckpointCompleted:
         subtasks=tuple(
             AcknowledgedStatistics(SubtaskId(snapshot.chain, snapshot.index), snapshot.statistics) for snapshot in snapshots
         ),
-    )
-
-
-def _sample_of(metrics: SubtaskMetrics) -> SubtaskSample:
-    return SubtaskSample(
-        subtask=SubtaskId(metrics.chain, metrics.index),
-        records_in=metrics.records_in,
-        records_out=metrics.records_out,
-        bytes_in=metrics.bytes_in,
-        bytes_out=metrics.bytes_out,
-        busy_us=metrics.busy_us,
-        idle_us=metrics.idle_us,
-        backpressured_us=metrics.backpressured_us,
-        queued_us=metrics.queued_us,
     )

@@ -245,12 +245,25 @@ def _dataclass_decoder(kind: type) -> _Decoder:
 
 
 def dumps(value: Any) -> bytes:
-    return json.dumps(to_json(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return write(to_json(value))
 
 
 def loads(kind: type[T], data: bytes | bytearray | memoryview) -> T:
+    return from_json(kind, parse(data, kind.__name__))
+
+
+def write(value: Any, *, errors: str = "strict") -> bytes:
+    """A JSON value as compact UTF-8. ``errors``: what becomes of halves of characters, which names of files may have in them."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(errors=errors)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number in JSON")
+
+
+def parse(data: bytes | bytearray | memoryview, what: str) -> Any:
+    """Any JSON value. Raises ProtocolError that says that ``what`` is none."""
     try:
-        value = json.loads(bytes(data))
+        return json.loads(bytes(data), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"{kind.__name__}: not JSON ({error})") from None
-    return from_json(kind, value)
+        raise ProtocolError(f"{what} is not JSON ({error})") from None

@@ -7,7 +7,6 @@ an event. ``at_ms`` is of the driver's wall clock since 1970, for people only: o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +14,8 @@ from typing import TypeAlias, get_args
 
 from weir.errors import ProtocolError
 from weir.protocol import codec
-from weir.protocol.ids import CheckpointId, CommandId, EventNumber, Generation, SlotIndex, SubtaskId
+from weir.protocol.ids import CheckpointId, CommandId, EventNumber, Generation, SubtaskId
+from weir.protocol.messages import SlotMetrics
 from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 
@@ -119,30 +119,10 @@ class CheckpointFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class SubtaskSample:
-    """Counters since the subtask was deployed; times add up to its age."""
-
-    subtask: SubtaskId
-    records_in: int
-    records_out: int
-    bytes_in: int
-    bytes_out: int
-    busy_us: int
-    idle_us: int
-    backpressured_us: int
-    queued_us: int
-
-
-@dataclass(frozen=True, slots=True)
 class MetricsSampled:
-    """Of one slot. The only events that may be dropped where there is no room to keep them."""
+    """What a slot has counted. The only events that may be dropped where there is no room to keep them."""
 
-    generation: Generation
-    slot: SlotIndex
-    rss_bytes: int
-    loop_busy_us: int
-    subtasks: tuple[SubtaskSample, ...]
-    gauges: dict[str, JsonValue]
+    metrics: SlotMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +207,7 @@ _COMMANDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Command) 
 def encode_event(numbered: NumberedEvent) -> bytes:
     """``[number, at_ms, "Kind", {fields}]`` as UTF-8 JSON, without a line break."""
     value = [numbered.number, numbered.at_ms, type(numbered.event).__name__, codec.to_json(numbered.event)]
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return codec.write(value, errors="replace")
 
 
 def encode_batch(encoded: Sequence[bytes]) -> bytes:
@@ -237,7 +217,7 @@ def encode_batch(encoded: Sequence[bytes]) -> bytes:
 
 def decode_batch(data: bytes | bytearray | memoryview) -> tuple[NumberedEvent, ...]:
     """Raises ProtocolError for anything but a batch of events that this version knows, numbered without holes."""
-    value = _loads(data, "a batch of events")
+    value = codec.parse(data, "a batch of events")
     if not isinstance(value, list):
         raise ProtocolError("a batch of events is a list")
     events = tuple(_event(one) for one in value)
@@ -259,13 +239,12 @@ def _event(value: object) -> NumberedEvent:
 
 
 def encode_commands(commands: Sequence[NumberedCommand]) -> bytes:
-    value = [[one.id, type(one.command).__name__, codec.to_json(one.command)] for one in commands]
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return codec.dumps([[one.id, type(one.command).__name__, one.command] for one in commands])
 
 
 def decode_commands(data: bytes | bytearray | memoryview) -> tuple[NumberedCommand, ...]:
     """Raises ProtocolError for anything but a list of commands, ascending."""
-    value = _loads(data, "a list of commands")
+    value = codec.parse(data, "a list of commands")
     if not isinstance(value, list):
         raise ProtocolError("commands come as a list")
     commands = tuple(_command(one) for one in value)
@@ -284,11 +263,3 @@ def _command(value: object) -> NumberedCommand:
         raise ProtocolError(f"command {number}: its kind is a word")
     command = codec.from_json(_COMMANDS[kind], fields) if kind in _COMMANDS else UnknownCommand(kind)
     return NumberedCommand(CommandId(number), command)
-
-
-def _loads(data: bytes | bytearray | memoryview, what: str) -> object:
-    try:
-        value: object = json.loads(bytes(data))
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"{what} is not JSON ({error})") from None
-    return value

@@ -10,7 +10,6 @@ back and compares. ``timestamp_ms`` is of the writer's wall clock, for people on
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias, get_args
@@ -139,15 +138,12 @@ def encode_entry(entry: Entry) -> bytes:
     fields = codec.to_json(entry)
     assert isinstance(fields, dict)
     value = {"format": LOG_FORMAT, "entry": type(entry).__name__, **fields}
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return codec.write(value)
 
 
 def decode_entry(data: bytes | bytearray | memoryview) -> Entry:
     """Raises ProtocolError for anything that is not a whole entry of a format and kind this version knows."""
-    try:
-        value = json.loads(bytes(data))
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"not JSON ({error})") from None
+    value = codec.parse(data, "it")
     if not isinstance(value, dict):
         raise ProtocolError(f"expected an object, got {type(value).__name__}")
     written, kind = value.pop("format", None), value.pop("entry", None)

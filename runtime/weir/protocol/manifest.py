@@ -6,7 +6,6 @@ directory, so that the directory can be copied as a whole.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -120,10 +119,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
     """Raises ProtocolError for anything that is not a whole manifest of a format this version reads."""
-    try:
-        value = json.loads(bytes(data))
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"manifest is not JSON ({error})") from None
+    value = codec.parse(data, "manifest")
     written = value.get("format") if isinstance(value, dict) else None
     if type(written) is int and written > MANIFEST_FORMAT:
         raise ProtocolError(f"manifest of format {written}, this version of Weir reads up to {MANIFEST_FORMAT}: upgrade Weir")

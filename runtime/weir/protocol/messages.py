@@ -6,8 +6,7 @@ assigner's snapshot taken at the trigger and the source's own agree on who has t
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from weir.errors import ProtocolError
@@ -250,15 +249,11 @@ _TO_SLOT: dict[str, type] = {
 
 def encode(message: FromSlot | ToSlot) -> bytes:
     """``["Name", {fields}]`` as UTF-8 JSON."""
-    body = {field.name: codec.to_json(getattr(message, field.name)) for field in fields(message)}
-    return json.dumps([type(message).__name__, body], separators=(",", ":"), ensure_ascii=False).encode()
+    return codec.dumps([type(message).__name__, message])
 
 
 def _decode(kinds: dict[str, type], data: bytes | bytearray | memoryview) -> object:
-    try:
-        value = json.loads(bytes(data))
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"control message is not JSON ({error})") from None
+    value = codec.parse(data, "control message")
     if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0] in kinds):
         raise ProtocolError("control message of unknown kind")
     return codec.from_json(kinds[value[0]], value[1])

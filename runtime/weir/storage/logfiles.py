@@ -6,10 +6,10 @@ checksum over the entry's own text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from weir.errors import CheckpointError, NotFound, ProtocolError
+from weir.protocol import codec
 from weir.protocol.joblog import Entry, decode_entry, encode_entry
 from weir.storage.base import CheckpointStorage
 from weir.storage.checksums import checksum
@@ -64,13 +64,10 @@ def _seal(entry: Entry) -> bytes:
 
 
 def _unseal(data: memoryview) -> Entry:
-    try:
-        value = json.loads(bytes(data))
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"not JSON ({error})") from None
+    value = codec.parse(data, "it")
     if not isinstance(value, dict) or value.keys() != {"checksum", "entry"}:
         raise ProtocolError("expected an object of checksum and entry")
-    text = json.dumps(value["entry"], separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+    text = codec.write(value["entry"], errors="replace")
     if checksum((text,)) != value["checksum"]:
         raise ProtocolError("its checksum does not fit its text")
     return decode_entry(text)

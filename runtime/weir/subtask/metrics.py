@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from weir.operators.base import Operator
 from weir.protocol import codec
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
@@ -26,9 +28,13 @@ def slot_metrics(deployment: Deployment, *, rss_bytes: int, loop_busy_ns: int) -
 
 
 def _gauges(operator: Operator) -> dict[str, JsonValue]:
-    """For people only: one that cannot be had is left out."""
+    """For people only: one that cannot be had, or is no number, is left out."""
     try:
-        return {f"{operator.context.uid}.{name}": codec.to_json(value) for name, value in operator.gauges().items()}
+        return {
+            f"{operator.context.uid}.{name}": codec.to_json(value)
+            for name, value in operator.gauges().items()
+            if math.isfinite(value)
+        }
     except Exception:  # noqa: BLE001  # whatever it is, records flow without it
         return {}
 

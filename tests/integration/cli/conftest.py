@@ -24,6 +24,13 @@ def _finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """Input, and nothing else yet."""
+    numbers(tmp_path / "input")
+    return tmp_path
+
+
+@pytest.fixture
 def finished(_finished_once: Path, tmp_path: Path) -> Path:
     """A copy of it that may be damaged. (The output is where it was.)"""
     shutil.copytree(_finished_once, tmp_path / "finished")

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 from small_job import numbers
-from weir_command import ROOT, weir
-
-JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
+from weir_command import JOB, weir
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from small_job import expected_totals, numbers, totals
+from small_job import expected_totals, totals
 from tests.control_plane import TOKEN, ControlPlane, control_plane
-from weir_command import ROOT, WEIR, weir
+from weir_command import WEIR, arguments, weir
 
 from weir.link.spool import leftover
 from weir.protocol.events import (
@@ -34,7 +34,6 @@ from weir.protocol.events import (
 )
 
 pytestmark = pytest.mark.spark
-JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
 
 
 @pytest.fixture
@@ -43,17 +42,8 @@ def there() -> Iterator[ControlPlane]:
         yield made
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Path:
-    numbers(tmp_path / "input")
-    return tmp_path
-
-
 def command(root: Path, *more: str) -> list[str]:
-    return [
-        str(WEIR), "run", str(JOB), "--set", f"input={root / 'input'}", "--set", f"output={root / 'output'}",
-        "--checkpoint-dir", str(root / "checkpoints"), "--interval", "200ms", "--quiet", *more,
-    ]  # fmt: skip
+    return [str(WEIR), "run", *arguments(root), "--interval", "200ms", "--quiet", *more]
 
 
 def environment(root: Path, there: ControlPlane) -> dict[str, str]:
@@ -83,8 +73,14 @@ def environments_below(driver: int) -> list[dict[str, str]]:
 
 def slots_of(driver: int) -> list[psutil.Process]:
     """Leaves of the tree below Spark's Python daemon."""
-    below = psutil.Process(driver).children(recursive=True)
-    return [one for one in below if "weir.spark.daemon" in one.cmdline() and not one.children()]
+    found = []
+    for process in psutil.Process(driver).children(recursive=True):
+        with contextlib.suppress(
+            psutil.NoSuchProcess
+        ):  # one that has ended in this moment; its daemon may not have reaped it yet
+            if "weir.spark.daemon" in process.cmdline() and not process.children():
+                found.append(process)
+    return found
 
 
 def test_a_run_tells_its_story_goes_on_without_a_listener_and_stops_when_it_is_told_to(fresh: Path, there: ControlPlane) -> None:

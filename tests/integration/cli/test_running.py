@@ -9,25 +9,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from small_job import expected_totals, numbers, totals
-from weir_command import ROOT, WEIR, refuse_tracebacks, weir
+from small_job import expected_totals, totals
+from weir_command import WEIR, arguments, refuse_tracebacks, weir
 
 pytestmark = pytest.mark.spark
-JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
-
-
-def arguments(root: Path, *, function: str = "job") -> list[str]:
-    return [
-        f"{JOB}:{function}",
-        *("--set", f"input={root / 'input'}", "--set", f"output={root / 'output'}"),
-        *("--checkpoint-dir", str(root / "checkpoints")),
-    ]
-
-
-@pytest.fixture
-def fresh(tmp_path: Path) -> Path:
-    numbers(tmp_path / "input")
-    return tmp_path
 
 
 def test_a_function_that_raises_ends_the_run_with_exit_code_1_and_names_operator_line_and_row(fresh: Path) -> None:

@@ -14,9 +14,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 WEIR = Path(sys.executable).with_name("weir")
 TIMEOUT_S = 240.0
+JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
 _PR_CAPBSET_DROP = 24
 _OVERRIDING = (1, 2, 3)
 """CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: what lets root read and write everything."""
+
+
+def arguments(root: Path, *, function: str = "job") -> list[str]:
+    """Of ``weir run``, for the small job with all that is its in ``root``."""
+    return [
+        f"{JOB}:{function}",
+        *("--set", f"input={root / 'input'}", "--set", f"output={root / 'output'}"),
+        *("--checkpoint-dir", str(root / "checkpoints")),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

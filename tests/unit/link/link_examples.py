@@ -20,11 +20,11 @@ from weir.protocol.events import (
     RunStateChanged,
     SamplesDropped,
     SubtaskAcknowledged,
-    SubtaskSample,
     Suspend,
     TakeSavepoint,
 )
 from weir.protocol.ids import CheckpointId, CommandId, Generation, SlotIndex, SubtaskId
+from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import SubtaskStatistics
 
 ONE, SEVEN = Generation(1), CheckpointId(7)
@@ -39,7 +39,9 @@ EVENTS: tuple[Event, ...] = (
     SubtaskAcknowledged(SEVEN, SUBTASK, 12),
     CheckpointCompleted(SEVEN, ONE, "periodic", 31, 4096, (AcknowledgedStatistics(SUBTASK, SubtaskStatistics(sync_us=3)),)),
     CheckpointFailed(SEVEN, "declined by 2/1: disk full"),
-    MetricsSampled(ONE, SlotIndex(0), 1 << 28, 900_000, (SubtaskSample(SUBTASK, 1, 2, 3, 4, 5, 6, 7, 8),), {"a.keys": 5}),
+    MetricsSampled(
+        SlotMetrics(ONE, SlotIndex(0), 1 << 28, 900_000, (SubtaskMetrics(2, 1, 1, 2, 3, 4, 5, 6, 7, 8),), {"a.keys": 5})
+    ),
     SamplesDropped(3, 1_000, 2_000),
     CommandAnswered(CommandId(3), CommandOutcome.REFUSED, "not now"),
 )
@@ -48,7 +50,7 @@ COMMANDS: tuple[Command, ...] = (TakeSavepoint(), Suspend(), Cancel())
 
 
 def sample(records: int = 0) -> MetricsSampled:
-    return MetricsSampled(ONE, SlotIndex(0), 0, 0, (SubtaskSample(SUBTASK, records, 0, 0, 0, 0, 0, 0, 0),), {})
+    return MetricsSampled(SlotMetrics(ONE, SlotIndex(0), 0, 0, (SubtaskMetrics(2, 1, records, 0, 0, 0, 0, 0, 0, 0),), {}))
 
 
 def failed(checkpoint: int) -> CheckpointFailed:

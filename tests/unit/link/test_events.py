@@ -9,6 +9,7 @@ from tests.unit.link.link_examples import COMMANDS, EVENTS
 from weir.errors import ProtocolError
 from weir.protocol.events import (
     Event,
+    FailureOccurred,
     NumberedCommand,
     NumberedEvent,
     UnknownCommand,
@@ -18,7 +19,7 @@ from weir.protocol.events import (
     encode_commands,
     encode_event,
 )
-from weir.protocol.ids import CommandId, EventNumber
+from weir.protocol.ids import CommandId, EventNumber, Generation
 
 
 def numbered(events: tuple[Event, ...], *, first: int = 1) -> list[NumberedEvent]:
@@ -29,6 +30,12 @@ def test_every_kind_of_event_arrives_as_it_was() -> None:
     assert {type(event) for event in EVENTS} == set(get_args(Event))
     sent = numbered(EVENTS, first=41)
     assert decode_batch(encode_batch([encode_event(one) for one in sent])) == tuple(sent)
+
+
+def test_half_a_character_in_a_reason_does_not_keep_an_event_from_being_told() -> None:
+    (sent,) = numbered((FailureOccurred(Generation(1), "no such file: \udce9t\u00e9.csv"),))
+    (arrived,) = decode_batch(encode_batch([encode_event(sent)]))
+    assert arrived.event == FailureOccurred(Generation(1), "no such file: ?t\u00e9.csv")
 
 
 def test_an_event_is_one_line() -> None:

@@ -130,8 +130,8 @@ def test_samples_are_taken_of_each_slot_every_two_seconds(told: Told) -> None:
         report(1)
         told.now_ms += 500
     samples = [event for event in told.since() if isinstance(event, MetricsSampled)]
-    assert [one.slot for one in samples] == [0, 1, 0, 1]
-    assert samples[1].subtasks[0].subtask == SubtaskId(0, 1) and samples[1].subtasks[0].queued_us == 8
+    assert [one.metrics.slot for one in samples] == [0, 1, 0, 1]
+    assert (samples[1].metrics.subtasks[0].index, samples[1].metrics.subtasks[0].queued_us) == (1, 8)
 
 
 def test_nothing_is_told_of_a_report_twice(told: Told) -> None:

@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_refused_by_its_place(path: tuple[str | int, ...], 
     holder: object = written
     for step in path[:-1]:
         holder = holder[step]  # type: ignore[index]  # a path through JSON
-    holder[path[-1]] = value  # type: ignore[index]
+    holder[path[-1]] = value  # type: ignore[index]  # likewise
     with pytest.raises(ProtocolError) as refused:
         codec.from_json(Tree, written)
     assert str(refused.value) == said
@@ -105,6 +105,13 @@ def test_what_does_not_fit_is_refused_by_its_place(path: tuple[str | int, ...], 
 def test_what_has_no_json_form_is_a_mistake_of_ours() -> None:
     with pytest.raises(TypeError, match="set has no JSON form"):
         codec.to_json({"a": {1, 2}})
+
+
+def test_what_json_has_no_word_for_is_neither_written_nor_read() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        codec.dumps(Leaf("a", float("nan")))
+    with pytest.raises(ProtocolError, match="Leaf is not JSON .NaN is no number"):
+        codec.loads(Leaf, b'{"name": "a", "weight": NaN}')
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000, b"null"])

@@ -61,6 +61,16 @@ def test_a_file_system_that_cannot_do_it_gets_an_ordinary_write(
     assert bytes(storage.get("file")) == data
 
 
+def test_what_a_device_takes_in_several_goes_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, data = os.pwrite, content(MEBIBYTE)
+    monkeypatch.setattr(
+        uncached.os, "pwrite", lambda descriptor, piece, offset: real(descriptor, piece[: 3 * BLOCK], offset)
+    )  # fmt: skip
+    storage = LocalStorage(tmp_path)
+    storage.put("file", [data])
+    assert bytes(storage.get("file")) == data
+
+
 def test_a_full_disk_is_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int, piece: bytes, offset: int) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

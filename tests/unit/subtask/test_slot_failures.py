@@ -214,3 +214,15 @@ def test_a_reason_of_any_length_and_with_any_file_name_arrives(reason: str) -> N
     assert len(data) < 1_000_000
     assert decode_from_slot(data) == failed
     assert not bench.messages(Decline)
+
+
+def test_a_gauge_that_is_no_number_is_left_out() -> None:
+    class Gauged(Collecting):
+        def gauges(self) -> dict[str, int | float]:
+            return {"keys": 3, "rate": float("nan"), "lag": float("inf")}
+
+    bench = fed(Bench(ListSource([Rows(1)]), Gauged()).deploy())
+    bench.turns()
+    metrics = bench.runtime.metrics()
+    assert metrics is not None
+    assert list(metrics.gauges.values()) == [3]
