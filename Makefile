@@ -10,9 +10,9 @@ RUN    := $(BIN)/python
 TEST_WORKERS ?= 2
 ARGS ?=
 
-CHECKED := $(wildcard runtime/weir tools bench examples tests)
-TYPED   := $(wildcard runtime/weir tools bench examples)
-QUICK_TESTS := $(wildcard tests/unit tests/sim)
+CHECKED := $(wildcard runtime/weir backend/weir_backend workers/weir_workers migrations tools bench examples tests)
+TYPED   := $(wildcard runtime/weir backend/weir_backend workers/weir_workers tools bench examples)
+QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
@@ -67,4 +67,4 @@ audit: setup ## Known vulnerabilities in the locked packages (asks an advisory s
 
 clean: ## Remove what the targets above wrote, .venv apart
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse metastore_db derby.log
-	find runtime tools tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find runtime backend workers migrations tools tests -name __pycache__ -type d -prune -exec rm -rf {} +

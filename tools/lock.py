@@ -48,7 +48,7 @@ def compile_pins(name: str, pins: tuple[str, ...], *, upgrade: bool) -> None:
 def main(arguments: list[str]) -> int:
     upgrade = "--upgrade" in arguments
     groups = [part for group in ("test", "check", "demo") for part in ("--group", group)]
-    compile_lock("dev.lock", ["pyproject.toml", *groups], upgrade=upgrade)
+    compile_lock("dev.lock", ["pyproject.toml", "--extra", "embedded", *groups], upgrade=upgrade)
     compile_lock("java.lock", ["--group", "java", "--no-deps"], upgrade=upgrade)
     compile_pins("installer.lock", (UV_PIN,), upgrade=upgrade)
     compile_pins("build.lock", BUILD_PINS, upgrade=upgrade)

@@ -1,0 +1,132 @@
+"""The API as an ASGI application: what it is made of, and what every answer has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Sequence
+
+import structlog
+from fastapi import APIRouter, FastAPI
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from weir_backend import migrate
+from weir_backend.errors import Unavailable
+from weir_backend.kit import problems
+from weir_backend.kit.database import Database
+from weir_backend.kit.problems import ProblemBody
+from weir_backend.kit.requests import Services, ServicesDep
+from weir_backend.kit.tasks import Tasks
+from weir_backend.kit.wakeups import Wakeups
+from weir_backend.routes import ROUTERS
+from weir_backend.settings import Settings
+
+API = "/api/v1"
+_HARDENING = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; "
+    "frame-ancestors 'none'",
+}
+
+
+def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:
+    """Serves once its lifespan has begun. The schema has to be there already."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        database = Database(settings.sqlalchemy_url, pool_size=settings.pool_size, name="weir api")
+        wakeups = Wakeups(settings.database_url.get_secret_value())
+        app.state.services = Services(settings, database, tasks, wakeups)
+        listening = asyncio.create_task(wakeups.run())
+        try:
+            yield
+        finally:
+            listening.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await listening
+            database.close()
+
+    app = FastAPI(
+        title="Weir",
+        summary="Operate checkpointed streaming jobs",
+        version="1",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{API}/openapi.json",
+        max_body_size=settings.artifact_bytes_max + (1 << 20),
+        separate_input_output_schemas=False,
+    )
+    problems.install(app)
+    app.add_middleware(EveryAnswer)
+    for router in routers:
+        app.include_router(router, prefix=API)
+    app.include_router(_health)
+    _describe(app)
+    return app
+
+
+class EveryAnswer:
+    """An id for each request, and the headers of every answer. Not a middleware of functions: those hold up streams."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                for name, value in _HARDENING.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith(API):
+                    headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            await self._app(scope, receive, answer)
+
+
+_health = APIRouter(tags=["health"])
+
+
+@_health.get("/healthz")
+def alive() -> dict[str, str]:
+    """The process serves."""
+    return {"status": "alive"}
+
+
+@_health.get("/readyz", responses=problems.answers(503))
+def ready(services: ServicesDep) -> dict[str, str]:
+    """The database is there, with the schema of this version."""
+    try:
+        found, wanted = migrate.current(services.database.engine), migrate.head()
+    except SQLAlchemyError:
+        raise Unavailable("database", "the database does not answer", "weir doctor says more") from None
+    if found != wanted:
+        raise Unavailable("schema", f"the schema of the database is at {found}, this version wants {wanted}", "weir migrate")
+    return {"status": "ready", "schema": wanted}
+
+
+def _describe(app: FastAPI) -> None:
+    """The schema of problems is named by many answers and returned by no endpoint."""
+    made = app.openapi
+
+    def openapi() -> dict[str, object]:
+        document = made()
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        schemas["ProblemBody"] = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to add to it

@@ -1,0 +1,100 @@
+"""What an answer that is no success says: application/problem+json (RFC 9457) with a code, a sentence and a next step.
+
+Problem
+├── Unauthenticated      401
+├── Forbidden            403
+├── NotFound             404
+├── Conflict             409
+├── Gone                 410
+├── PreconditionFailed   412
+├── TooLarge             413
+├── Invalid              422
+├── PreconditionRequired 428
+├── TooMany              429
+└── Unavailable          503
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class Problem(Exception):
+    """``code``: a word for programs. ``detail``: one sentence, what is wrong and where. ``next_step``: what to do about it.
+
+    ``extra``: further members of the answer. Never put a secret into any of them.
+    """
+
+    status: ClassVar[int] = 500
+
+    def __init__(self, code: str, detail: str, next_step: str = "", **extra: Any) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.next_step = next_step
+        self.extra = extra
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {}
+
+
+class Unauthenticated(Problem):
+    status = 401
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"WWW-Authenticate": "Bearer"}
+
+
+class Forbidden(Problem):
+    status = 403
+
+
+class NotFound(Problem):
+    status = 404
+
+
+class Conflict(Problem):
+    status = 409
+
+
+class Gone(Problem):
+    status = 410
+
+
+class PreconditionFailed(Problem):
+    status = 412
+
+
+class TooLarge(Problem):
+    status = 413
+
+
+class Invalid(Problem):
+    status = 422
+
+
+class PreconditionRequired(Problem):
+    status = 428
+
+
+class TooMany(Problem):
+    status = 429
+
+    def __init__(self, code: str, detail: str, *, retry_after_s: int) -> None:
+        super().__init__(code, detail, f"try again in {retry_after_s} s")
+        self._retry_after_s = retry_after_s
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"Retry-After": str(self._retry_after_s)}
+
+
+class Unavailable(Problem):
+    status = 503
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"Retry-After": "2"}

@@ -1,0 +1,1 @@
+"""What every domain uses: the session, lists, problems, versions, the port to the workers."""

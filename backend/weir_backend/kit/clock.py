@@ -1,0 +1,17 @@
+"""The one place where the control plane reads the clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def of_ms(milliseconds: int) -> datetime:
+    """A time of a driver. Clamped to what Postgres and people can read: a driver's clock may be anything."""
+    return datetime.fromtimestamp(min(max(milliseconds, 0), _MS_MAX) / 1000, UTC)
+
+
+_MS_MAX = 4_102_444_800_000  # the year 2100

@@ -1,0 +1,135 @@
+"""Problems as answers, and as OpenAPI describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.exceptions import HTTPException
+
+from weir_backend.errors import Problem
+
+log = structlog.get_logger(__name__)
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemBody(BaseModel):
+    """RFC 9457, with a code for programs and a next step for people."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    next_step: str = ""
+
+
+class FieldProblem(BaseModel):
+    where: str
+    what: str
+
+
+_TITLES = {
+    400: "Bad request",
+    401: "Not authenticated",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    410: "Gone",
+    412: "Changed meanwhile",
+    413: "Too large",
+    415: "Unsupported media type",
+    422: "Invalid",
+    428: "Precondition required",
+    429: "Too many requests",
+    500: "Internal error",
+    503: "Unavailable",
+}
+
+
+def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For ``responses=`` of a route: that it may answer with these problems."""
+    return {
+        status: {
+            "description": _TITLES[status],
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}},
+        }
+        for status in statuses
+    }
+
+
+def problem_answer(
+    status: int,
+    code: str,
+    detail: str,
+    next_step: str = "",
+    *,
+    headers: Mapping[str, str] | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> JSONResponse:
+    body = {
+        **(extra or {}),
+        "type": f"urn:weir:problem:{code}",
+        "title": _TITLES.get(status, "Problem"),
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "next_step": next_step,
+    }
+    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """All that can be raised in a request becomes a problem."""
+
+    @app.exception_handler(Problem)
+    def on_problem(_: Request, error: Problem) -> JSONResponse:
+        return problem_answer(error.status, error.code, error.detail, error.next_step, headers=error.headers, extra=error.extra)
+
+    @app.exception_handler(RequestValidationError)
+    def on_invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return invalid_answer(error.errors())
+
+    @app.exception_handler(HTTPException)
+    def on_http(_: Request, error: HTTPException) -> JSONResponse:
+        code = _TITLES.get(error.status_code, "problem").lower().replace(" ", "-")
+        return problem_answer(error.status_code, code, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(PoolTimeout)
+    @app.exception_handler(OperationalError)
+    def on_database(_: Request, error: Exception) -> JSONResponse:
+        log.warning("the database does not serve", problem=_first_line(error))
+        return problem_answer(
+            503,
+            "database",
+            "the database does not answer",
+            "try again; if it stays so: weir doctor",
+            headers={"Retry-After": "2"},
+        )
+
+    @app.exception_handler(Exception)
+    def on_anything(_: Request, error: Exception) -> JSONResponse:
+        log.error("a request has failed", exc_info=error)
+        return problem_answer(500, "internal", "something is wrong with the control plane; its log says what")
+
+
+def invalid_answer(errors: Sequence[Any]) -> JSONResponse:
+    """Of pydantic. What was sent is not repeated: it may be a secret."""
+    found = [{"where": ".".join(str(part) for part in one["loc"]), "what": str(one["msg"])} for one in errors]
+    detail = "; ".join(f"{one['where']}: {one['what']}" for one in found[:3])
+    return problem_answer(422, "invalid", detail or "the request is invalid", extra={"errors": found})
+
+
+def _first_line(error: Exception) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return str(cause).strip().split("\n", 1)[0]

@@ -1,0 +1,56 @@
+"""What an endpoint needs of the process that serves it: sessions, the port to the workers, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+from sqlalchemy.orm import Session
+
+from weir_backend.kit.database import Database
+from weir_backend.kit.tasks import Tasks
+from weir_backend.kit.wakeups import Wakeups
+from weir_backend.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Of one API process."""
+
+    settings: Settings
+    database: Database
+    tasks: Tasks
+    wakeups: Wakeups
+
+
+def services(request: Request) -> Services:
+    return cast(Services, request.app.state.services)
+
+
+ServicesDep = Annotated[Services, Depends(services)]
+
+
+def session(found: ServicesDep) -> Iterator[Session]:
+    with found.database.session() as opened:
+        yield opened
+
+
+# Committed before the answer is sent: who has an answer can rely on it.
+SessionDep = Annotated[Session, Depends(session, scope="function")]
+
+
+def tasks(found: ServicesDep) -> Tasks:
+    return found.tasks
+
+
+TasksDep = Annotated[Tasks, Depends(tasks)]
+
+
+def request_id_of(request: Request) -> str | None:
+    return cast("str | None", getattr(request.state, "request_id", None))
+
+
+def address_of(request: Request) -> str | None:
+    return request.client.host if request.client is not None else None

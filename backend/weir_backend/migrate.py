@@ -1,0 +1,70 @@
+"""The schema of the database, brought to where this version wants it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.autogenerate import produce_migrations
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+
+_LOCK = 0x57656972
+"""Two that migrate at once: the second waits, and finds nothing to do."""
+
+
+def directory() -> Path:
+    """In a wheel the migrations lie in the package, in a checkout beside it."""
+    here = Path(__file__).resolve()
+    for place in (here.parent / "migrations", here.parents[2] / "migrations"):
+        if (place / "env.py").exists():
+            return place
+    raise FileNotFoundError(f"the migrations are missing beside {here.parent}")
+
+
+def configuration(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(directory()).replace("%", "%%"))
+    config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
+    config.attributes["connection"] = connection
+    return config
+
+
+def upgrade(engine: Engine, to: str = "head") -> None:
+    _locked(engine, lambda config: command.upgrade(config, to))
+
+
+def downgrade(engine: Engine, to: str) -> None:
+    _locked(engine, lambda config: command.downgrade(config, to))
+
+
+def current(engine: Engine) -> str | None:
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def head() -> str:
+    found = ScriptDirectory.from_config(configuration()).get_current_head()
+    assert found is not None
+    return found
+
+
+def differences(engine: Engine) -> list[object]:
+    """Operations that would bring the database to the models; none if they agree."""
+    from weir_backend.models import Base
+
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        return list(produce_migrations(context, Base.metadata).upgrade_ops.as_diffs())  # type: ignore[union-attr]  # never None here
+
+
+def _locked(engine: Engine, run: object) -> None:
+    assert callable(run)
+    with engine.connect() as connection:
+        # Of the transaction: it goes with it, however that ends. The default timeouts are for requests, not for this.
+        connection.execute(text("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        run(configuration(connection))
+        connection.commit()

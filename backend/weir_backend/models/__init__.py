@@ -1,0 +1,54 @@
+"""All tables. Alembic imports this and nothing else of the backend."""
+
+from weir_backend.models.accounts import AuditEntry, IdempotencyKey, Role, Token, TokenKind, User
+from weir_backend.models.alerts import Alert, AlertKind, AlertRule, AlertState, Delivery, Webhook
+from weir_backend.models.base import Base
+from weir_backend.models.checkpoints import Checkpoint, CheckpointState
+from weir_backend.models.jobs import Artifact, ArtifactContent, ArtifactKind, DesiredState, Graph, Job, Spec, SpecState
+from weir_backend.models.operations import (
+    Operation,
+    OperationKind,
+    OperationState,
+    PlanKind,
+    PlanState,
+    RecoveryPlan,
+)
+from weir_backend.models.runs import Command, Event, Failure, MetricSample, Run, RunState
+
+__all__ = [
+    "Alert",
+    "AlertKind",
+    "AlertRule",
+    "AlertState",
+    "Artifact",
+    "ArtifactContent",
+    "ArtifactKind",
+    "AuditEntry",
+    "Base",
+    "Checkpoint",
+    "CheckpointState",
+    "Command",
+    "Delivery",
+    "DesiredState",
+    "Event",
+    "Failure",
+    "Graph",
+    "IdempotencyKey",
+    "Job",
+    "MetricSample",
+    "Operation",
+    "OperationKind",
+    "OperationState",
+    "PlanKind",
+    "PlanState",
+    "RecoveryPlan",
+    "Role",
+    "Run",
+    "RunState",
+    "Spec",
+    "SpecState",
+    "Token",
+    "TokenKind",
+    "User",
+    "Webhook",
+]

@@ -1,0 +1,107 @@
+"""Who may do what, and who did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from weir_backend.models.base import Base, Created, Key, word
+
+
+class Role(StrEnum):
+    """Each may do what the one before it may."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+class TokenKind(StrEnum):
+    API = "api"
+    """Made by a user for programs."""
+    SESSION = "session"
+    """Of a browser or a terminal that has logged in."""
+
+
+class User(Base):
+    """``rollback``: may approve and apply plans that go back to an older checkpoint, a permission of its own."""
+
+    __tablename__ = "users"
+
+    id: Mapped[Key]
+    name: Mapped[str] = mapped_column(String(100), unique=True)
+    role: Mapped[Role] = mapped_column(word(Role, "role"))
+    rollback: Mapped[bool] = mapped_column(server_default=text("false"))
+    disabled: Mapped[bool] = mapped_column(server_default=text("false"))
+    password_hash: Mapped[str | None]
+    """Argon2id. None: logs in by OpenID Connect only."""
+    oidc_subject: Mapped[str | None] = mapped_column(unique=True)
+    """``<issuer> <subject>``."""
+    version: Mapped[int] = mapped_column(server_default=text("1"))
+    created_at: Mapped[Created]
+
+    __mapper_args__ = {"version_id_col": version}  # SQLAlchemy reads it off the class
+
+
+class Token(Base):
+    """``digest``: SHA-256 of 32 random bytes; the token itself is shown once and kept nowhere."""
+
+    __tablename__ = "tokens"
+    __table_args__ = (Index(None, "user_id"),)
+
+    id: Mapped[Key]
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    kind: Mapped[TokenKind] = mapped_column(word(TokenKind, "kind"))
+    role: Mapped[Role] = mapped_column(word(Role, "role"))
+    """It can do what both this role and its user's may."""
+    rollback: Mapped[bool] = mapped_column(server_default=text("false"))
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
+    created_at: Mapped[Created]
+    expires_at: Mapped[datetime]
+    last_used_at: Mapped[datetime | None]
+    """To the minute."""
+    revoked_at: Mapped[datetime | None]
+
+
+class AuditEntry(Base):
+    """A write: who, what, before and after. Only ever added to."""
+
+    __tablename__ = "audit_entries"
+    __table_args__ = (Index(None, "resource", "resource_id"), Index(None, "user_id"))
+
+    id: Mapped[Key]
+    at: Mapped[Created]
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
+    user_name: Mapped[str]
+    """As it was then. Of the platform itself: ``weir``."""
+    token_id: Mapped[int | None]
+    action: Mapped[str]
+    resource: Mapped[str]
+    resource_id: Mapped[int | None]
+    before: Mapped[dict[str, Any] | None]
+    after: Mapped[dict[str, Any] | None]
+    request_id: Mapped[str | None]
+    address: Mapped[str | None]
+
+
+class IdempotencyKey(Base):
+    """The answer to a request that may be sent again."""
+
+    __tablename__ = "idempotency_keys"
+    __table_args__ = (UniqueConstraint("user_id", "key"), Index(None, "created_at"))
+
+    id: Mapped[Key]
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    key: Mapped[str] = mapped_column(String(200))
+    request_digest: Mapped[bytes] = mapped_column(LargeBinary(32))
+    """Of method, path and body: the same key with another request is refused."""
+    status: Mapped[int | None]
+    """None: the first request is still being served."""
+    headers: Mapped[dict[str, Any] | None]
+    body: Mapped[bytes | None]
+    created_at: Mapped[Created]

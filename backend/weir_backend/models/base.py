@@ -1,0 +1,47 @@
+"""What all tables have in common."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from sqlalchemy import BigInteger, DateTime, Enum, Identity, MetaData, Text, func
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase, mapped_column
+
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+"""So that a migration can name what it changes."""
+
+Key = Annotated[int, mapped_column(BigInteger, Identity(), primary_key=True)]
+Created = Annotated[datetime, mapped_column(DateTime(timezone=True), server_default=func.now())]
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(naming_convention=NAMES)
+    # Annotations of columns, in the words of Postgres. Times always have a zone.
+    type_annotation_map = {  # SQLAlchemy reads it off the class
+        datetime: DateTime(timezone=True),
+        str: Text,
+        int: BigInteger,
+        dict[str, Any]: JSONB(none_as_null=True),
+        list[Any]: JSONB(none_as_null=True),
+    }
+
+
+def word(words: type[StrEnum], name: str) -> Enum:
+    """A column ``name`` that holds one of these words. Not a type of Postgres: a word can be added without rewriting anything."""
+    return Enum(
+        words,
+        name=name,
+        native_enum=False,
+        create_constraint=True,
+        length=20,
+        values_callable=lambda kind: [one.value for one in kind],
+    )

@@ -1,0 +1,61 @@
+"""Every checkpoint of every job, for longer than the runtime keeps it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from weir_backend.models.base import Base, Created, Key, word
+
+
+class CheckpointState(StrEnum):
+    IN_PROGRESS = "IN_PROGRESS"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+
+
+class Checkpoint(Base):
+    """``number``: its id in the job's log, never used twice in one job. That it is subsumed, discarded, verified are facts of a completed one."""
+
+    __tablename__ = "checkpoints"
+    __table_args__ = (
+        UniqueConstraint("job_id", "number"),
+        Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
+        Index(None, "job_id", "completed_at"),
+    )
+
+    id: Mapped[Key]
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    generation: Mapped[int]
+    state: Mapped[CheckpointState] = mapped_column(word(CheckpointState, "state"))
+    trigger: Mapped[str] = mapped_column(String(20))
+    is_savepoint: Mapped[bool]
+    parent: Mapped[int | None]
+    """Number of the completed checkpoint that this one goes on from: the lineage."""
+    triggered_at: Mapped[datetime]
+    latest_ack_at: Mapped[datetime | None]
+    completed_at: Mapped[datetime | None]
+    failed_at: Mapped[datetime | None]
+    failure: Mapped[str | None]
+    end_to_end_ms: Mapped[int | None]
+    state_bytes: Mapped[int | None]
+    subtasks: Mapped[int]
+    acknowledged: Mapped[int] = mapped_column(server_default=text("0"))
+    progress: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
+    """``[chain, index, after_ms]`` of each acknowledgement, in the order in which they came."""
+    statistics: Mapped[list[Any] | None]
+    """``[chain, index, {...}]`` of each subtask, of a completed one."""
+    pinned: Mapped[bool] = mapped_column(server_default=text("false"))
+    pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
+    discarded_at: Mapped[datetime | None]
+    """Its files are gone."""
+    verified_at: Mapped[datetime | None]
+    damage: Mapped[str | None]
+    """What verifying found. None: nothing, or not verified."""
+    created_at: Mapped[Created]

@@ -1,0 +1,62 @@
+"""What an installation is told from outside: environment variables that begin with WEIR_."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from weir.errors import ConfigError
+
+
+class Settings(BaseSettings):
+    """Of the API and of the workers alike."""
+
+    model_config = SettingsConfigDict(env_prefix="WEIR_", extra="ignore", frozen=True)
+
+    database_url: SecretStr
+    """``postgresql://user:password@host:port/name``."""
+    redis_url: SecretStr
+    """``redis://:password@host:port/0``."""
+    secret_key: SecretStr = Field(min_length=32)
+    """Signs recovery plans and the state of a login by OpenID Connect. The same for all processes of an installation."""
+    data_dir: Path
+    """Where runs have their directories, and checkpoints go if a job does not say otherwise."""
+    public_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8700")
+    """Where browsers and drivers reach the API."""
+    artifact_bytes_max: Annotated[int, Field(gt=0)] = 64 << 20
+    pool_size: Annotated[int, Field(gt=0, le=200)] = 10
+    """Connections to the database that one process keeps."""
+    events_kept_days: Annotated[float, Field(gt=0)] = 90.0
+    samples_kept_hours: Annotated[float, Field(gt=0)] = 24.0
+    oidc_issuer: AnyHttpUrl | None = None
+    oidc_client_id: str | None = None
+    oidc_client_secret: SecretStr | None = None
+    oidc_role_claim: str = "weir_role"
+    """Claim of the identity token that holds viewer, operator or admin; without it a user who is new becomes a viewer."""
+
+    @property
+    def sqlalchemy_url(self) -> str:
+        """With the driver that we use."""
+        url = self.database_url.get_secret_value()
+        scheme, rest = url.split("://", 1) if "://" in url else ("", url)
+        if scheme.split("+")[0] not in ("postgresql", "postgres"):
+            raise ConfigError(
+                "WEIR_DATABASE_URL is no address of a Postgres database: write postgresql://user:password@host/name"
+            )
+        return f"postgresql+psycopg://{rest}"
+
+
+@lru_cache
+def settings() -> Settings:
+    """Raises ConfigError naming each variable that is missing or wrong, and no value."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'WEIR_' + '.'.join(str(part) for part in one['loc']).upper()}: {one['msg']}" for one in error.errors()
+        )
+        raise ConfigError(f"the settings of the control plane are not complete: {wrong}") from None

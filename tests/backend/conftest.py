@@ -1,0 +1,147 @@
+"""A real Postgres for all tests of a process, a database of its own for each test, and the API in front of it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from fastapi.testclient import TestClient
+from pydantic import SecretStr
+
+from weir_backend import migrate
+from weir_backend.app import create_app
+from weir_backend.kit.access import digest, new_secret
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.models import Role, Token, TokenKind, User
+from weir_backend.settings import Settings
+from weir_workers.embedded.children import free_port, server_user
+from weir_workers.embedded.postgres import Postgres, find_binaries, new_password
+
+_names = (f"test_{number}" for number in itertools.count())
+TEMPLATE = "template_of_tests"
+
+
+@contextmanager
+def own_postgres() -> Iterator[Postgres]:
+    user = server_user()
+    # Not in pytest's directory: another user may have to reach it.
+    with tempfile.TemporaryDirectory(prefix="weir-postgres-") as made:
+        root = Path(made)
+        root.chmod(0o755)
+        binaries = find_binaries(copy_to=root, user=user)
+        if user is not None:
+            user.own(root)
+        server = Postgres(root / "data", root / "log", free_port(), new_password(), user)
+        server.prepare(binaries)
+        process = server.start(binaries)
+        try:
+            server.wait_until_ready(process)
+            yield server
+        finally:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with own_postgres() as server:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            # These databases live for seconds.
+            connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("ALTER SYSTEM SET synchronous_commit = off")
+            connection.execute("SELECT pg_reload_conf()")
+            connection.execute(f"CREATE DATABASE {TEMPLATE}")
+        database = Database(sqlalchemy_url(server, TEMPLATE), pool_size=1, name="weir tests")
+        migrate.upgrade(database.engine)
+        database.close()
+        yield server
+
+
+def sqlalchemy_url(server: Postgres, name: str) -> str:
+    return server.url.rsplit("/", 1)[0].replace("postgresql://", "postgresql+psycopg://") + f"/{name}"
+
+
+@contextmanager
+def new_database(server: Postgres, template: str | None) -> Iterator[str]:
+    """Its name."""
+    name = f"{next(_names)}_{os.getpid()}"
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
+        yield name
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(postgres: Postgres, tmp_path: Path) -> Iterator[Settings]:
+    with new_database(postgres, TEMPLATE) as name:
+        yield Settings(
+            database_url=SecretStr(postgres.url.rsplit("/", 1)[0] + f"/{name}"),
+            redis_url=SecretStr("redis://:nobody@127.0.0.1:1/0"),
+            secret_key=SecretStr("a key for tests, as long as it has to be"),
+            data_dir=tmp_path / "data",
+        )
+
+
+@pytest.fixture
+def database(settings: Settings) -> Iterator[Database]:
+    opened = Database(settings.sqlalchemy_url, pool_size=5, name="weir tests")
+    yield opened
+    opened.close()
+
+
+@dataclass
+class RecordedTasks:
+    """The port to the workers: keeps what was asked for."""
+
+    asked: list[tuple[str, tuple[int | str, ...]]] = field(default_factory=list)
+
+    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None) -> None:
+        self.asked.append((name, arguments))
+
+
+@pytest.fixture
+def tasks() -> RecordedTasks:
+    return RecordedTasks()
+
+
+@pytest.fixture
+def client(settings: Settings, tasks: RecordedTasks) -> Iterator[TestClient]:
+    """Without a token."""
+    with TestClient(create_app(settings, tasks), raise_server_exceptions=False) as opened:
+        yield opened
+
+
+Login = Callable[..., dict[str, str]]
+
+
+@pytest.fixture
+def login(database: Database) -> Login:
+    """Headers of a new user's token: ``login(Role.OPERATOR, rollback=True)``."""
+
+    def make(role: Role = Role.ADMIN, *, rollback: bool = False, name: str | None = None) -> dict[str, str]:
+        secret = new_secret()
+        with database.session() as session:
+            user = User(name=name or next(_users), role=role, rollback=rollback)
+            session.add(user)
+            session.flush()
+            session.add(
+                Token(
+                    user_id=user.id, name="tests", kind=TokenKind.API, role=role, rollback=rollback, digest=digest(secret),
+                    expires_at=now() + timedelta(hours=1),
+                )
+            )  # fmt: skip
+        return {"Authorization": f"Bearer {secret}"}
+
+    return make
+
+
+_users = (f"user{number}" for number in itertools.count())
