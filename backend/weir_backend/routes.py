@@ -6,4 +6,9 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-ROUTERS: Sequence[APIRouter] = ()
+from weir_backend.artifacts import endpoints as artifacts
+from weir_backend.jobs import endpoints as jobs
+from weir_backend.operations import endpoints as operations
+from weir_backend.recovery import endpoints as recovery
+
+ROUTERS: Sequence[APIRouter] = (artifacts.router, jobs.router, operations.router, recovery.router)

@@ -12,10 +12,21 @@ RECONCILE = "weir.reconcile"
 """``(job_id)``: bring what is closer to what is wanted."""
 COMPILE = "weir.compile"
 """``(spec_id)``: load the user's code in a process of its own and find its graph."""
+SUBMIT = "weir.submit"
+"""``(run_id)``: start the driver of a run."""
+WATCH = "weir.watch"
+"""``()``, in the queue of a host: look after the drivers there."""
+INSPECT = "weir.inspect"
+"""``(plan_id)``: look into checkpoint storage for what a plan would do, and whether its checkpoint is whole."""
 VERIFY = "weir.verify"
 """``(checkpoint_id, operation_id)``."""
 DELIVER = "weir.deliver"
 """``(delivery_id)``: a message to a webhook."""
+
+
+def host_queue(host: str) -> str:
+    """Of the workers on one machine: only they see the processes there."""
+    return f"host.{host}"
 
 
 class Tasks(Protocol):

@@ -10,6 +10,7 @@ from weir_backend.models.operations import (
     OperationKind,
     OperationState,
     PlanKind,
+    PlanPhase,
     PlanState,
     RecoveryPlan,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "OperationKind",
     "OperationState",
     "PlanKind",
+    "PlanPhase",
     "PlanState",
     "RecoveryPlan",
     "Role",

@@ -79,6 +79,10 @@ class Job(Base):
     version: Mapped[int] = mapped_column(server_default=text("1"))
     run_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Of the newest run; the next one takes the next number. This is the control plane's generation: it fences runs."""
+    history: Mapped[int] = mapped_column(server_default=text("1"))
+    """Grows when the job is begun anew without its state: then it gets another directory of checkpoints."""
+    next_start: Mapped[dict[str, Any] | None]
+    """``{"checkpoint": N, "after_run": K}``: runs after number K go back to checkpoint N, until one of them has run."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Of the newest event of this job."""
     restarts: Mapped[int] = mapped_column(server_default=text("0"))

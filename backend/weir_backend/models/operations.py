@@ -65,6 +65,16 @@ class PlanKind(StrEnum):
     RESCALE = "rescale"
 
 
+class PlanPhase(StrEnum):
+    """Where a plan that is being applied has got to."""
+
+    VERIFYING = "VERIFYING"
+    STOPPING = "STOPPING"
+    STARTING = "STARTING"
+    RETURNING = "RETURNING"
+    """It could not be carried out: the job is brought back to where it was."""
+
+
 class PlanState(StrEnum):
     PROPOSED = "PROPOSED"
     APPROVED = "APPROVED"
@@ -93,6 +103,9 @@ class RecoveryPlan(Base):
     preview: Mapped[dict[str, Any]]
     signature: Mapped[bytes] = mapped_column(LargeBinary(32))
     """HMAC-SHA-256 over all of the above: what is applied is what was approved."""
+    phase: Mapped[PlanPhase | None] = mapped_column(word(PlanPhase, "phase"))
+    target_whole: Mapped[bool | None]
+    """What verifying the files of the target has found. None: nothing yet."""
     undo_of: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     safety_checkpoint: Mapped[int | None]
     """Number of the checkpoint that the job was stopped with: what an undo goes back to."""

@@ -51,6 +51,11 @@ class Run(Base):
     """Why this run was begun: deploy, start, restart, rollback, ..."""
     start: Mapped[dict[str, Any]]
     """How: ``{"mode": "fresh" | "resume" | "from", "checkpoint": N, ...}``."""
+    failure_kind: Mapped[str] = mapped_column(server_default=text("''"))
+    """Class of the error that it failed with, as its driver told; '' if it did not."""
+    plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
+    """The plan that this run carries out."""
+    checkpoint_directory: Mapped[str]
     token_digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
     stored_event: Mapped[int] = mapped_column(server_default=text("0"))
     """Number of the last event of this run that is stored."""

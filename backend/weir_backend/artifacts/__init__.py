@@ -1,0 +1,1 @@
+"""Files of user code, named by their content."""

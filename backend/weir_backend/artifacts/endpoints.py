@@ -1,0 +1,65 @@
+"""Uploading and reading files of user code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends, Query, Response
+from pydantic import StringConstraints
+
+from weir_backend.artifacts import repository, service
+from weir_backend.artifacts.schemas import ArtifactShown
+from weir_backend.kit.access import Operator, Viewer
+from weir_backend.kit.forms import Id
+from weir_backend.kit.listing import Listing, listing, page
+from weir_backend.kit.problems import answers
+from weir_backend.kit.requests import ServicesDep, SessionDep
+from weir_backend.models import Artifact
+
+router = APIRouter(prefix="/artifacts", tags=["artifacts"], responses=answers(401, 403, 422))
+
+
+@router.post("", operation_id="upload_artifact", response_model=ArtifactShown, status_code=201, responses=answers(413))
+def upload(
+    data: Annotated[bytes, Body(media_type="application/octet-stream", description="The file")],
+    name: Annotated[
+        str,
+        StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)$", max_length=200),
+        Query(description="Its name, with .py, .zip or .whl"),
+    ],
+    session: SessionDep,
+    services: ServicesDep,
+    caller: Operator,
+    response: Response,
+) -> Artifact:
+    """Upload a file of user code. The same content uploaded again is the same artifact (answered with 200)."""
+    found, new = service.upload(session, caller, name=name, data=data, bytes_max=services.settings.artifact_bytes_max)
+    if not new:
+        response.status_code = 200
+    return found
+
+
+@router.get("", operation_id="list_artifacts", response_model=list[ArtifactShown])
+def list_(session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer) -> Sequence[Artifact]:
+    """Files of user code. Filters: id, digest, name, q (part of the name)."""
+    return page(session, repository.listed(), wanted, repository.FIELDS, response, unit="artifacts")
+
+
+@router.get("/{artifact_id}", operation_id="get_artifact", response_model=ArtifactShown, responses=answers(404))
+def get(artifact_id: Id, session: SessionDep, _: Viewer) -> Artifact:
+    """One file of user code, without its content."""
+    return service.get(session, artifact_id)
+
+
+@router.get(
+    "/{artifact_id}/content",
+    operation_id="download_artifact",
+    response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {}}}, **answers(404)},
+)
+def download(artifact_id: Id, session: SessionDep, _: Viewer) -> Response:
+    """The file."""
+    found = service.get(session, artifact_id)
+    headers = {"Content-Disposition": f'attachment; filename="{found.name}"', "ETag": f'"{found.digest}"'}
+    return Response(repository.content(session, artifact_id), media_type="application/octet-stream", headers=headers)

@@ -1,0 +1,56 @@
+"""Taking in files of user code. Nothing of them is run here, nor parsed: that is for a worker's subprocess."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import PurePath
+
+from sqlalchemy.orm import Session
+
+from weir_backend.artifacts import repository
+from weir_backend.errors import Invalid, NotFound, TooLarge
+from weir_backend.kit.access import Caller
+from weir_backend.kit.audit import audit
+from weir_backend.models import Artifact, ArtifactKind
+
+_ZIP_MAGIC = b"PK\x03\x04"
+
+
+def upload(session: Session, caller: Caller, *, name: str, data: bytes, bytes_max: int) -> tuple[Artifact, bool]:
+    """The artifact of this content, and whether it is new. Raises Invalid, TooLarge."""
+    kind = _kind(name)
+    if not data:
+        raise Invalid("empty", f"{name} is empty", "upload the file of the job")
+    if len(data) > bytes_max:
+        raise TooLarge(
+            "too-large",
+            f"{name} has {len(data):,} bytes, at most {bytes_max:,} are taken",
+            "leave data out of it, and large libraries",
+        )
+    if kind is not ArtifactKind.PYTHON and not data.startswith(_ZIP_MAGIC):
+        raise Invalid(
+            "not-an-archive", f"{name} is no zip archive", "upload a .py file, or a .zip or .whl with the job's package"
+        )
+    digest = hashlib.sha256(data).hexdigest()
+    added = repository.add(session, digest=digest, kind=kind, name=name, data=data, created_by=caller.user_id)
+    if added is not None:
+        audit(session, caller, "create", "artifact", added.id, after={"name": name, "digest": digest, "size": len(data)})
+        return added, True
+    found = repository.find_by_digest(session, digest)
+    assert found is not None, "it conflicted with itself"
+    return found, False
+
+
+def _kind(name: str) -> ArtifactKind:
+    try:
+        return ArtifactKind(PurePath(name).suffix.removeprefix(".").lower())
+    except ValueError:
+        raise Invalid("unknown-kind", f"{name!r} is none of .py, .zip, .whl", "name the file as it is on your disk") from None
+
+
+def get(session: Session, artifact_id: int) -> Artifact:
+    """Raises NotFound."""
+    found = repository.find(session, artifact_id)
+    if found is None:
+        raise NotFound("no-artifact", f"there is no artifact {artifact_id}")
+    return found

@@ -1,0 +1,1 @@
+"""What is forgotten, and when."""

@@ -1,0 +1,65 @@
+"""What differs between two versions of a spec. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+from weir_backend.jobs.schemas import Change
+
+_TEXT_BYTES_MAX = 1 << 20
+_ABSENT = object()
+
+
+def changes(before: Any, after: Any, path: str = "") -> list[Change]:
+    """Of two JSON objects, by field."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        found = []
+        for name in sorted(before.keys() | after.keys()):
+            inner = f"{path}.{name}" if path else name
+            found += changes(before.get(name, _ABSENT), after.get(name, _ABSENT), inner)
+        return found
+    if before == after and type(before) is type(after):
+        return []
+    return [Change(path=path, before=None if before is _ABSENT else before, after=None if after is _ABSENT else after)]
+
+
+def code_diff(before: bytes, after: bytes, names: tuple[str, str]) -> str | None:
+    """Unified. None if one of them is no text. '' if they are the same."""
+    texts = [_text(data) for data in (before, after)]
+    if texts[0] is None or texts[1] is None:
+        return None
+    return "".join(difflib.unified_diff(texts[0], texts[1], *names))
+
+
+def _text(data: bytes) -> list[str] | None:
+    if len(data) > _TEXT_BYTES_MAX:
+        return None
+    if data.startswith(b"PK\x03\x04"):
+        return _listing(data)
+    try:
+        return data.decode().splitlines(keepends=True)
+    except UnicodeDecodeError:
+        return None
+
+
+def _listing(data: bytes) -> list[str] | None:
+    """Of an archive what is in it, by name, size and checksum."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return [f"{one.filename} {one.file_size} bytes, {one.CRC:08x}\n" for one in archive.infolist()]
+    except (zipfile.BadZipFile, ValueError):
+        return None
+
+
+def operators(graph: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Of a physical graph as JSON by uid; what only says where it was written is left out."""
+    if graph is None:
+        return {}
+    return {
+        operator["uid"]: {name: value for name, value in operator.items() if name != "site"}
+        for operator in graph["logical"]["operators"]
+    }

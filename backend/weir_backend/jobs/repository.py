@@ -1,0 +1,162 @@
+"""Jobs and their specs in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session, defer
+
+from weir_backend.kit.listing import Fields, contains, equals
+from weir_backend.models import (
+    Checkpoint,
+    CheckpointState,
+    DesiredState,
+    Event,
+    Graph,
+    Job,
+    Operation,
+    Run,
+    Spec,
+    SpecState,
+)
+
+FIELDS = Fields(
+    sortable={
+        "id": Job.id,
+        "name": Job.name,
+        "created_at": Job.created_at,
+        "updated_at": Job.updated_at,
+        "desired_state": Job.desired_state,
+    },
+    filters={
+        "id": equals(Job.id, int),
+        "name": equals(Job.name, str),
+        "q": contains(Job.name),
+        "desired_state": lambda value: Job.desired_state.in_(_words(value, DesiredState)),
+    },
+    default=("name", False),
+    key=Job.id,
+)
+
+
+def _words(value: Any, words: type[DesiredState]) -> list[DesiredState]:
+    from weir_backend.errors import Invalid
+
+    try:
+        return [words(one) for one in (value if isinstance(value, list) else [value])]
+    except ValueError:
+        raise Invalid("invalid", f"filter: desired_state is one of {', '.join(words)}") from None
+
+
+def listed() -> Select[Job]:
+    return select(Job).where(Job.deleted_at.is_(None))
+
+
+def find(session: Session, job_id: int, *, lock: bool = False) -> Job | None:
+    query = listed().where(Job.id == job_id)
+    return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)
+
+
+def find_by_name(session: Session, name: str) -> Job | None:
+    return session.scalar(listed().where(Job.name == name))
+
+
+def specs_of(job_id: int) -> Select[Spec]:
+    return select(Spec).where(Spec.job_id == job_id)
+
+
+SPEC_FIELDS = Fields(
+    sortable={"id": Spec.id, "number": Spec.number, "created_at": Spec.created_at},
+    filters={"number": equals(Spec.number, int)},
+    default=("number", True),
+    key=Spec.id,
+)
+
+
+def find_spec(session: Session, job_id: int, number: int) -> Spec | None:
+    return session.scalar(specs_of(job_id).where(Spec.number == number))
+
+
+def find_spec_by_id(session: Session, spec_id: int) -> Spec:
+    return session.scalars(select(Spec).where(Spec.id == spec_id)).one()
+
+
+def newest_spec_number(session: Session, job_id: int) -> int:
+    return session.scalar(select(Spec.number).where(Spec.job_id == job_id).order_by(Spec.number.desc()).limit(1)) or 0
+
+
+def newest_runs(session: Session, job_ids: Sequence[int]) -> dict[int, Run]:
+    """Of each job the newest run, in one query whatever the number of jobs."""
+    rows = session.scalars(
+        select(Run).join(Job, (Job.id == Run.job_id) & (Job.run_number == Run.number)).where(Job.id.in_(job_ids))
+    )
+    return {run.job_id: run for run in rows}
+
+
+def last_completed(session: Session, job_ids: Sequence[int]) -> dict[int, Checkpoint]:
+    """Of each job the checkpoint that completed last, without its heavy columns."""
+    newest = (
+        select(Checkpoint)
+        .where(Checkpoint.job_id == Job.id, Checkpoint.completed_at.is_not(None))
+        .order_by(Checkpoint.completed_at.desc())
+        .limit(1)
+        .lateral()
+    )
+    found = select(newest.c.id).select_from(Job).join(newest, Job.id == newest.c.job_id).where(Job.id.in_(job_ids))
+    rows = session.scalars(
+        select(Checkpoint).where(Checkpoint.id.in_(found)).options(defer(Checkpoint.statistics), defer(Checkpoint.progress))
+    )
+    return {checkpoint.job_id: checkpoint for checkpoint in rows}
+
+
+def spec_states(session: Session, jobs: Sequence[Job]) -> dict[int, SpecState]:
+    rows = session.execute(
+        select(Spec.job_id, Spec.state)
+        .join(Job, (Job.id == Spec.job_id) & (Job.spec_number == Spec.number))
+        .where(Job.id.in_([job.id for job in jobs]))
+    )
+    return dict(rows.tuples())
+
+
+def spec_problems(session: Session, jobs: Sequence[Job]) -> dict[int, str]:
+    rows = session.execute(
+        select(Spec.job_id, Spec.problem)
+        .join(Job, (Job.id == Spec.job_id) & (Job.spec_number == Spec.number))
+        .where(Job.id.in_([job.id for job in jobs]), Spec.problem.is_not(None))
+    )
+    return {job_id: problem for job_id, problem in rows if problem is not None}
+
+
+def open_operations(session: Session, job_ids: Sequence[int]) -> dict[int, Operation]:
+    """Of each job the newest operation that is not over."""
+    rows = session.scalars(
+        select(Operation).where(Operation.job_id.in_(job_ids), Operation.ended_at.is_(None)).order_by(Operation.id)
+    )
+    return {operation.job_id: operation for operation in rows}
+
+
+def keep_graph(session: Session, digest: bytes, body: dict[str, Any]) -> int:
+    """The id of the graph of this content."""
+    added = session.scalar(
+        insert(Graph).values(digest=digest, body=body).on_conflict_do_nothing(index_elements=["digest"]).returning(Graph.id)
+    )
+    return added if added is not None else session.scalars(select(Graph.id).where(Graph.digest == digest)).one()
+
+
+def find_graph(session: Session, graph_id: int) -> Graph | None:
+    return session.get(Graph, graph_id)
+
+
+def completed(session: Session, job_id: int, number: int) -> Checkpoint | None:
+    return session.scalar(
+        select(Checkpoint)
+        .where(Checkpoint.job_id == job_id, Checkpoint.number == number, Checkpoint.state == CheckpointState.COMPLETED)
+        .options(defer(Checkpoint.statistics), defer(Checkpoint.progress))
+    )
+
+
+def add_event(session: Session, event: Event) -> None:
+    session.add(event)

@@ -1,0 +1,76 @@
+"""What a version of a job's spec says."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from weir_backend.kit.forms import Form, KeptText, LongText
+
+_SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|api[._-]?key", re.IGNORECASE)
+_DURATION = r"^\d{1,9}(\.\d{1,6})?(ms|s|m|h)$"
+_SETTINGS_MAX = 200
+
+
+def _no_secret(name: str) -> str:
+    if _SECRET.search(name):
+        raise ValueError(
+            f"{name} looks like a secret: specs are shown to everybody; put it into the file that WEIR_SPARK_CONF_FILE names"
+        )
+    return name
+
+
+ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)]
+_WORD = "[A-Za-z_][A-Za-z0-9_]*"
+EntryPoint = Annotated[str, StringConstraints(pattern=rf"^({_WORD}(\.{_WORD})*:)?{_WORD}$", max_length=300)]
+SparkSetting = Annotated[str, StringConstraints(pattern=r"^spark\.[A-Za-z0-9._-]+$", max_length=200), AfterValidator(_no_secret)]
+Scalar = bool | int | float | Annotated[LongText, Field()]
+
+
+class Checkpointing(Form):
+    """``directory`` None: one of the installation's own for this job."""
+
+    interval: Annotated[str, StringConstraints(pattern=_DURATION)] | Literal["none"] = "10s"
+    retained: Annotated[int, Field(ge=1, le=1_000)] = 3
+    directory: Annotated[str, StringConstraints(pattern=r"^(/|[a-z][a-z0-9+]*://)[^\x00-\x1f]*$", max_length=1_000)] | None = None
+    staging_directory: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f]*$", max_length=1_000)] | None = None
+
+
+class RestartStrategy(Form):
+    """Of the driver: each restart in a row waits longer. Slots that are lost are the runtime's own matter.
+
+    After ``well_after_s`` of running the next failure counts as the first.
+    """
+
+    attempts: Annotated[int, Field(ge=0, le=1_000)] = 10
+    initial_s: Annotated[float, Field(gt=0, le=3_600)] = 1.0
+    max_s: Annotated[float, Field(gt=0, le=86_400)] = 60.0
+    multiplier: Annotated[float, Field(ge=1, le=10)] = 2.0
+    well_after_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
+
+
+class SpecBody(Form):
+    """``artifact``: digest of an uploaded file. ``entry``: which function makes the job: ``function`` of a .py file (default ``job``),
+    ``package.module:function`` of an archive."""
+
+    artifact: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    entry: EntryPoint = "job"
+    parameters: Annotated[dict[ParameterName, Scalar], Field(max_length=_SETTINGS_MAX)] = {}
+    parallelism: Annotated[int, Field(ge=1, le=1_024)] = 2
+    spares: Annotated[int, Field(ge=0, le=1_024)] = 0
+    master: Annotated[
+        str, StringConstraints(pattern=r"^(local(\[[0-9*]+\])?|yarn|spark://[^\s\x00]+|k8s://[^\s\x00]+)$", max_length=300)
+    ] = "local"
+    spark_conf: Annotated[dict[SparkSetting, KeptText], Field(max_length=_SETTINGS_MAX)] = {}
+    checkpointing: Checkpointing = Checkpointing()
+    restart: RestartStrategy = RestartStrategy()
+    allow_non_restored_state: bool = False
+
+    @model_validator(mode="after")
+    def _finite(self) -> SpecBody:
+        for name, value in self.parameters.items():
+            if isinstance(value, float) and not (float("-inf") < value < float("inf")):
+                raise ValueError(f"parameters.{name} is no number")
+        return self

@@ -1,0 +1,33 @@
+"""Operations in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
+
+from weir_backend.kit.listing import Fields, equals
+from weir_backend.models import Operation
+
+FIELDS = Fields(
+    sortable={"id": Operation.id, "created_at": Operation.created_at},
+    filters={"id": equals(Operation.id, int), "job_id": equals(Operation.job_id, int)},
+    default=("id", True),
+    key=Operation.id,
+)
+
+
+def listed() -> Select[Operation]:
+    return select(Operation)
+
+
+def find(session: Session, operation_id: int) -> Operation | None:
+    return session.get(Operation, operation_id)
+
+
+def open_of(session: Session, job_id: int) -> Sequence[Operation]:
+    """Oldest first."""
+    return session.scalars(
+        select(Operation).where(Operation.job_id == job_id, Operation.ended_at.is_(None)).order_by(Operation.id)
+    ).all()

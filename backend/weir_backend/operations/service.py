@@ -1,0 +1,71 @@
+"""Beginning and ending operations. All under the lock on the job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from weir_backend.errors import NotFound
+from weir_backend.kit.access import Caller
+from weir_backend.kit.clock import now
+from weir_backend.models import Job, Operation, OperationKind, OperationState
+from weir_backend.operations import repository
+from weir_backend.operations.lifecycle import LEGAL, REPLACED_BY_ANOTHER, TIME, Over
+
+
+def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, request: dict[str, Any] | None = None) -> Operation:
+    """What an earlier operation wanted the job to do is abandoned, if this one says where it is to go."""
+    moment = now()
+    if kind in REPLACED_BY_ANOTHER:
+        for other in repository.open_of(session, job.id):
+            if other.kind in REPLACED_BY_ANOTHER:
+                end(
+                    other,
+                    Over(OperationState.ABANDONED, problem=f"{caller.name} has asked for something else since: {kind.value}"),
+                )
+    operation = Operation(
+        job_id=job.id,
+        kind=kind,
+        state=OperationState.PENDING,
+        request=request or {},
+        created_by=caller.user_id,
+        created_at=moment,
+        deadline_at=moment + TIME[kind],
+        steps=[],
+    )
+    session.add(operation)
+    session.flush()
+    return operation
+
+
+def step(operation: Operation, text: str) -> None:
+    """Something was done for it. A step said twice in a row is one."""
+    if operation.state is OperationState.PENDING:
+        move(operation, OperationState.RUNNING)
+    if not operation.steps or operation.steps[-1]["text"] != text:
+        # A new list: SQLAlchemy does not see what happens inside one.
+        operation.steps = [*operation.steps, {"at": now().isoformat(), "text": text}]
+
+
+def end(operation: Operation, over: Over) -> None:
+    """Does nothing if it is over already."""
+    if operation.ended_at is not None:
+        return
+    move(operation, over.state)
+    operation.result = over.result
+    operation.problem = over.problem
+    operation.ended_at = now()
+
+
+def move(operation: Operation, state: OperationState) -> None:
+    assert state in LEGAL[operation.state], f"operation {operation.id}: {operation.state} to {state}"
+    operation.state = state
+
+
+def get(session: Session, operation_id: int) -> Operation:
+    """Raises NotFound."""
+    found = repository.find(session, operation_id)
+    if found is None:
+        raise NotFound("no-operation", f"there is no operation {operation_id}")
+    return found

@@ -1,0 +1,219 @@
+"""What to do next for one job. No clock, no database: facts in, one decision out.
+
+Safe to ask at any time, as often as one likes, and after a crash in the middle of carrying a decision out: what was done is among the
+facts the next time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias, assert_never
+
+from weir_backend.models import DesiredState, RunState, SpecState
+
+SUBMIT_AGAIN = timedelta(seconds=20)
+"""After which a run whose driver nobody has seen is submitted once more. That two drivers of one run live at once is prevented where they start."""
+HOPELESS = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
+"""Kinds of errors that another try does not mend: somebody has to change something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """See ``jobs.spec.RestartStrategy``."""
+
+    attempts: int
+    initial_s: float
+    max_s: float
+    multiplier: float
+    well_after_s: float
+
+    def delay_s(self, restarts: int) -> float:
+        """Before a restart that ``restarts`` others in a row came before."""
+        # The exponent is bounded, as a float is.
+        return float(min(self.max_s, self.initial_s * self.multiplier ** min(restarts, 64)))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a run begins. ``checkpoint`` None: with the newest one of the job's history, or from nothing if there is none."""
+
+    checkpoint: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoBack:
+    """Runs after number ``after_run`` begin with ``checkpoint``, until one of them has run: then the job has gone back, and the newest
+    checkpoint is the right one again. That two runs go back, as the first one died on the way, does no harm: nothing was completed between."""
+
+    checkpoint: int
+    after_run: int
+
+
+def next_start(wanted: GoBack | None, *, last_number: int, last_ran: bool) -> Start:
+    """Of the run after number ``last_number``, which has reached RUNNING or not."""
+    if wanted is None or (last_number > wanted.after_run and last_ran):
+        return Start()
+    return Start(wanted.checkpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """The run that is not over. ``seen``: its driver has told something, or a worker has its process. ``commands``: kinds of those
+    given to it and not refused."""
+
+    state: RunState
+    created_at: datetime
+    submitted_at: datetime | None
+    seen: bool
+    commands: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The newest run, which is over. ``kind``: class of the error it failed with, '' if nobody told."""
+
+    state: RunState
+    kind: str
+    reason: str
+    running_at: datetime | None
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    desired: DesiredState
+    spec_state: SpecState
+    spec_problem: str | None
+    live: LiveRun | None
+    last: LastRun | None
+    """Only if there is no live one."""
+    restarts: int
+    not_before: datetime | None
+    gave_up: str | None
+    strategy: Strategy
+    start: Start = Start()
+    """Of the next run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing to do. ``until`` None: until something happens. ``why`` the job is not where it is wanted; '': it is, or on its way."""
+
+    until: datetime | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BeginRun:
+    """Mint the next run."""
+
+    cause: str
+    start: Start = Start()
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Have a worker start the driver of the live run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Give:
+    """Give the live run this command."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndRun:
+    """The live run is over without having begun."""
+
+    state: RunState
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestartLater:
+    restarts: int
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    reason: str
+
+
+Decision: TypeAlias = Rest | BeginRun | Submit | Give | EndRun | RestartLater | GiveUp
+
+
+def decide(facts: JobFacts, now: datetime) -> Decision:
+    match facts.desired:
+        case DesiredState.RUNNING:
+            return _towards_running(facts, facts.live, now) if facts.live else _without_run(facts, facts.last, now)
+        case DesiredState.SUSPENDED:
+            return towards_rest(facts.live, "Suspend", now)
+        case DesiredState.CANCELLED:
+            return towards_rest(facts.live, "Cancel", now)
+        case _:
+            assert_never(facts.desired)
+
+
+def _towards_running(facts: JobFacts, live: LiveRun, now: datetime) -> Decision:
+    if live.seen:
+        return Rest()
+    return submit(live, now)
+
+
+def submit(live: LiveRun, now: datetime) -> Submit | Rest:
+    """Of a run whose driver nobody has seen."""
+    if live.submitted_at is None or now >= live.submitted_at + SUBMIT_AGAIN:
+        return Submit()
+    return Rest(until=live.submitted_at + SUBMIT_AGAIN, why="its driver is being started")
+
+
+def _without_run(facts: JobFacts, last: LastRun | None, now: datetime) -> Decision:
+    if facts.spec_state is SpecState.COMPILING:
+        return Rest(why="its code is being compiled")
+    if facts.spec_state is SpecState.INVALID:
+        return Rest(why=f"its code does not compile: {facts.spec_problem}")
+    if facts.gave_up is not None:
+        return Rest(why=facts.gave_up)
+    if last is None:
+        return BeginRun("start", facts.start)
+    match last.state:
+        case RunState.SUSPENDED | RunState.CANCELED:
+            return BeginRun("start", facts.start)
+        case RunState.FINISHED:
+            return Rest()
+        case RunState.FAILED:
+            return _after_failure(facts, last, now)
+        case _:
+            raise AssertionError(f"a run in state {last.state} is not over")
+
+
+def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
+    if facts.not_before is not None:
+        if now < facts.not_before:
+            return Rest(until=facts.not_before, why=f"it has failed and is started again soon: {last.reason}")
+        return BeginRun("restart", facts.start)
+    if last.kind in HOPELESS:
+        return GiveUp(f"another try would fail like this one: {last.reason}")
+    was_well = last.running_at is not None and last.ended_at - last.running_at >= timedelta(seconds=facts.strategy.well_after_s)
+    before = 0 if was_well else facts.restarts
+    if before >= facts.strategy.attempts:
+        return GiveUp(f"it has failed {before + 1} times in a row, the last time with: {last.reason}")
+    return RestartLater(before + 1, last.ended_at + timedelta(seconds=facts.strategy.delay_s(before)))
+
+
+def towards_rest(live: LiveRun | None, command: str, now: datetime) -> Rest | EndRun | Give | Submit:
+    """``command``: Suspend or Cancel."""
+    if live is None:
+        return Rest()
+    if live.submitted_at is None:
+        return EndRun(RunState.CANCELED, "it was stopped before its driver was started")
+    if command not in live.commands:
+        return Give(command)
+    if not live.seen:
+        # It has to come up to hear that it is to stop; if it never came up, somebody has to find that out.
+        return submit(live, now)
+    return Rest(why="it is told to stop")

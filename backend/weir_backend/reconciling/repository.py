@@ -1,0 +1,70 @@
+"""The runs of a job that decisions are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from weir_backend.models import Checkpoint, Command, Job, Operation, RecoveryPlan, Run
+
+
+def newest(session: Session, job: Job) -> Run | None:
+    return session.scalar(select(Run).where(Run.job_id == job.id, Run.number == job.run_number))
+
+
+def live(session: Session, job_id: int, *, lock: bool = False) -> Run | None:
+    """The one that is not over."""
+    query = select(Run).where(Run.job_id == job_id, Run.ended_at.is_(None))
+    return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)
+
+
+def find(session: Session, run_id: int) -> Run | None:
+    return session.get(Run, run_id)
+
+
+def of_plan(session: Session, plan: RecoveryPlan) -> Sequence[Run]:
+    """Oldest first."""
+    return session.scalars(select(Run).where(Run.plan_id == plan.id).order_by(Run.number)).all()
+
+
+def commands_given(session: Session, run_id: int) -> frozenset[str]:
+    """Kinds of those that were not refused."""
+    rows = session.scalars(
+        select(Command.kind).where(Command.run_id == run_id, or_(Command.outcome.is_(None), Command.outcome != "REFUSED"))
+    )
+    return frozenset(rows)
+
+
+def newest_checkpoint(session: Session, job_id: int) -> int | None:
+    """Number of the one that completed last: the tip of the line that the job is on."""
+    return session.scalar(
+        select(Checkpoint.number)
+        .where(Checkpoint.job_id == job_id, Checkpoint.completed_at.is_not(None))
+        .order_by(Checkpoint.completed_at.desc(), Checkpoint.number.desc())
+        .limit(1)
+    )
+
+
+def due(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
+    """Jobs for which there is something to do, those that wait longest first."""
+    return session.scalars(
+        select(Job.id).where(Job.next_look_at <= moment, Job.deleted_at.is_(None)).order_by(Job.next_look_at).limit(limit)
+    ).all()
+
+
+def hosts(session: Session) -> Sequence[str]:
+    """Machines with drivers of runs that are not over."""
+    return [
+        host for host in session.scalars(select(Run.host).where(Run.ended_at.is_(None), Run.host.is_not(None)).distinct()) if host
+    ]
+
+
+def live_on(session: Session, host: str) -> Sequence[Run]:
+    return session.scalars(select(Run).where(Run.ended_at.is_(None), Run.host == host).order_by(Run.id)).all()
+
+
+def next_deadline(session: Session, job_id: int) -> datetime | None:
+    return session.scalar(select(func.min(Operation.deadline_at)).where(Operation.job_id == job_id, Operation.ended_at.is_(None)))

@@ -1,0 +1,235 @@
+"""Looking at one job: load what is known, decide, carry it out, until there is nothing to do. Under the lock on the job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+import structlog
+from sqlalchemy.orm import Session
+
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs.history import record
+from weir_backend.kit.clock import now
+from weir_backend.kit.tasks import INSPECT, SUBMIT, Tasks, ask, host_queue
+from weir_backend.link import commands
+from weir_backend.models import DesiredState, Job, OperationKind, OperationState, RecoveryPlan, Run, RunState, Spec
+from weir_backend.operations import repository as operations
+from weir_backend.operations.lifecycle import Around, judge
+from weir_backend.operations.service import end as end_operation
+from weir_backend.reconciling import repository, runs
+from weir_backend.reconciling.decide import (
+    BeginRun,
+    Decision,
+    EndRun,
+    Give,
+    GiveUp,
+    GoBack,
+    JobFacts,
+    LastRun,
+    LiveRun,
+    Rest,
+    RestartLater,
+    Start,
+    Strategy,
+    Submit,
+    decide,
+    next_start,
+)
+from weir_backend.recovery import carrying_out as plans
+from weir_backend.recovery import repository as plan_rows
+from weir_backend.recovery.decide import Applied, Enter, FailPlan, PlanDecision, PlanFacts, decide_plan
+from weir_backend.settings import Settings
+
+log = structlog.get_logger(__name__)
+DECISIONS_MAX = 20
+"""In one look. More would mean that two of them undo each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciler:
+    settings: Settings
+    tasks: Tasks
+
+    def look(self, session: Session, job_id: int) -> None:
+        """Do what is to be done for this job, and say when to look again. Does nothing for a job that is not there."""
+        job = jobs.find(session, job_id, lock=True)
+        if job is None:
+            return
+        until = self._until_rest(session, job)
+        self._end_operations(session, job)
+        deadline = repository.next_deadline(session, job.id)
+        job.next_look_at = min(filter(None, (until, deadline)), default=None)
+
+    def _until_rest(self, session: Session, job: Job) -> datetime | None:
+        for _ in range(DECISIONS_MAX):
+            moment = now()
+            plan = plan_rows.applying(session, job.id)
+            decision = decide_plan(plan_facts(session, job, plan), moment) if plan else decide(facts(session, job), moment)
+            if isinstance(decision, Rest):
+                return decision.until
+            log.info("decided", job=job.name, decision=type(decision).__name__, plan=plan.id if plan else None)
+            self._carry_out(session, job, plan, decision)
+            session.flush()
+        raise AssertionError(f"job {job.id}: {DECISIONS_MAX} decisions and no rest")
+
+    def _carry_out(self, session: Session, job: Job, plan: RecoveryPlan | None, decision: Decision | PlanDecision) -> None:
+        match decision:
+            case BeginRun(cause, start):
+                runs.begin(
+                    session,
+                    self.settings,
+                    job,
+                    spec_of(session, job),
+                    start=start,
+                    cause=cause,
+                    plan_id=plan.id if plan else None,
+                )
+            case Submit():
+                run = _live(session, job)
+                run.submitted_at = now()
+                ask(session, self.tasks, SUBMIT, run.id, queue=host_queue(run.host) if run.host else None)
+            case Give(kind):
+                operation = next((one for one in operations.open_of(session, job.id) if one.kind.value == kind.lower()), None)
+                commands.give(session, _live(session, job), kind, {}, operation.id if operation else None)
+            case EndRun(state, reason):
+                runs.end(session, job, _live(session, job), state, reason)
+            case RestartLater(restarts, not_before):
+                job.restarts, job.not_before = restarts, not_before
+                record(session, job, "RestartPlanned", restarts=restarts, at=not_before.isoformat())
+            case GiveUp(reason):
+                job.gave_up = reason
+                record(session, job, "GaveUp", reason=reason)
+            case Enter(phase):
+                assert plan is not None
+                plans.enter(session, job, plan, phase)
+            case Applied():
+                assert plan is not None
+                plans.applied(session, job, plan)
+            case FailPlan(problem, bring_back):
+                assert plan is not None
+                plans.failed(session, job, plan, problem, bring_back=bring_back)
+            case Rest():
+                raise AssertionError("nothing to carry out")
+            case _:
+                assert_never(decision)
+
+    def _end_operations(self, session: Session, job: Job) -> None:
+        open_ones = operations.open_of(session, job.id)
+        if not open_ones:
+            return
+        spec, run = spec_of(session, job), repository.newest(session, job)
+        for operation in open_ones:
+            # What a run said that was over before is no answer to this.
+            its_run = run if run is not None and (run.ended_at is None or run.ended_at >= operation.created_at) else None
+            around = Around(
+                spec_state=spec.state,
+                spec_problem=spec.problem,
+                to_run=job.desired_state is DesiredState.RUNNING,
+                run_state=its_run.state if its_run else None,
+                run_reason=its_run.reason if its_run else "",
+                live=run is not None and run.ended_at is None,
+                gave_up=job.gave_up,
+                newest_checkpoint=repository.newest_checkpoint(session, job.id),
+            )
+            over = judge(operation.kind, around, now=now(), deadline=operation.deadline_at)
+            if over is not None and not (operation.kind is OperationKind.APPLY_PLAN and over.state is OperationState.FAILED):
+                end_operation(operation, over)
+                record(session, job, "OperationEnded", operation=operation.id, kind_=operation.kind.value, state=over.state.value)
+
+    def inspect_again(self, session: Session, plan: RecoveryPlan) -> None:
+        """Have a worker look into storage for ``plan`` (once more)."""
+        ask(session, self.tasks, INSPECT, plan.id)
+
+
+def _live(session: Session, job: Job) -> Run:
+    run = repository.live(session, job.id, lock=True)
+    assert run is not None, "decided for a live run"
+    return run
+
+
+def spec_of(session: Session, job: Job) -> Spec:
+    """The version that is to run."""
+    spec = jobs.find_spec(session, job.id, job.spec_number)
+    assert spec is not None, f"job {job.id} has no version {job.spec_number}"
+    return spec
+
+
+def facts(session: Session, job: Job) -> JobFacts:
+    spec, run = spec_of(session, job), repository.newest(session, job)
+    restart = spec.body["restart"]
+    return JobFacts(
+        desired=job.desired_state,
+        spec_state=spec.state,
+        spec_problem=spec.problem,
+        live=live_facts(session, run) if run is not None and run.ended_at is None else None,
+        last=last_facts(run) if run is not None and run.ended_at is not None else None,
+        restarts=job.restarts,
+        not_before=job.not_before,
+        gave_up=job.gave_up,
+        strategy=Strategy(**restart),
+        start=start_of(job, run),
+    )
+
+
+def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
+    assert plan.phase is not None, f"plan {plan.id} is being applied without a phase"
+    ours = repository.of_plan(session, plan)
+    live = repository.live(session, job.id)
+    over = [run for run in ours if run.ended_at is not None]
+    operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
+    assert operation is not None, f"plan {plan.id} is being applied without an operation"
+    return PlanFacts(
+        phase=plan.phase,
+        target_whole=plan.target_whole,
+        damage=plan.problem,
+        live=live_facts(session, live) if live is not None else None,
+        live_is_ours=live is not None and live.plan_id == plan.id,
+        ours=last_facts(over[-1]) if over else None,
+        runs=len(ours),
+        stop_with=plan.preview["stop_with"],
+        start=start_of(job, repository.newest(session, job)),
+        kind=plan.kind.value,
+        deadline=operation.deadline_at,
+    )
+
+
+def start_of(job: Job, run: Run | None) -> Start:
+    wanted = GoBack(**job.next_start) if job.next_start is not None else None
+    return next_start(wanted, last_number=run.number if run else 0, last_ran=run is not None and run.running_at is not None)
+
+
+def live_facts(session: Session, run: Run) -> LiveRun:
+    return LiveRun(
+        state=run.state,
+        created_at=run.created_at,
+        submitted_at=run.submitted_at,
+        seen=run.pid is not None or run.stored_event > 0 or run.last_contact_at is not None,
+        commands=repository.commands_given(session, run.id),
+    )
+
+
+def last_facts(run: Run) -> LastRun:
+    assert run.ended_at is not None
+    return LastRun(
+        state=run.state,
+        kind=run.failure_kind,
+        reason=run.reason or "its driver is gone",
+        running_at=run.running_at,
+        ended_at=run.ended_at,
+    )
+
+
+def driver_gone(session: Session, job_id: int, run_id: int, reason: str) -> bool:
+    """The process of the run is no more, and all that it has left behind is told. False: it was over already."""
+    job = jobs.find(session, job_id, lock=True)
+    run = repository.find(session, run_id)
+    if job is None or run is None:
+        return False
+    session.refresh(run, with_for_update=True)
+    if run.ended_at is not None:
+        return False
+    runs.end(session, job, run, RunState.FAILED, reason)
+    job.next_look_at = now()
+    return True

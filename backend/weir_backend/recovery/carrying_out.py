@@ -1,0 +1,90 @@
+"""What a plan's decisions change. Under the lock on the job."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from weir_backend.jobs.history import record
+from weir_backend.kit.clock import now
+from weir_backend.models import (
+    DesiredState,
+    Job,
+    OperationState,
+    PlanKind,
+    PlanPhase,
+    PlanState,
+    RecoveryPlan,
+)
+from weir_backend.operations import repository as operations
+from weir_backend.operations.lifecycle import Over
+from weir_backend.operations.service import end as end_operation
+from weir_backend.operations.service import step
+from weir_backend.reconciling import repository as runs
+from weir_backend.recovery.decide import LEGAL
+
+_STEPS = {
+    PlanPhase.VERIFYING: "verifying the files of the checkpoint",
+    PlanPhase.STOPPING: "stopping the job",
+    PlanPhase.STARTING: "starting the job",
+    PlanPhase.RETURNING: "bringing the job back to where it was",
+}
+
+
+def enter(session: Session, job: Job, plan: RecoveryPlan, phase: PlanPhase) -> None:
+    assert plan.phase is not None and phase in LEGAL[plan.phase], f"plan {plan.id}: {plan.phase} to {phase}"
+    plan.phase = phase
+    if phase is PlanPhase.STARTING:
+        plan.safety_checkpoint = runs.newest_checkpoint(session, job.id)
+        target = plan.preview["checkpoint"]
+        if target is not None:
+            job.next_start = {"checkpoint": target, "after_run": job.run_number}
+        if plan.kind in (PlanKind.UPGRADE, PlanKind.RESCALE):
+            job.spec_number = plan.request["spec"]
+        job.desired_state = DesiredState.RUNNING
+        job.gave_up, job.not_before, job.restarts = None, None, 0
+    _say(session, plan, _STEPS[phase])
+    record(session, job, "PlanEntered", plan=plan.id, phase=phase.value)
+
+
+def applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
+    plan.state, plan.phase, plan.ended_at = PlanState.APPLIED, None, now()
+    _end(session, plan, Over(OperationState.SUCCEEDED, result={"plan": plan.id, "safety_checkpoint": plan.safety_checkpoint}))
+    _changed(job)
+    record(session, job, "PlanApplied", plan=plan.id)
+
+
+def failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
+    """``bring_back``: the job goes on as before the plan, from the checkpoint that it was stopped with."""
+    if bring_back:
+        job.desired_state = DesiredState(plan.request["desired_before"])
+        job.spec_number = plan.request["spec_before"]
+        job.gave_up, job.not_before, job.restarts = None, None, 0
+        if runs.of_plan(session, plan):
+            # One of its runs may have gone back already.
+            job.next_start = (
+                {"checkpoint": plan.safety_checkpoint, "after_run": job.run_number}
+                if plan.safety_checkpoint is not None
+                else None
+            )
+            job.not_before = now()
+    plan.state, plan.phase, plan.ended_at, plan.problem = PlanState.FAILED, None, now(), problem
+    _end(session, plan, Over(OperationState.FAILED, problem=problem))
+    _changed(job)
+    record(session, job, "PlanFailed", plan=plan.id, problem=problem)
+
+
+def _changed(job: Job) -> None:
+    job.version += 1
+    job.updated_at = now()
+
+
+def _say(session: Session, plan: RecoveryPlan, text: str) -> None:
+    operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
+    if operation is not None:
+        step(operation, text)
+
+
+def _end(session: Session, plan: RecoveryPlan, over: Over) -> None:
+    operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
+    if operation is not None:
+        end_operation(operation, over)

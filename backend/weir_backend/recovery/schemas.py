@@ -1,0 +1,123 @@
+"""What is said of plans."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from weir_backend.kit.forms import Form, Shown
+from weir_backend.kit.listing import BIGINT_MAX
+from weir_backend.models import PlanKind, PlanPhase, PlanState
+
+Number = Annotated[int, Field(ge=1, le=BIGINT_MAX)]
+
+
+class RollbackRequest(Form):
+    """Go back to a completed checkpoint or savepoint of this job. What was committed after it is taken back where the sink can."""
+
+    kind: Literal["rollback"]
+    checkpoint: Number
+
+
+class UndoRequest(Form):
+    """Return to where the job was when plan `plan` stopped it."""
+
+    kind: Literal["undo"]
+    plan: Number
+
+
+class UpgradeRequest(Form):
+    """Run another version of the spec. `savepoint`: stop with a last checkpoint and go on from it. `last-state`: stop at once and go
+    on from the last completed one."""
+
+    kind: Literal["upgrade"]
+    spec: Number
+    mode: Literal["savepoint", "last-state"] = "savepoint"
+
+
+class RescaleRequest(Form):
+    """Run with another parallelism, from a last checkpoint."""
+
+    kind: Literal["rescale"]
+    parallelism: Annotated[int, Field(ge=1, le=1_024)]
+
+
+PlanRequest: TypeAlias = Annotated[RollbackRequest | UndoRequest | UpgradeRequest | RescaleRequest, Field(discriminator="kind")]
+
+
+class PlanDraft(Form):
+    """`dry_run`: show what would happen, and keep nothing."""
+
+    request: PlanRequest
+    dry_run: bool = False
+
+
+class SourcePosition(Shown):
+    """`splits`: unfinished ones, which are read again from their position; `position` as the source writes it."""
+
+    source: str
+    splits: list[Any]
+
+
+class SinkEffect(Shown):
+    """`revocable`: what is abandoned is taken back from readers. If not, they will see these records twice."""
+
+    sink: str
+    kind: str
+    revocable: bool
+
+
+class Inspection(Shown):
+    """What a worker found in checkpoint storage. `abandoned`: checkpoints that are left behind; `returning`: those that are shown again."""
+
+    whole: bool
+    damage: str | None
+    files: int
+    bytes: int
+    abandoned: list[int]
+    returning: list[int]
+    sources: list[SourcePosition]
+    sinks: list[SinkEffect]
+    notes: list[str]
+
+
+class Preview(Shown):
+    """`checkpoint`: the one that the job will go on from; None: the one that it is stopped with. `age_s`: how old it was when this was
+    computed. `restarts`: operators that begin anew: all of them, as a driver is replaced. `duplicates`: sinks whose readers will
+    see records twice."""
+
+    checkpoint: int | None
+    completed_at: datetime | None
+    age_s: float | None
+    state_bytes: int | None
+    is_savepoint: bool
+    stop_with: str
+    steps: list[str]
+    restarts: list[str]
+    warnings: list[str]
+    duplicates: list[str]
+    inspection: Inspection | None
+    """None: a worker is still looking."""
+
+
+class PlanShown(Shown):
+    id: int | None
+    """None: a dry run, not kept."""
+    job_id: int
+    kind: PlanKind
+    state: PlanState
+    phase: PlanPhase | None
+    job_version: int
+    request: dict[str, Any]
+    preview: Preview
+    undo_of: int | None
+    safety_checkpoint: int | None
+    problem: str | None
+    operation_id: int | None
+    created_by: int | None
+    approved_by: int | None
+    created_at: datetime | None
+    approved_at: datetime | None
+    ended_at: datetime | None

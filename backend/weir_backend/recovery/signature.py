@@ -1,0 +1,19 @@
+"""What is applied is what was approved: a plan is signed over all that it says and the version of the job that it was computed from."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+
+from weir_backend.models import RecoveryPlan
+
+
+def sign(plan: RecoveryPlan, key: str) -> bytes:
+    said = [plan.job_id, plan.kind.value, plan.job_version, plan.request, plan.preview, plan.undo_of]
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), default=str)
+    return hmac.digest(key.encode(), text.encode(), hashlib.sha256)
+
+
+def is_signed(plan: RecoveryPlan, key: str) -> bool:
+    return hmac.compare_digest(plan.signature, sign(plan, key))

@@ -1,0 +1,142 @@
+"""How a plan is carried out, from facts alone; and that it ends well whatever happens on the way."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from weir_backend.models import PlanPhase, RunState
+from weir_backend.reconciling.decide import BeginRun, EndRun, Give, LastRun, LiveRun, Rest, Start, Submit
+from weir_backend.recovery.decide import LEGAL, RUNS_MAX, Applied, Enter, FailPlan, PlanFacts, decide_plan
+
+NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
+DEADLINE = NOW + timedelta(minutes=30)
+LIVE = LiveRun(RunState.RUNNING, NOW, NOW, seen=True, commands=frozenset())
+FAILED = LastRun(RunState.FAILED, "", "killed", running_at=None, ended_at=NOW)
+PLAN = PlanFacts(
+    PlanPhase.VERIFYING, None, None, None, live_is_ours=False, ours=None, runs=0, stop_with="Suspend", start=Start(5), kind="rollback",
+    deadline=DEADLINE,
+)  # fmt: skip
+
+
+def test_nothing_is_touched_before_the_checkpoint_is_known_to_be_whole() -> None:
+    assert isinstance(decide_plan(replace(PLAN, live=LIVE), NOW), Rest)
+    damaged = decide_plan(replace(PLAN, live=LIVE, target_whole=False, damage="state/1 is missing"), NOW)
+    assert isinstance(damaged, FailPlan) and not damaged.bring_back and "state/1 is missing" in damaged.problem
+    assert decide_plan(replace(PLAN, live=LIVE, target_whole=True), NOW) == Enter(PlanPhase.STOPPING)
+
+
+def test_the_job_is_stopped_with_a_checkpoint_before_another_run_is_begun() -> None:
+    stopping = replace(PLAN, phase=PlanPhase.STOPPING, live=LIVE)
+    assert decide_plan(stopping, NOW) == Give("Suspend")
+    told = replace(stopping, live=replace(LIVE, commands=frozenset({"Suspend"})))
+    assert isinstance(decide_plan(told, NOW), Rest)
+    assert decide_plan(replace(stopping, live=None), NOW) == Enter(PlanPhase.STARTING)
+
+
+def test_its_run_goes_back_and_the_plan_is_applied_once_that_runs() -> None:
+    starting = replace(PLAN, phase=PlanPhase.STARTING)
+    assert decide_plan(starting, NOW) == BeginRun("rollback", Start(5))
+    coming = replace(starting, live=replace(LIVE, state=RunState.INITIALIZING), live_is_ours=True, runs=1)
+    assert isinstance(decide_plan(coming, NOW), Rest)
+    assert decide_plan(replace(coming, live=LIVE), NOW) == Applied()
+
+
+def test_a_run_that_fails_is_tried_once_more_and_then_the_job_is_brought_back() -> None:
+    starting = replace(PLAN, phase=PlanPhase.STARTING, ours=FAILED, runs=1)
+    assert decide_plan(starting, NOW) == BeginRun("rollback", Start(5))
+    assert decide_plan(replace(starting, runs=RUNS_MAX), NOW) == Enter(PlanPhase.RETURNING)
+    returned = decide_plan(replace(starting, phase=PlanPhase.RETURNING, runs=RUNS_MAX), NOW)
+    assert isinstance(returned, FailPlan) and returned.bring_back and "killed" in returned.problem
+
+
+def test_a_run_that_cannot_succeed_is_not_tried_again() -> None:
+    hopeless = replace(PLAN, phase=PlanPhase.STARTING, ours=replace(FAILED, kind="RestoreError"), runs=1)
+    assert decide_plan(hopeless, NOW) == Enter(PlanPhase.RETURNING)
+
+
+def test_a_run_that_ran_and_ended_was_applied() -> None:
+    ran = replace(PLAN, phase=PlanPhase.STARTING, ours=replace(FAILED, running_at=NOW), runs=1)
+    assert decide_plan(ran, NOW) == Applied()
+
+
+@dataclass
+class World:
+    """A job and its drivers, which live, stop, fail and die as ``luck`` wants it."""
+
+    luck: random.Random
+    now: datetime = NOW
+    phase: PlanPhase = PlanPhase.VERIFYING
+    whole: bool | None = None
+    live: LiveRun | None = LIVE
+    live_is_ours: bool = False
+    ours: LastRun | None = None
+    runs: int = 0
+    told: list[str] = field(default_factory=list)
+    phases: list[PlanPhase] = field(default_factory=lambda: [PlanPhase.VERIFYING])
+
+    def facts(self) -> PlanFacts:
+        return replace(
+            PLAN, phase=self.phase, target_whole=self.whole, damage="broken", live=self.live, live_is_ours=self.live_is_ours,
+            ours=self.ours, runs=self.runs,
+        )  # fmt: skip
+
+    def happen(self) -> None:
+        self.now += timedelta(seconds=self.luck.choice([1, 5, 60, 600]))
+        if self.whole is None and self.luck.random() < 0.5:
+            self.whole = self.luck.random() < 0.8
+        if self.live is None:
+            return
+        if not self.live.seen and self.live.submitted_at is not None and self.luck.random() < 0.5:
+            self.live = replace(self.live, seen=True, state=RunState.INITIALIZING)
+        elif self.live.state is RunState.INITIALIZING and self.luck.random() < 0.5:
+            self.live = replace(self.live, state=RunState.RUNNING)
+        if self.live.commands and self.live.seen and self.luck.random() < 0.7:
+            self._over(RunState.SUSPENDED, "")
+        elif self.luck.random() < 0.15:
+            self._over(RunState.FAILED, self.luck.choice(["", "GraphError"]))
+
+    def _over(self, state: RunState, kind: str) -> None:
+        assert self.live is not None
+        if self.live_is_ours:
+            running_at = self.now if self.live.state is RunState.RUNNING else None
+            self.ours = LastRun(state, kind, "it ended", running_at, self.now)
+        self.live, self.live_is_ours = None, False
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_whatever_happens_a_plan_ends_and_never_has_two_runs_nor_touches_a_job_for_a_damaged_checkpoint(seed: int) -> None:
+    world = World(random.Random(seed))
+    for _ in range(2_000):
+        decision = decide_plan(world.facts(), world.now)
+        match decision:
+            case Rest():
+                world.happen()
+            case Enter(phase):
+                assert phase in LEGAL[world.phase]
+                world.phase = phase
+                world.phases.append(phase)
+            case BeginRun():
+                assert world.live is None and world.whole
+                world.live, world.live_is_ours = LiveRun(RunState.CREATED, world.now, None, False, frozenset()), True
+                world.runs += 1
+            case Submit():
+                assert world.live is not None and not world.live.seen
+                world.live = replace(world.live, submitted_at=world.now)
+                world.happen()
+            case Give(command):
+                assert world.live is not None and command not in world.live.commands
+                world.live = replace(world.live, commands=world.live.commands | {command})
+            case EndRun(state):
+                world._over(state, "")
+            case Applied():
+                assert world.whole and PlanPhase.STARTING in world.phases
+                return
+            case FailPlan(bring_back=bring_back):
+                assert bring_back == (PlanPhase.STOPPING in world.phases)
+                assert not (bring_back and world.live_is_ours), "the job is brought back beside a run of the plan"
+                return
+    pytest.fail(f"seed {seed}: the plan did not end")

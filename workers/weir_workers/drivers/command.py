@@ -1,0 +1,68 @@
+"""From a version of a spec to the command of its driver. Pure."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from weir_backend.models import ArtifactKind
+
+RUNTIME = [sys.executable, "-m", "weir.cli"]
+_OURS = "WEIR_"
+_FOR_DRIVERS = frozenset({"WEIR_SPARK_CONF_FILE"})
+_NOT_THEIRS = frozenset({"CELERY_BROKER_URL", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE"})
+
+
+def target(kind: ArtifactKind, name: str, entry: str, code: Path) -> str:
+    """What ``weir run`` and ``weir graph`` are given as the job."""
+    if kind is ArtifactKind.PYTHON:
+        return f"{code / PurePath(name).name}:{entry.rpartition(':')[2]}"
+    module, _, function = entry.rpartition(":")
+    return f"{module}:{function}" if module else f"{entry}:job"
+
+
+def settings(body: Mapping[str, Any]) -> list[str]:
+    """Parameters of the job, as options of both commands."""
+    return [part for name, value in body["parameters"].items() for part in ("--set", f"{name}={_text(value)}")]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def run_command(
+    body: Mapping[str, Any], *, job: str, directory: str, start: Mapping[str, Any], archive: Path | None
+) -> list[str]:
+    """``job``: of ``target``. ``directory``: of checkpoints. ``archive``: a zip or wheel that executors elsewhere need."""
+    checkpointing = body["checkpointing"]
+    going_back = ["--from", str(start["checkpoint"]), "--yes"] if start["mode"] == "from" else ["--resume"]
+    conf = dict(body["spark_conf"])
+    if archive is not None and not body["master"].startswith("local"):
+        conf["spark.submit.pyFiles"] = ",".join(filter(None, (conf.get("spark.submit.pyFiles"), str(archive))))
+    return [
+        *RUNTIME, "run", job, *settings(body),
+        "--parallelism", str(body["parallelism"]), "--spares", str(body["spares"]), "--master", body["master"],
+        "--checkpoint-dir", directory, "--interval", checkpointing["interval"], "--retained", str(checkpointing["retained"]),
+        *(["--staging-dir", checkpointing["staging_directory"]] if checkpointing["staging_directory"] else []),
+        *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
+        *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],
+        *going_back, "--log-format", "json", "--quiet",
+    ]  # fmt: skip
+
+
+def graph_command(body: Mapping[str, Any], *, job: str) -> list[str]:
+    return [*RUNTIME, "graph", job, *settings(body), "--parallelism", str(body["parallelism"]), "--json"]
+
+
+def environment(ours: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
+    """Of a process with user code in it: what we have, but for what is the control plane's own business."""
+    kept = {
+        name: value
+        for name, value in ours.items()
+        if (not name.startswith(_OURS) or name in _FOR_DRIVERS) and name not in _NOT_THEIRS
+    }
+    path = [str(code), *filter(None, [kept.get("PYTHONPATH")])]
+    return kept | {"PYTHONPATH": ":".join(path), "PYTHONUNBUFFERED": "1"} | dict(more)

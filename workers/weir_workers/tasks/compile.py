@@ -1,0 +1,133 @@
+"""Loading user code and finding its graph: in a process of its own, with limits, and never twice the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from weir.errors import ConfigError
+from weir_backend.artifacts import repository as artifacts
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs import service
+from weir_backend.models import Artifact, Spec, SpecState
+from weir_workers.context import Context, current
+from weir_workers.drivers import command
+from weir_workers.drivers.code import place
+from weir_workers.task import task
+from weir_workers.tasks.reconcile import look
+
+log = structlog.get_logger(__name__)
+TIME_S = 90.0
+CPU_S = 120
+FILE_BYTES_MAX = 1 << 30
+GRAPH_BYTES_MAX = 16 << 20
+MESSAGE_CHARACTERS_MAX = 2_000
+
+
+@task("weir.compile", time_limit_s=115)
+def compile_spec(spec_id: int) -> None:
+    """The graph of a version of a spec, or what is wrong with it."""
+    context = current()
+    with context.database.session() as session:
+        spec = jobs.find_spec_by_id(session, spec_id)
+        if spec.state is not SpecState.COMPILING:
+            return
+        artifact = artifacts.find(session, spec.artifact_id)
+        assert artifact is not None, "a spec keeps its artifact"
+        data = artifacts.content(session, artifact.id)
+    try:
+        graph: dict[str, Any] | None = compiled(spec, artifact, data)
+        problem = None
+    except ConfigError as error:
+        graph, problem = None, str(error)
+    _keep(context, spec_id, graph, problem)
+    look(context, spec.job_id)
+
+
+def _keep(context: Context, spec_id: int, graph: dict[str, Any] | None, problem: str | None) -> None:
+    with context.database.session() as session:
+        graph_id = jobs.keep_graph(session, graph_digest(graph), graph) if graph is not None else None
+        service.compiled(session, context.tasks, jobs.find_spec_by_id(session, spec_id), graph_id=graph_id, problem=problem)
+
+
+def graph_digest(graph: dict[str, Any]) -> bytes:
+    """SHA-256 of its canonical JSON."""
+    return hashlib.sha256(json.dumps(graph, sort_keys=True, separators=(",", ":")).encode()).digest()
+
+
+def compiled(spec: Spec, artifact: Artifact, data: bytes) -> dict[str, Any]:
+    """The physical graph. Raises ConfigError with what the user is to be told."""
+    with tempfile.TemporaryDirectory(prefix="weir-compile-") as made:
+        folder = Path(made)
+        code = folder / "code"
+        place(artifact.kind, artifact.name, data, code)
+        job = command.target(artifact.kind, artifact.name, spec.body["entry"], code)
+        environment = command.environment(os.environ, {"TMPDIR": made, "HOME": made}, code=code)
+        said, complaint, status = _run(command.graph_command(spec.body, job=job), environment, folder)
+    if status != 0:
+        raise ConfigError(_message(complaint, status).replace(f"{code}/", ""))
+    if len(said) > GRAPH_BYTES_MAX:
+        raise ConfigError(f"its graph has {len(said):,} bytes as JSON, more than {GRAPH_BYTES_MAX:,}")
+    try:
+        graph = json.loads(said)
+    except ValueError:
+        raise ConfigError(
+            "the job's file prints to standard output while it is loaded, where its graph belongs: let it be silent"
+        ) from None
+    if not isinstance(graph, dict) or "logical" not in graph:
+        raise ConfigError(
+            "the job's file prints to standard output while it is loaded, where its graph belongs: let it be silent"
+        )
+    return graph
+
+
+def _run(line: list[str], environment: dict[str, str], folder: Path) -> tuple[bytes, str, int]:
+    with (folder / "out").open("w+b") as out, (folder / "err").open("w+b") as err:
+        process = subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, cwd=folder, start_new_session=True,
+            preexec_fn=_limit,  # noqa: PLW1509  # a process of a worker's pool has no other threads
+        )  # fmt: skip
+        try:
+            status = process.wait(TIME_S)
+        except subprocess.TimeoutExpired:
+            raise ConfigError(
+                f"loading the job's file takes longer than {TIME_S:.0f} s: it must only describe the job, not run it"
+            ) from None
+        finally:
+            _end_group(process)
+        out.seek(0)
+        err.seek(0)
+        return out.read(GRAPH_BYTES_MAX + 1), err.read(1 << 20).decode(errors="replace"), status
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """User code may have started others."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # all of them have ended
+    process.wait()
+
+
+def _message(complaint: str, status: int) -> str:
+    lines = [line for line in complaint.strip().splitlines() if line.strip()]
+    own = [line.removeprefix("weir: ") for line in lines if line.startswith("weir: ")]
+    said = "\n".join(own or lines[-5:])[-MESSAGE_CHARACTERS_MAX:]
+    if status < 0:
+        return f"loading the job's file was ended by signal {-status}{': ' + said if said else ''}"
+    return said or f"loading the job's file ended with {status}"

@@ -1,0 +1,92 @@
+"""Starting the driver of a run."""
+
+from __future__ import annotations
+
+import os
+
+import structlog
+
+from weir.errors import ConfigError
+from weir_backend.artifacts import repository as artifacts
+from weir_backend.jobs import repository as jobs
+from weir_backend.kit.tasks import SUBMIT, host_queue
+from weir_backend.models import Run, RunState
+from weir_backend.reconciling import repository, runs
+from weir_backend.reconciling.service import driver_gone
+from weir_workers.context import Context, current
+from weir_workers.drivers import command, processes
+from weir_workers.drivers.code import place
+from weir_workers.drivers.directory import RunDirectory
+from weir_workers.task import task
+from weir_workers.tasks.reconcile import look
+
+log = structlog.get_logger(__name__)
+
+
+@task("weir.submit", time_limit_s=110)
+def submit(run_id: int) -> None:
+    """Start it here. Asked for twice, it is started once: see ``drivers.launcher``."""
+    context = current()
+    claimed = _claim(context, run_id)
+    if claimed is None:
+        return
+    try:
+        _start(context, claimed)
+    except (ConfigError, OSError) as error:
+        log.warning("a driver could not be started", run=run_id, problem=str(error))
+        with context.database.session() as session:
+            driver_gone(session, claimed.job_id, run_id, f"its driver could not be started: {error}")
+    look(context, claimed.job_id)
+
+
+def _claim(context: Context, run_id: int) -> Run | None:
+    """The run, if it is to be started on this machine. From now on it is nobody else's."""
+    with context.database.session() as session:
+        seen = repository.find(session, run_id)
+        if seen is None or jobs.find(session, seen.job_id, lock=True) is None:
+            return None
+        session.refresh(seen, with_for_update=True)
+        if seen.ended_at is not None or seen.state is not RunState.CREATED:
+            return None
+        if seen.host is None:
+            seen.host = context.host
+        if seen.host != context.host:
+            context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(seen.host))
+            return None
+        return seen
+
+
+def _start(context: Context, run: Run) -> None:
+    directory = RunDirectory.of(context.settings.data_dir, run.id)
+    directory.make()
+    if not directory.is_alive():
+        with context.database.session() as session:
+            spec = jobs.find_spec_by_id(session, run.spec_id)
+            artifact = artifacts.find(session, spec.artifact_id)
+            assert artifact is not None, "a spec keeps its artifact"
+            data = artifacts.content(session, artifact.id)
+        archive = place(artifact.kind, artifact.name, data, directory.code)
+        job = command.target(artifact.kind, artifact.name, spec.body["entry"], directory.code)
+        line = command.run_command(
+            spec.body, job=job, directory=run.checkpoint_directory, start=run.start, archive=archive
+        )  # fmt: skip
+        url = f"{str(context.settings.public_url).rstrip('/')}/api/v1/runs/{run.id}"
+        told = {
+            "WEIR_RUN_URL": url,
+            "WEIR_RUN_TOKEN": runs.token(context.settings, run.job_id, run.number),
+            "WEIR_RUN_SPOOL": str(directory.spool),
+        }
+        processes.start(directory, line, command.environment(os.environ, told, code=directory.code))
+    _remember(context, run)
+
+
+def _remember(context: Context, run: Run) -> None:
+    """Which process it is, as far as that is known: who looks after it finds out otherwise."""
+    name = RunDirectory.of(context.settings.data_dir, run.id).process_name()
+    if name is None:
+        return
+    with context.database.session() as session:
+        jobs.find(session, run.job_id, lock=True)
+        found = repository.find(session, run.id)
+        if found is not None:
+            found.pid, found.pid_started = name.pid, name.started
