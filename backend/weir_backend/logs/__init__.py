@@ -1,0 +1,1 @@
+"""What drivers say on their standard error, piece by piece."""
