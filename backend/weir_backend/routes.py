@@ -6,4 +6,6 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-ROUTERS: Sequence[APIRouter] = ()
+from weir_backend.link import endpoints as link
+
+ROUTERS: Sequence[APIRouter] = (link.router,)
