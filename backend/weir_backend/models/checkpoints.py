@@ -39,6 +39,8 @@ class Checkpoint(Base):
     parent: Mapped[int | None]
     """Number of the completed checkpoint that this one goes on from: the lineage."""
     triggered_at: Mapped[datetime]
+    triggered_event: Mapped[int | None]
+    """Number of the run's event that told it. None: that event is missing."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]
@@ -47,9 +49,10 @@ class Checkpoint(Base):
     state_bytes: Mapped[int | None]
     subtasks: Mapped[int]
     acknowledged: Mapped[int] = mapped_column(server_default=text("0"))
-    progress: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
+    # These two are heavy: they are loaded when somebody asks for them, and never by a list.
+    progress: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"), deferred=True)
     """``[chain, index, after_ms]`` of each acknowledgement, in the order in which they came."""
-    statistics: Mapped[list[Any] | None]
+    statistics: Mapped[list[Any] | None] = mapped_column(deferred=True)
     """``[chain, index, {...}]`` of each subtask, of a completed one."""
     pinned: Mapped[bool] = mapped_column(server_default=text("false"))
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))

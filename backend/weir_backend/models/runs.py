@@ -76,6 +76,9 @@ class Run(Base):
     """When a worker set out to start the driver."""
     running_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
+    fenced_at: Mapped[datetime | None]
+    """When the control plane took the job from this run (replaced it, or ended it over its head): from then on its token is answered
+    410. A run that told its end itself is over (``ended_at``) and not fenced: its last batch may come again."""
 
 
 class Command(Base):

@@ -1,0 +1,1 @@
+"""What happened to jobs: the log, and the streams that follow it."""

@@ -1,0 +1,1 @@
+"""Graphs, named by their content."""

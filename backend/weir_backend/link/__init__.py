@@ -1,0 +1,1 @@
+"""What drivers tell, and what they are told."""

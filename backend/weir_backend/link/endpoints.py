@@ -1,0 +1,105 @@
+"""The driver's line. Every request bears the token of the run; nobody else's is of use here."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from weir_backend.errors import TooLarge
+from weir_backend.kit.access import bearer
+from weir_backend.kit.listing import BIGINT_MAX
+from weir_backend.kit.problems import answers
+from weir_backend.kit.requests import Services, ServicesDep
+from weir_backend.kit.wakeups import run_key
+from weir_backend.link import service
+from weir_backend.link.schemas import Stored
+
+BODY_BYTES_MAX = 4 << 20
+WAIT_S_MAX = 30.0
+LOOK_AGAIN_S = 10.0
+"""Nobody who waits depends on being woken."""
+COMMAND_NUMBER_MAX = 1 << 53
+"""A driver that claims to have seen more must not use up all numbers."""
+
+router = APIRouter(prefix="/runs/{run_id}", tags=["driver link"])
+RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
+
+
+@router.post(
+    "/events",
+    operation_id="post_events",
+    response_model=Stored,
+    responses=answers(401, 404, 409, 410, 413, 422, 503),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "description": "Events of the run in order, without holes: `[[number, at_ms, kind, {fields}], ...]`",
+            "content": {"application/json": {"schema": {"type": "array", "items": {"type": "array"}, "minItems": 1}}},
+        }
+    },
+)
+async def post_events(
+    request: Request,
+    services: ServicesDep,
+    run_id: RunId,
+    first: Annotated[int, Query(ge=1, le=BIGINT_MAX, description="number of the first event of the batch")],
+    oldest: Annotated[int, Query(ge=1, le=BIGINT_MAX, description="number of the oldest event that could still be sent")],
+) -> Stored:
+    """Store a batch of events. What is known already is passed over, so a batch may be sent again, whole or in other pieces.
+
+    409: events before this batch are missing; `stored` says what there is. 410: the control plane has taken the job from this run.
+    """
+    body = await _body(request)
+    return Stored(stored=await run_in_threadpool(_take_in, services, run_id, bearer(request), first, oldest, body))
+
+
+def _take_in(services: Services, run_id: int, secret: str | None, first: int, oldest: int, body: bytes) -> int:
+    with services.database.session() as session:
+        return service.take_in(session, services.tasks, run_id, secret, first=first, oldest=oldest, body=body)
+
+
+async def _body(request: Request) -> bytes:
+    """All of it is read, whatever its size: a driver hears the answer only once it has sent everything. Raises TooLarge."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size <= BODY_BYTES_MAX:
+            parts.append(part)
+        else:
+            parts.clear()
+    if size > BODY_BYTES_MAX:
+        raise TooLarge("too-large", f"a batch has at most {BODY_BYTES_MAX} bytes", "send fewer events at once")
+    return b"".join(parts)
+
+
+@router.get(
+    "/commands",
+    operation_id="wait_for_commands",
+    response_model=list[tuple[int, str, dict[str, Any]]],
+    responses=answers(401, 404, 410, 422, 503),
+)
+async def wait_for_commands(
+    request: Request,
+    services: ServicesDep,
+    run_id: RunId,
+    after: Annotated[int, Query(ge=0, le=COMMAND_NUMBER_MAX, description="number of the last command seen")],
+    wait_s: Annotated[float, Query(ge=0, allow_inf_nan=False, description="at most 30")] = 0.0,
+) -> list[tuple[int, str, dict[str, Any]]]:
+    """Commands of the run above `after`: at once if there are any, else as soon as there is one; none after `wait_s`."""
+    secret = bearer(request)
+    until = time.monotonic() + min(wait_s, WAIT_S_MAX)
+    with services.wakeups.subscribe(run_key(run_id)) as news:
+        while True:
+            found = await run_in_threadpool(_look, services, run_id, secret, after)
+            left_s = until - time.monotonic()
+            if found or left_s <= 0 or await request.is_disconnected():
+                return found
+            await news.wait(min(left_s, LOOK_AGAIN_S))
+
+
+def _look(services: Services, run_id: int, secret: str | None, after: int) -> list[tuple[int, str, dict[str, Any]]]:
+    with services.database.session() as session:
+        return service.commands_after(session, run_id, secret, after=after)

@@ -1,0 +1,317 @@
+"""The tables as the ingest of events reads and writes them: columns and bulk statements, no object for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, LiteralString, cast
+
+import psycopg
+from sqlalchemy import BigInteger, Table, and_, bindparam, insert, or_, select, update
+from sqlalchemy.orm import Session
+
+from weir.protocol.events import (
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointTriggered,
+    CommandAnswered,
+    MetricsSampled,
+    NumberedEvent,
+    SubtaskAcknowledged,
+)
+from weir_backend.errors import Unavailable
+from weir_backend.graphs import repository as graphs
+from weir_backend.kit.json_form import dumps
+from weir_backend.link.fold import SAVEPOINT
+from weir_backend.link.rows import Changes, CheckpointRow, CommandRow, Facts, FailureRow, OperationEnd, RunRow
+from weir_backend.models import Checkpoint, CheckpointState, Command, Failure, Job, Operation, Run, RunState
+
+COMMANDS_MAX = 100
+"""In one answer."""
+_RUNS, _JOBS, _CHECKPOINTS, _FAILURES, _COMMANDS, _OPERATIONS = (
+    cast(Table, one.__table__) for one in (Run, Job, Checkpoint, Failure, Command, Operation)
+)
+_AT_ONCE = ("number", "generation", "trigger", "triggered_at", "triggered_event", "subtasks")
+_LATER = (
+    "state", "parent", "latest_ack_at", "completed_at", "failed_at", "failure", "end_to_end_ms", "state_bytes",
+    "acknowledged", "progress", "statistics",
+)  # fmt: skip
+"""Columns of a checkpoint that change after it was triggered."""
+_UPDATE_CHECKPOINT = (
+    update(_CHECKPOINTS).where(_CHECKPOINTS.c.id == bindparam("row")).values({name: bindparam(f"new_{name}") for name in _LATER})
+)
+_UPDATE_FAILURE = (
+    update(_FAILURES)
+    .where(_FAILURES.c.id == bindparam("row"))
+    .values({name: bindparam(f"new_{name}") for name in ("kind", "recovered_at", "downtime_ms", "recovery")})
+)
+
+
+def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, bool]:
+    """Number of the job's newest event, the run, and whether it is fenced; first the job's row is locked, then the run's."""
+    event_number = session.scalar(select(Job.event_number).where(Job.id == job_id).with_for_update(key_share=True))
+    columns = (
+        Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events, Run.fenced_at,
+    )  # fmt: skip
+    found = session.execute(select(*columns).where(Run.id == run_id).with_for_update(key_share=True)).one()
+    assert event_number is not None
+    *values, fenced_at = found
+    return event_number, RunRow(run_id, job_id, *values), fenced_at is not None
+
+
+def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence[NumberedEvent]) -> Facts:
+    """As much as ``events`` need. Under the locks."""
+    mentioned, answered, more = _needs(events)
+    checkpoints, taken = _checkpoints(session, run, mentioned) if mentioned or more else ({}, frozenset())
+    if not more:
+        return Facts(event_number, run, checkpoints, taken, None, [], {})
+    return Facts(
+        event_number,
+        run,
+        checkpoints,
+        taken,
+        _newest_completed(session, run),
+        _open_failures(session, run),
+        _commands(session, run.id, answered),
+    )
+
+
+def _needs(events: Sequence[NumberedEvent]) -> tuple[set[int], set[int], bool]:
+    """Checkpoints and commands that they speak of, and whether there is more to them than samples and acknowledgements."""
+    mentioned: set[int] = set()
+    answered: set[int] = set()
+    more = False
+    for numbered in events:
+        event = numbered.event
+        if isinstance(event, MetricsSampled):
+            continue
+        if isinstance(event, SubtaskAcknowledged):
+            mentioned.add(event.checkpoint)
+            continue
+        more = True
+        if isinstance(event, (CheckpointTriggered, CheckpointCompleted, CheckpointFailed)):
+            mentioned.add(event.checkpoint)
+        elif isinstance(event, CommandAnswered):
+            answered.add(event.command)
+    return mentioned, answered, more
+
+
+def _checkpoints(session: Session, run: RunRow, numbers: Iterable[int]) -> tuple[dict[int, CheckpointRow], frozenset[int]]:
+    columns = (
+        Checkpoint.run_id, Checkpoint.number, Checkpoint.generation, Checkpoint.state, Checkpoint.trigger, Checkpoint.parent,
+        Checkpoint.triggered_at, Checkpoint.triggered_event, Checkpoint.subtasks, Checkpoint.id, Checkpoint.latest_ack_at,
+        Checkpoint.completed_at, Checkpoint.failed_at, Checkpoint.failure, Checkpoint.end_to_end_ms, Checkpoint.state_bytes,
+        Checkpoint.acknowledged, Checkpoint.progress,
+    )  # fmt: skip
+    in_progress = and_(Checkpoint.run_id == run.id, Checkpoint.state == CheckpointState.IN_PROGRESS)
+    mentioned = and_(Checkpoint.job_id == run.job_id, Checkpoint.number.in_(sorted(numbers)))
+    ours: dict[int, CheckpointRow] = {}
+    taken: set[int] = set()
+    for run_id, *values in session.execute(select(*columns).where(or_(mentioned, in_progress))):
+        row = CheckpointRow(*values)
+        if run_id == run.id:
+            ours[row.number] = row
+        else:
+            taken.add(row.number)
+    return ours, frozenset(taken)
+
+
+def _newest_completed(session: Session, run: RunRow) -> int | None:
+    """Of the line of history that this run goes on with. Numbers of checkpoints grow with those of runs, on every line."""
+    this = select(Run.number).where(Run.id == run.id).scalar_subquery()
+    earlier = and_(Run.job_id == run.job_id, Run.number <= this)
+    completed = session.execute(
+        select(Checkpoint.number, Run.number)
+        .join(Run, Run.id == Checkpoint.run_id)
+        .where(Checkpoint.job_id == run.job_id, Checkpoint.state == CheckpointState.COMPLETED, earlier)
+        .order_by(Checkpoint.number.desc())
+        .limit(1)
+    ).one_or_none()
+    begun = session.execute(
+        select(Run.start["checkpoint"].astext.cast(BigInteger), Run.number)
+        .where(earlier, Run.start["mode"].astext != "resume")
+        .order_by(Run.number.desc())
+        .limit(1)
+    ).one_or_none()
+    if completed is not None and (begun is None or completed[1] >= begun[1]):
+        return int(completed[0])
+    return begun[0] if begun is not None else None
+
+
+def _open_failures(session: Session, run: RunRow) -> list[FailureRow]:
+    query = (
+        select(Failure.generation, Failure.reason, Failure.at, Failure.kind, Failure.id)
+        .where(Failure.job_id == run.job_id, Failure.run_id == run.id, Failure.recovery.is_(None))
+        .order_by(Failure.id)
+    )
+    return [FailureRow(*values) for values in session.execute(query)]
+
+
+def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[int, CommandRow]:
+    """Those answered now, and those that were taken up and whose operation still waits."""
+    query = (
+        select(
+            Command.number, Command.kind, Operation.id, Command.outcome, Command.reason, Command.answered_event
+        )
+        .outerjoin(Operation, and_(Operation.id == Command.operation_id, Operation.ended_at.is_(None)))
+        .where(Command.run_id == run_id, or_(Command.number.in_(sorted(answered)), Operation.id.is_not(None)))
+    )  # fmt: skip
+    return {row.number: row for row in (CommandRow(*values) for values in session.execute(query))}
+
+
+# ---- writing -----------------------------------------------------------------------------------
+
+
+def write(session: Session, changes: Changes, *, moment: datetime, contact: bool) -> None:
+    """``contact``: the run's last contact is to be written, too. Raises Unavailable if the database goes away in the middle."""
+    run = changes.run
+    graph_ids = {one.digest: graphs.store(session, one) for one in changes.graphs}
+    _write_events(session, changes, graph_ids)
+    _copy(
+        session,
+        "COPY metric_samples (run_id, slot, at, metrics) FROM STDIN",
+        [(run.id, one.slot, one.at, dumps(one.metrics)) for one in changes.samples],
+    )
+    _write_checkpoints(session, run, changes.checkpoints.values())
+    _write_failures(session, run, changes.failures)
+    _write_commands(session, run.id, changes.commands.values())
+    _end_operations(session, changes.operations, moment)
+    values: dict[str, Any] = {
+        "state": run.state, "reason": run.reason, "generation": run.generation, "running_at": run.running_at,
+        "ended_at": run.ended_at, "stored_event": run.stored_event, "missing_events": run.missing_events,
+    }  # fmt: skip
+    if changes.graphs:
+        values["graph_id"] = graph_ids[changes.graphs[-1].digest]
+    if contact:
+        values["last_contact_at"] = moment
+    session.connection().execute(update(_RUNS).where(_RUNS.c.id == run.id).values(values))
+    if changes.events:
+        session.connection().execute(update(_JOBS).where(_JOBS.c.id == run.job_id).values(event_number=changes.event_number))
+
+
+def touch(session: Session, run_id: int, moment: datetime) -> None:
+    session.connection().execute(update(_RUNS).where(_RUNS.c.id == run_id).values(last_contact_at=moment))
+
+
+def _write_events(session: Session, changes: Changes, graph_ids: Mapping[bytes, int]) -> None:
+    run = changes.run
+    rows = []
+    for one in changes.events:
+        fields = one.fields if one.graph is None else {**one.fields, "graph_id": graph_ids[one.graph.digest]}
+        rows.append((run.job_id, one.number, run.id, one.run_event, one.kind, dumps(fields), one.at))
+    _copy(session, "COPY events (job_id, number, run_id, run_event, kind, fields, at) FROM STDIN", rows)
+
+
+def _write_checkpoints(session: Session, run: RunRow, rows: Iterable[CheckpointRow]) -> None:
+    new, known = [], []
+    for row in rows:
+        values = {name: getattr(row, name) for name in _LATER}
+        if row.id is None:
+            values |= {name: getattr(row, name) for name in _AT_ONCE}
+            values |= {"job_id": run.job_id, "run_id": run.id, "is_savepoint": row.trigger == SAVEPOINT}
+            new.append(values)
+        else:
+            known.append({f"new_{name}": value for name, value in values.items()} | {"row": row.id})
+    if new:
+        session.connection().execute(insert(_CHECKPOINTS), new)
+    if known:
+        session.connection().execute(_UPDATE_CHECKPOINT, known)
+
+
+def _write_failures(session: Session, run: RunRow, rows: Sequence[FailureRow]) -> None:
+    new = [
+        {
+            "job_id": run.job_id, "run_id": run.id, "generation": row.generation, "kind": row.kind, "reason": row.reason,
+            "at": row.at, "recovered_at": row.recovered_at, "downtime_ms": row.downtime_ms, "recovery": row.recovery,
+        }
+        for row in rows
+        if row.id is None
+    ]  # fmt: skip
+    known = [
+        {
+            "row": row.id, "new_kind": row.kind, "new_recovered_at": row.recovered_at, "new_downtime_ms": row.downtime_ms,
+            "new_recovery": row.recovery,
+        }
+        for row in rows
+        if row.id is not None
+    ]  # fmt: skip
+    if new:
+        session.connection().execute(insert(_FAILURES), new)
+    if known:
+        session.connection().execute(_UPDATE_FAILURE, known)
+
+
+def _write_commands(session: Session, run_id: int, rows: Iterable[CommandRow]) -> None:
+    for row in rows:
+        session.connection().execute(
+            update(_COMMANDS)
+            .where(_COMMANDS.c.run_id == run_id, _COMMANDS.c.number == row.number)
+            .values(outcome=row.outcome, reason=row.reason, answered_event=row.answered_event)
+        )
+
+
+def _end_operations(session: Session, ends: Sequence[OperationEnd], moment: datetime) -> None:
+    for end in ends:
+        session.connection().execute(
+            update(_OPERATIONS)
+            .where(_OPERATIONS.c.id == end.operation_id, _OPERATIONS.c.ended_at.is_(None))
+            .values(state=end.state, result=end.result, problem=end.problem, ended_at=moment)
+        )
+
+
+def _copy(session: Session, statement: LiteralString, rows: Sequence[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
+    connection = cast("psycopg.Connection[Any]", session.connection().connection.driver_connection)
+    try:
+        with connection.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.OperationalError as error:
+        raise Unavailable("database", "the database went away", "try again") from error
+
+
+# ---- commands ----------------------------------------------------------------------------------
+
+
+def next_command(session: Session, run_id: int) -> int:
+    """Takes the lock on the run."""
+    taken = update(_RUNS).where(_RUNS.c.id == run_id).values(last_command=_RUNS.c.last_command + 1)
+    return int(session.connection().execute(taken.returning(_RUNS.c.last_command)).scalar_one())
+
+
+def skip_commands(session: Session, run_id: int, up_to: int) -> None:
+    session.connection().execute(
+        update(_RUNS).where(_RUNS.c.id == run_id, _RUNS.c.last_command < up_to).values(last_command=up_to)
+    )
+
+
+def commands_of(session: Session, run_id: int, after: int) -> list[tuple[int, str, dict[str, Any]]]:
+    query = (
+        select(Command.number, Command.kind, Command.fields)
+        .where(Command.run_id == run_id, Command.number > after)
+        .order_by(Command.number)
+        .limit(COMMANDS_MAX)
+    )
+    return [(number, kind, fields) for number, kind, fields in session.execute(query)]
+
+
+# ---- fencing -----------------------------------------------------------------------------------
+
+
+def fence(session: Session, run: RunRow, *, state: RunState, reason: str, recovery: str, moment: datetime) -> None:
+    connection = session.connection()
+    ended_at = run.ended_at or moment
+    connection.execute(
+        update(_RUNS).where(_RUNS.c.id == run.id).values(state=state, reason=reason, ended_at=ended_at, fenced_at=moment)
+    )
+    connection.execute(
+        update(_CHECKPOINTS)
+        .where(_CHECKPOINTS.c.run_id == run.id, _CHECKPOINTS.c.state == CheckpointState.IN_PROGRESS)
+        .values(state=CheckpointState.FAILED, failed_at=moment, failure="the run ended before it was complete")
+    )
+    connection.execute(
+        update(_FAILURES)
+        .where(_FAILURES.c.job_id == run.job_id, _FAILURES.c.run_id == run.id, _FAILURES.c.recovery.is_(None))
+        .values(recovery=recovery)
+    )

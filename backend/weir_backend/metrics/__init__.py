@@ -1,0 +1,1 @@
+"""What runs have counted, as series and for Prometheus."""

@@ -1,0 +1,1 @@
+"""Runs of jobs: their life, and how people read it."""

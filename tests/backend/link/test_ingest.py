@@ -1,0 +1,470 @@
+"""Batches of events, through HTTP into real tables."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import select
+from tests.backend.conftest import RecordedTasks
+from tests.backend.jobs import (
+    AT_MS,
+    MadeRun,
+    body_of,
+    completed,
+    end_run,
+    new_job,
+    new_run,
+    numbered,
+    sample,
+    triggered,
+)
+
+from weir.protocol.events import (
+    CheckpointFailed,
+    CommandAnswered,
+    CommandOutcome,
+    Event,
+    FailureOccurred,
+    GraphDeployed,
+    MetricsSampled,
+    NumberedEvent,
+    Recovered,
+    RunStateChanged,
+    SubtaskAcknowledged,
+)
+from weir.protocol.events import RunState as Told
+from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.link.commands import give
+from weir_backend.link.fencing import fence
+from weir_backend.models import (
+    Checkpoint,
+    CheckpointState,
+    Command,
+    Failure,
+    Graph,
+    Job,
+    MetricSample,
+    Operation,
+    OperationKind,
+    OperationState,
+    Run,
+    RunState,
+)
+from weir_backend.models import Event as LogEntry
+
+
+def post(
+    client: TestClient, run: MadeRun, events: Sequence[NumberedEvent], *, oldest: int | None = None, first: int | None = None
+) -> httpx2.Response:
+    begin = first or events[0].number
+    answer: httpx2.Response = client.post(
+        run.url(f"/events?first={begin}&oldest={oldest or begin}"), content=body_of(events), headers=run.headers
+    )
+    return answer
+
+
+def tell(client: TestClient, run: MadeRun, *events: Event, first: int = 1) -> int:
+    """The number after the last one."""
+    answer = post(client, run, numbered(events, first))
+    assert answer.status_code == 200 and answer.json() == {"stored": first + len(events) - 1}, answer.text
+    return first + len(events)
+
+
+def at(number: int) -> datetime:
+    return datetime.fromtimestamp((AT_MS + number) / 1000, UTC)
+
+
+def state(told: Told, generation: int = 1, reason: str = "", kind: str = "") -> RunStateChanged:
+    return RunStateChanged(told, Generation(generation), reason, kind)
+
+
+def ack(checkpoint: int, chain: int, index: int, after_ms: int = 5) -> SubtaskAcknowledged:
+    return SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(chain, index), after_ms)
+
+
+def checkpoint(database: Database, run: MadeRun, number: int) -> Any:
+    with database.session() as session:
+        return session.execute(
+            select(*Checkpoint.__table__.c).where(Checkpoint.job_id == run.job_id, Checkpoint.number == number)
+        ).one()
+
+
+def the_run(database: Database, run: MadeRun) -> Run:
+    with database.session() as session:
+        return session.get_one(Run, run.id)
+
+
+GRAPH = {"logical": {"job": "j", "operators": []}, "slots": 1, "chains": [], "edges": [], "max_parallelism": {}}
+
+
+def test_what_a_driver_tells_is_in_the_tables(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
+    run = new_run(database)
+    tell(
+        client, run,
+        GraphDeployed(GRAPH), state(Told.INITIALIZING), state(Told.RUNNING), MetricsSampled(sample(0, 1)),
+        triggered(1), ack(1, 0, 1, 7), ack(1, 0, 0, 9), completed(1),
+    )  # fmt: skip
+    found = the_run(database, run)
+    assert (found.state, found.generation, found.stored_event) == (RunState.RUNNING, 1, 8)
+    assert found.running_at is not None and found.last_contact_at is not None and found.ended_at is None
+    one = checkpoint(database, run, 1)
+    assert (one.state, one.acknowledged, one.progress) == (CheckpointState.COMPLETED, 2, [[0, 1, 7], [0, 0, 9]])
+    assert (one.triggered_at, one.latest_ack_at, one.completed_at) == (at(5), at(7), at(8))
+    assert (one.end_to_end_ms, one.state_bytes, one.subtasks, one.triggered_event) == (41, 2000, 2, 5)
+    assert [row[:2] for row in one.statistics] == [[0, 0], [0, 1]] and one.statistics[1][2]["sync_us"] == 200
+    with database.session() as session:
+        log = session.execute(select(LogEntry.number, LogEntry.run_event, LogEntry.kind, LogEntry.fields, LogEntry.at)).all()
+        graph = session.scalars(select(Graph)).one()
+        metrics = session.scalars(select(MetricSample)).one()
+        assert session.get_one(Job, run.job_id).event_number == 5
+    assert [row[:3] for row in log] == [
+        (1, 1, "GraphDeployed"), (2, 2, "RunStateChanged"), (3, 3, "RunStateChanged"), (4, 5, "CheckpointTriggered"),
+        (5, 8, "CheckpointCompleted"),
+    ]  # fmt: skip
+    assert log[0].fields == {"graph_id": graph.id} and graph.body == GRAPH and found.graph_id == graph.id
+    assert log[4].fields == {
+        "checkpoint": 1, "generation": 1, "trigger": "periodic", "end_to_end_ms": 41, "state_bytes": 2000, "subtasks": 2,
+    }  # fmt: skip
+    assert log[4].at == at(8) and (metrics.slot, metrics.at) == (0, at(4)) and metrics.metrics["gauges"] == {"counts.keys": 10}
+    assert tasks.asked == [("weir.reconcile", (run.job_id,))]
+
+
+def test_a_batch_that_comes_again_changes_nothing(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
+    run = new_run(database)
+    events = numbered([state(Told.RUNNING), triggered(1), ack(1, 0, 0), completed(1), triggered(2)])
+    for batch in (events, events, events[1:3], events[2:]):
+        assert post(client, run, batch, oldest=1).json() == {"stored": 5}
+    assert post(client, run, [*events[3:], *numbered([ack(2, 0, 0)], 6)]).json() == {"stored": 6}
+    assert checkpoint(database, run, 2).acknowledged == 1 and len(tasks.asked) == 1
+    with database.session() as session:
+        assert session.get_one(Job, run.job_id).event_number == 4
+
+
+def test_a_hole_is_refused_and_says_what_there_is(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    tell(client, run, state(Told.RUNNING))
+    answer = post(client, run, numbered([triggered(1)], 4), oldest=2)
+    assert answer.status_code == 409 and answer.json()["stored"] == 1
+    assert "from 2 on" in answer.json()["next_step"]
+    assert the_run(database, run).stored_event == 1
+
+
+def test_what_cannot_be_sent_any_more_is_marked_and_not_waited_for(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    next_number = tell(client, run, state(Told.RUNNING), triggered(1))
+    again = post(client, run, numbered([state(Told.RUNNING)], next_number + 5), oldest=next_number + 4)
+    assert again.status_code == 409, "one of those missing can still be had"
+    assert post(client, run, numbered([triggered(2), completed(2)], next_number + 5)).json() == {"stored": 9}
+    assert the_run(database, run).missing_events == 5
+    with database.session() as session:
+        log = session.execute(select(LogEntry.number, LogEntry.run_event, LogEntry.kind, LogEntry.fields)).all()
+    assert log[2] == (3, None, "EventsMissing", {"from": 3, "to": 7}) and [row.number for row in log] == [1, 2, 3, 4, 5]
+    assert checkpoint(database, run, 1).state is CheckpointState.FAILED and "missing" in checkpoint(database, run, 1).failure
+    tell(client, run, completed(1), first=10)
+    assert checkpoint(database, run, 1).state is CheckpointState.COMPLETED, "what is in the job's log is believed"
+
+
+def test_a_completion_whose_beginning_is_missing_is_kept(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    assert post(client, run, numbered([completed(7)], 30)).status_code == 200
+    found = checkpoint(database, run, 7)
+    assert found.state is CheckpointState.COMPLETED and found.triggered_event is None
+    assert (found.completed_at - found.triggered_at).total_seconds() == pytest.approx(0.047)
+
+
+def test_only_the_runs_own_token_is_of_use(client: TestClient, database: Database, login: Any) -> None:
+    run, other = new_run(database), new_run(database)
+    for headers, status in (({}, 401), (other.headers, 401), (login(), 401)):
+        for answer in (
+            client.post(run.url("/events?first=1&oldest=1"), content=body_of(numbered([triggered(1)])), headers=headers),
+            client.get(run.url("/commands?after=0&wait_s=0"), headers=headers),
+        ):
+            assert answer.status_code == status and run.token not in answer.text
+    assert client.get("/api/v1/runs/999/commands?after=0&wait_s=0", headers=run.headers).status_code == 404
+    assert the_run(database, run).stored_event == 0
+
+
+def test_a_run_that_told_its_end_may_repeat_it_and_gets_no_commands(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    events = numbered([state(Told.RUNNING), state(Told.FINISHED)])
+    assert post(client, run, events).json() == {"stored": 2}
+    new_run(database, run.job_id)
+    assert post(client, run, events).json() == {"stored": 2}, "the answer was lost"
+    answer = client.get(run.url("/commands?after=0&wait_s=30"), headers=run.headers)
+    assert answer.status_code == 410 and answer.json()["code"] == "over"
+
+
+def test_a_run_from_which_the_job_was_taken_is_heard_no_more(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    tell(client, run, state(Told.RUNNING), triggered(1), FailureOccurred(Generation(1), "lost"))
+    with database.session() as session:
+        fence(session, run.job_id, run.id, state=RunState.FAILED, reason="it was not heard of", recovery="restart")
+    for events in (numbered([state(Told.RUNNING)], 4), numbered([state(Told.RUNNING)], 1)):
+        assert post(client, run, events).status_code == 410
+    assert client.get(run.url("/commands?after=0&wait_s=30"), headers=run.headers).status_code == 410
+    found = the_run(database, run)
+    assert (found.state, found.reason, found.stored_event) == (RunState.FAILED, "it was not heard of", 3)
+    assert found.ended_at is not None and checkpoint(database, run, 1).state is CheckpointState.FAILED
+    with database.session() as session:
+        assert session.scalars(select(Failure.recovery)).one() == "restart"
+
+
+_TOO_LARGE = 1 << 63
+MALFORMED = {
+    "nothing": b"",
+    "no JSON": b"[[1,",
+    "no list": b"{}",
+    "empty": b"[]",
+    "unknown kind": b'[[1,5,"Surprise",{}]]',
+    "missing field": b'[[1,5,"FailureOccurred",{"generation":1}]]',
+    "hole": b'[[1,5,"FailureOccurred",{"generation":1,"reason":""}],[3,5,"FailureOccurred",{"generation":1,"reason":""}]]',
+    "other first": b'[[2,5,"FailureOccurred",{"generation":1,"reason":""}]]',
+    "generation": b'[[1,5,"FailureOccurred",{"generation":%d,"reason":""}]]' % _TOO_LARGE,
+    "infinite": b'[[1,5,"GraphDeployed",{"graph":{"a":1e999}}]]',
+    "long infinite": b'[[1,5,"GraphDeployed",{"graph":{"a":1%s.0}}]]' % (b"0" * 400),
+    "graph": b'[[1,5,"GraphDeployed",{"graph":[1]}]]',
+    "slot": body_of(numbered([MetricsSampled(sample(40_000, 1))])),
+    "deep": b'[[1,5,"GraphDeployed",{"graph":' + b'{"a":' * 600 + b"1" + b"}" * 600 + b"}]]",
+    "deeper": b'[[1,5,"GraphDeployed",{"graph":' + b'{"a":' * 6000 + b"1" + b"}" * 6000 + b"}]]",
+    "deep gauges": b'[[1,5,"MetricsSampled",{"metrics":{"generation":1,"slot":0,"rss_bytes":1,"loop_busy_us":1,"subtasks":[],"gauges":'
+    + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}}]]",
+    "nul": b"\x00",
+    "no UTF-8": b'[[1,5,"\xff",{}]]',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_malformed_batch_is_refused(client: TestClient, database: Database, body: bytes) -> None:
+    run = new_run(database)
+    answer = client.post(run.url("/events?first=1&oldest=1"), content=body, headers=run.headers)
+    if answer.status_code == 200:
+        assert b'{"a":' * 600 in body, "only that one is odd and can be kept"
+        return
+    assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text
+    assert the_run(database, run).stored_event == 0
+
+
+@pytest.mark.parametrize("query", ["", "?first=1", "?first=0&oldest=0", f"?first=1&oldest={_TOO_LARGE}", "?first=a&oldest=1"])
+def test_a_batch_says_where_it_begins(client: TestClient, database: Database, query: str) -> None:
+    run = new_run(database)
+    answer = client.post(run.url(f"/events{query}"), content=body_of(numbered([triggered(1)])), headers=run.headers)
+    assert answer.status_code == 422
+
+
+def test_a_batch_that_is_too_large_is_refused_as_such(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    answer = post(client, run, numbered([CheckpointFailed(CheckpointId(1), "x" * (5 << 20))]))
+    assert answer.status_code == 413 and answer.headers["content-type"] == "application/problem+json"
+
+
+def test_odd_text_and_odd_times_are_kept_as_well_as_can_be(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    body = (
+        b'[[1,-5,"FailureOccurred",{"generation":1,"reason":"a\\u0000b\\ud800"}],'
+        b'[2,99999999999999999,"RunStateChanged",{"state":"FAILED","generation":1,"reason":"\\u0000","kind":"K\\u0000"}],'
+        b'[3,1,"CheckpointTriggered",{"checkpoint":1,"generation":1,"trigger":"%s","subtasks":1}]]' % (b"\\u0000w" * 30)
+    )
+    answer = client.post(run.url("/events?first=1&oldest=1"), content=body, headers=run.headers)
+    assert answer.status_code == 200, answer.text
+    with database.session() as session:
+        failure = session.scalars(select(Failure)).one()
+        assert failure.reason.startswith("a\ufffdb") and failure.kind == "K\ufffd"
+        assert session.scalars(select(LogEntry.kind).order_by(LogEntry.number).limit(1)).one() == "FailureOccurred"
+    found = the_run(database, run)
+    assert found.ended_at is not None and found.ended_at <= now(), "no run ends in the future, whatever its clock says"
+
+
+def test_checkpoints_of_a_generation_that_is_over_have_failed(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    number = tell(client, run, state(Told.RUNNING), triggered(1), state(Told.RESTARTING, 1, "slot lost"))
+    assert checkpoint(database, run, 1).state is CheckpointState.IN_PROGRESS, "its entry may still be on its way"
+    number = tell(client, run, state(Told.RESTARTING, 2, "slot lost"), triggered(2, generation=2), first=number)
+    assert "generation 2" in checkpoint(database, run, 1).failure
+    tell(client, run, state(Told.CANCELED, 2), first=number)
+    assert "the run ended" in checkpoint(database, run, 2).failure
+
+
+def test_the_history_of_failures_says_what_recovery_did(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    number = tell(
+        client, run, FailureOccurred(Generation(1), "first"), FailureOccurred(Generation(1), "second"),
+        Recovered(Generation(2), "first", 1_500), FailureOccurred(Generation(2), "third"),
+    )  # fmt: skip
+    tell(client, run, state(Told.FAILED, 2, "third", "UserCodeError"), first=number)
+    with database.session() as session:
+        rows = session.execute(
+            select(Failure.reason, Failure.recovery, Failure.downtime_ms, Failure.recovered_at, Failure.kind).order_by(Failure.id)
+        ).all()
+    assert [tuple(row) for row in rows] == [
+        ("first", "full", 1_500, at(3), ""), ("second", "full", 1_500, at(3), ""), ("third", "none", None, None, "UserCodeError"),
+    ]  # fmt: skip
+
+
+def test_a_run_that_could_not_even_start_leaves_a_failure(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    tell(client, run, state(Told.FAILED, 0, "no such file", "ConfigError"))
+    with database.session() as session:
+        failure = session.scalars(select(Failure)).one()
+    assert (failure.reason, failure.kind, failure.recovery) == ("no such file", "ConfigError", "none")
+    assert the_run(database, run).state is RunState.FAILED
+
+
+def test_a_superseded_run_has_failed_and_says_why(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    tell(client, run, state(Told.RUNNING), state(Told.SUPERSEDED, 1, "generation 3 runs the job now"))
+    found = the_run(database, run)
+    assert found.state is RunState.FAILED and found.reason == "superseded: generation 3 runs the job now"
+
+
+def test_whatever_follows_the_end_is_in_the_log_and_changes_nothing(
+    client: TestClient, database: Database, tasks: RecordedTasks
+) -> None:
+    run = new_run(database)
+    number = tell(client, run, state(Told.RUNNING), state(Told.FINISHED))
+    asked = len(tasks.asked)
+    tell(client, run, state(Told.RUNNING, 5, "again"), first=number)
+    found = the_run(database, run)
+    assert (found.state, found.generation, found.stored_event) == (RunState.FINISHED, 1, 3) and len(tasks.asked) == asked
+    with database.session() as session:
+        assert session.get_one(Job, run.job_id).event_number == 3
+
+
+def test_the_lineage_follows_what_was_restored(client: TestClient, database: Database) -> None:
+    job_id = new_job(database)
+
+    def run_with(start: dict[str, Any], *numbers: int) -> MadeRun:
+        run = new_run(database, job_id, start=start)
+        events = [event for number in numbers for event in (triggered(number), completed(number))]
+        if events:
+            tell(client, run, *events)
+        end_run(database, run)
+        return run
+
+    run = run_with({"mode": "fresh"}, 1, 2, 3)
+    run_with({"mode": "resume"}, 4)
+    run_with({"mode": "from", "checkpoint": 2})
+    run_with({"mode": "resume"}, 6, 7)
+    run_with({"mode": "fresh"}, 8)
+    run_with({"mode": "resume"}, 9)
+    parents = {number: checkpoint(database, run, number).parent for number in (1, 2, 3, 4, 6, 7, 8, 9)}
+    assert parents == {1: None, 2: 1, 3: 2, 4: 3, 6: 2, 7: 6, 8: None, 9: 8}
+
+
+def operation(database: Database, run: MadeRun, kind: OperationKind = OperationKind.SAVEPOINT) -> int:
+    with database.session() as session:
+        made = Operation(job_id=run.job_id, kind=kind, state=OperationState.RUNNING, deadline_at=now())
+        session.add(made)
+        session.flush()
+        give(session, session.get_one(Run, run.id), "TakeSavepoint", None, made.id)
+        return made.id
+
+
+def ended(database: Database, operation_id: int) -> tuple[OperationState, Any, str | None, bool]:
+    with database.session() as session:
+        found = session.get_one(Operation, operation_id)
+        return found.state, found.result, found.problem, found.ended_at is not None
+
+
+def answered(command: int, outcome: CommandOutcome = CommandOutcome.ACCEPTED, reason: str = "") -> CommandAnswered:
+    return CommandAnswered(CommandId(command), outcome, reason)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_savepoint_operation_has_the_first_one_begun_after_its_answer(
+    client: TestClient, database: Database, together: bool
+) -> None:
+    run = new_run(database)
+    wanted = operation(database, run)
+    events = [
+        triggered(1, trigger="savepoint"), answered(1), completed(1, trigger="savepoint"), triggered(2), completed(2),
+        triggered(3, trigger="savepoint"), completed(3, trigger="savepoint"), triggered(4, trigger="savepoint"),
+        completed(4, trigger="savepoint"),
+    ]  # fmt: skip
+    if together:
+        tell(client, run, *events)
+    else:
+        for place, event in enumerate(events[:6], 1):
+            tell(client, run, event, first=place)
+        assert ended(database, wanted) == (OperationState.RUNNING, None, None, False)
+        for place, event in enumerate(events[6:], 7):
+            tell(client, run, event, first=place)
+    assert ended(database, wanted) == (OperationState.SUCCEEDED, {"checkpoint": 3}, None, True)
+    assert checkpoint(database, run, 3).is_savepoint and not checkpoint(database, run, 2).is_savepoint
+    with database.session() as session:
+        command = session.scalars(select(Command)).one()
+    assert (command.outcome, command.answered_event) == ("ACCEPTED", 2)
+
+
+def test_a_savepoint_that_fails_fails_the_operation(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    wanted = operation(database, run)
+    tell(client, run, answered(1), triggered(1, trigger="savepoint"), CheckpointFailed(CheckpointId(1), "0/1 declined"))
+    assert ended(database, wanted) == (OperationState.FAILED, None, "savepoint 1 failed: 0/1 declined", True)
+
+
+def test_a_command_that_is_refused_fails_its_operation(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    wanted = operation(database, run)
+    tell(client, run, answered(1, CommandOutcome.REFUSED, "it is ending"), answered(1), answered(77))
+    assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused it: it is ending", True)
+    with database.session() as session:
+        command = session.scalars(select(Command)).one()
+    assert (command.outcome, command.reason, command.answered_event) == ("REFUSED", "it is ending", 1), "the first answer counts"
+
+
+def test_checkpoints_of_another_run_are_left_alone(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    tell(client, run, triggered(1), completed(1), state(Told.FAILED))
+    other = new_run(database, run.job_id)
+    tell(client, other, triggered(1), CheckpointFailed(CheckpointId(1), "no"), completed(1, subtasks=1))
+    found = checkpoint(database, run, 1)
+    assert found.run_id == run.id and found.state is CheckpointState.COMPLETED and found.subtasks == 2
+
+
+def at_once(count: int, call: Callable[[], Any]) -> list[Any]:
+    """What ``count`` threads got that began together."""
+    found: list[Any] = []
+    together = threading.Barrier(count)
+
+    def go() -> None:
+        together.wait()
+        found.append(call())
+
+    threads = [threading.Thread(target=go) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_the_same_batch_at_once_from_several_sides_is_stored_once(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    for first in range(1, 100, 20):
+        events = numbered([FailureOccurred(Generation(1), f"{place}") for place in range(20)], first)
+        found = at_once(3, partial(post, client, run, events))
+        assert [(answer.status_code, answer.json()) for answer in found] == [(200, {"stored": first + 19})] * 3
+    with database.session() as session:
+        assert session.scalars(select(LogEntry.run_event).order_by(LogEntry.number)).all() == list(range(1, 101))
+        assert session.get_one(Job, run.job_id).event_number == 100
+
+
+def test_a_control_plane_that_was_set_back_gets_again_what_it_lost(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    events = numbered([state(Told.RUNNING), triggered(1), completed(1), triggered(2), completed(2), triggered(3)])
+    assert post(client, run, events[:2]).json() == {"stored": 2}
+    # What a backup of this moment holds: the answers to later batches are confirmed to the driver, which drops events 1 to 4.
+    answer = post(client, run, events[5:], oldest=5)
+    assert answer.status_code == 409 and answer.json()["stored"] == 2
+    assert post(client, run, events[4:], oldest=5).json() == {"stored": 6}
+    assert the_run(database, run).missing_events == 2
+    assert checkpoint(database, run, 2).state is CheckpointState.COMPLETED

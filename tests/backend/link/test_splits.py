@@ -1,0 +1,154 @@
+"""However a history is cut into batches, repeated and overlapped on its way: the tables are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+from tests.backend.conftest import RecordedTasks
+from tests.backend.jobs import body_of, completed, new_run, numbered, sample, triggered
+
+from weir.protocol.events import (
+    CheckpointFailed,
+    CommandAnswered,
+    CommandOutcome,
+    Event,
+    FailureOccurred,
+    GraphDeployed,
+    MetricsSampled,
+    NumberedEvent,
+    Recovered,
+    RunState,
+    RunStateChanged,
+    SamplesDropped,
+    SubtaskAcknowledged,
+)
+from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.link import service
+from weir_backend.link.batch import decode
+from weir_backend.link.commands import give
+from weir_backend.models import Operation, OperationKind, OperationState, Run
+
+
+def _ack(checkpoint: int, index: int) -> SubtaskAcknowledged:
+    return SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(0, index), 3 * index)
+
+
+HISTORY: list[Event] = [
+    GraphDeployed({"chains": [], "a": 1}),
+    RunStateChanged(RunState.INITIALIZING, Generation(1)),
+    RunStateChanged(RunState.RUNNING, Generation(1)),
+    MetricsSampled(sample(0, 1)),
+    triggered(1), _ack(1, 0), MetricsSampled(sample(0, 2)), _ack(1, 1), completed(1),
+    CommandAnswered(CommandId(1), CommandOutcome.ACCEPTED),
+    triggered(2, trigger="savepoint"), _ack(2, 0), CommandAnswered(CommandId(2), CommandOutcome.REFUSED, "no"),
+    _ack(2, 1), completed(2, trigger="savepoint"),
+    triggered(3), _ack(3, 1), CheckpointFailed(CheckpointId(3), "too late"), _ack(3, 0),
+    triggered(4), _ack(4, 0),
+    FailureOccurred(Generation(1), "slot lost"),
+    RunStateChanged(RunState.RESTARTING, Generation(1), "slot lost"),
+    RunStateChanged(RunState.RESTARTING, Generation(2), "slot lost"),
+    FailureOccurred(Generation(2), "again"),
+    GraphDeployed({"chains": [], "a": 2}),
+    Recovered(Generation(2), "slot lost", 700),
+    RunStateChanged(RunState.RUNNING, Generation(2)),
+    SamplesDropped(4, 1, 2),
+    triggered(5, generation=2), _ack(5, 0), _ack(5, 1), completed(5, generation=2), triggered(6, generation=2),
+    FailureOccurred(Generation(2), "last"),
+    RunStateChanged(RunState.FAILED, Generation(2), "last", "UserCodeError"),
+    MetricsSampled(sample(0, 3)),
+]  # fmt: skip
+EVENTS = numbered(HISTORY)
+_LEFT_OUT = {"id", "job_id", "run_id", "received_at", "created_at", "graph_id", "ended_at", "operation_id", "last_contact_at"}
+"""Whose values are of the moment, or of the tables; what they say is compared apart."""
+
+
+def tables(database: Database, job_id: int) -> dict[str, list[dict[str, Any]]]:
+    queries = {
+        "events": "SELECT * FROM events WHERE job_id = :job ORDER BY number",
+        "checkpoints": "SELECT * FROM checkpoints WHERE job_id = :job ORDER BY number",
+        "failures": "SELECT * FROM failures WHERE job_id = :job ORDER BY id",
+        "samples": "SELECT m.* FROM metric_samples m JOIN runs r ON r.id = run_id WHERE job_id = :job ORDER BY m.id",
+        "commands": "SELECT c.* FROM commands c JOIN runs r ON r.id = run_id WHERE job_id = :job ORDER BY c.number",
+        "operations": "SELECT state, result, problem, ended_at IS NULL AS is_open FROM operations WHERE job_id = :job ORDER BY id",
+        "runs": "SELECT state, reason, generation, stored_event, missing_events, running_at, ended_at IS NULL AS is_open, graphs.body "
+        "FROM runs LEFT JOIN graphs ON graphs.id = graph_id WHERE job_id = :job",
+        "job": "SELECT event_number FROM jobs WHERE id = :job",
+    }
+    with database.session() as session:
+        return {
+            name: [
+                {column: value for column, value in row._mapping.items() if column not in _LEFT_OUT}
+                for row in session.execute(text(query), {"job": job_id})
+            ]
+            for name, query in queries.items()
+        }
+
+
+def take(database: Database, batches: list[list[NumberedEvent]]) -> dict[str, list[dict[str, Any]]]:
+    run = new_run(database)
+    with database.session() as session:
+        for _ in range(2):
+            operation = Operation(
+                job_id=run.job_id, kind=OperationKind.SAVEPOINT, state=OperationState.RUNNING, deadline_at=now()
+            )
+            session.add(operation)
+            session.flush()
+            give(session, session.get_one(Run, run.id), "TakeSavepoint", None, operation.id)
+    tasks = RecordedTasks()
+    for batch in batches:
+        with database.session() as session:
+            known = service.known_run(session, run.id, run.token)
+            service.store(session, tasks, known, batch, oldest=batch[0].number)
+    found = tables(database, run.job_id)
+    for entry in found["events"]:
+        entry["fields"].pop("graph_id", None)
+    return found
+
+
+@st.composite
+def deliveries(draw: st.DrawFn) -> list[list[NumberedEvent]]:
+    """Batches as a driver may send them: each begins at what is stored or before it, and goes on as far as it likes."""
+    batches, stored = [], 0
+    while stored < len(EVENTS):
+        # What is simplest to draw is the longest batch without an overlap.
+        begin = max(0, stored - draw(st.integers(0, 12)))
+        end = min(len(EVENTS), begin + 25 - draw(st.integers(0, 24)))
+        batches.append(EVENTS[begin:end])
+        stored = max(stored, end)
+    return batches
+
+
+@pytest.fixture
+def whole(database: Database) -> dict[str, list[dict[str, Any]]]:
+    return take(database, [EVENTS])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=deliveries())
+def test_how_a_history_was_cut_leaves_no_trace(
+    database: Database, whole: dict[str, list[dict[str, Any]]], batches: list[list[NumberedEvent]]
+) -> None:
+    assert take(database, batches) == whole
+
+
+def test_the_history_is_what_it_should_be(whole: dict[str, list[dict[str, Any]]]) -> None:
+    """So that all cuts do not agree on nothing."""
+    assert [row["state"] for row in whole["checkpoints"]] == ["COMPLETED", "COMPLETED", "FAILED", "FAILED", "COMPLETED", "FAILED"]
+    assert [row["parent"] for row in whole["checkpoints"]] == [None, 1, 2, 2, 2, 5]
+    assert [row["acknowledged"] for row in whole["checkpoints"]] == [2, 2, 1, 1, 2, 0]
+    assert [row["recovery"] for row in whole["failures"]] == ["full", "full", "none"]
+    assert [row["state"] for row in whole["operations"]] == ["SUCCEEDED", "FAILED"]
+    assert whole["runs"][0]["body"] == {"chains": [], "a": 2} and whole["runs"][0]["state"] == "FAILED"
+    assert len(whole["samples"]) == 3 and whole["job"] == [{"event_number": len(whole["events"])}]
+    quiet = (MetricsSampled, SubtaskAcknowledged)
+    assert [row["run_event"] for row in whole["events"]] == [one.number for one in EVENTS if not isinstance(one.event, quiet)]
+
+
+def test_events_survive_the_wire() -> None:
+    assert list(decode(body_of(EVENTS))) == EVENTS
