@@ -18,6 +18,7 @@ from weir_backend.errors import Unavailable
 from weir_backend.kit import problems
 from weir_backend.kit.database import Database
 from weir_backend.kit.problems import ProblemBody
+from weir_backend.kit.rates import Rates
 from weir_backend.kit.requests import Services, ServicesDep
 from weir_backend.kit.tasks import Tasks
 from weir_backend.kit.wakeups import Wakeups
@@ -41,7 +42,8 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = Database(settings.sqlalchemy_url, pool_size=settings.pool_size, name="weir api")
         wakeups = Wakeups(settings.database_url.get_secret_value())
-        app.state.services = Services(settings, database, tasks, wakeups)
+        rates = Rates(settings.redis_url.get_secret_value())
+        app.state.services = Services(settings, database, tasks, wakeups, rates)
         listening = asyncio.create_task(wakeups.run())
         try:
             yield
@@ -49,6 +51,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
             listening.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await listening
+            rates.close()
             database.close()
 
     app = FastAPI(

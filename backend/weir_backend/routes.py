@@ -6,18 +6,28 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from weir_backend.artifacts import endpoints as artifacts
-from weir_backend.jobs import endpoints as jobs
-from weir_backend.link import endpoints as link
-from weir_backend.logs import endpoints as logs
-from weir_backend.operations import endpoints as operations
-from weir_backend.recovery import endpoints as recovery
+from weir_backend.artifacts.endpoints import router as artifacts
+from weir_backend.audit.endpoints import router as audit
+from weir_backend.auth.oidc.endpoints import router as oidc
+from weir_backend.auth.sessions.endpoints import router as sessions
+from weir_backend.auth.tokens.endpoints import router as tokens
+from weir_backend.auth.users.endpoints import router as users
+from weir_backend.jobs.endpoints import router as jobs
+from weir_backend.link.endpoints import router as link
+from weir_backend.logs.endpoints import router as logs
+from weir_backend.operations.endpoints import router as operations
+from weir_backend.recovery.endpoints import router as recovery
 
 ROUTERS: Sequence[APIRouter] = (
-    artifacts.router,
-    jobs.router,
-    link.router,
-    logs.router,
-    operations.router,
-    recovery.router,
+    sessions,
+    oidc,
+    users,
+    tokens,
+    audit,
+    artifacts,
+    jobs,
+    operations,
+    recovery,
+    logs,
+    link,
 )

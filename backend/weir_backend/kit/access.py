@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from sqlalchemy import select
@@ -16,12 +17,15 @@ from sqlalchemy.orm import Session
 
 from weir_backend.errors import Forbidden, Unauthenticated
 from weir_backend.kit.clock import now
-from weir_backend.kit.requests import SessionDep, address_of, request_id_of
+from weir_backend.kit.rates import Rate, origin
+from weir_backend.kit.requests import ServicesDep, SessionDep, address_of, request_id_of
 from weir_backend.models import Role, Token, User
 
 SESSION_COOKIE = "weir_session"
 TOKEN_PREFIX = "weir_"
 _USED_AGAIN = timedelta(minutes=1)
+_INVALID_TOKENS = Rate("tokens", 120, 60, "requests with a token that is not valid")
+"""Of an address. A valid token is taken all the same: nobody locks out those who share his address."""
 
 
 class Permission(StrEnum):
@@ -85,7 +89,7 @@ def caller_of(session: Session, secret: str, *, request_id: str | None = None, a
     moment = now()
     if found is None:
         raise _unauthenticated()
-    token, user = found.tuple()
+    token, user = found
     if token.revoked_at is not None or token.expires_at <= moment or user.disabled:
         raise _unauthenticated()
     if token.last_used_at is None or token.last_used_at < moment - _USED_AGAIN:
@@ -100,7 +104,7 @@ def bearer(request: Request) -> str | None:
     return value.strip() if scheme.lower() == "bearer" and value.strip() else None
 
 
-def current_caller(request: Request, session: SessionDep) -> Caller:
+def current_caller(request: Request, session: SessionDep, services: ServicesDep) -> Caller:
     """A dependency. From a browser the token comes in a cookie: then a change has to come from a page of ours."""
     secret = bearer(request)
     if secret is None:
@@ -109,7 +113,11 @@ def current_caller(request: Request, session: SessionDep) -> Caller:
             raise Forbidden("cross-site", "a change with a cookie has to come from a page of the control plane itself")
     if secret is None:
         raise Unauthenticated("unauthenticated", "this needs a token", "send 'Authorization: Bearer TOKEN', or log in")
-    return caller_of(session, secret, request_id=request_id_of(request), address=address_of(request))
+    try:
+        return caller_of(session, secret, request_id=request_id_of(request), address=address_of(request))
+    except Unauthenticated:
+        services.rates.hit(_INVALID_TOKENS, origin(address_of(request)))
+        raise
 
 
 def _from_our_pages(request: Request) -> bool:
@@ -125,6 +133,10 @@ def _unauthenticated() -> Unauthenticated:
     return Unauthenticated("unauthenticated", "the token is not valid, or not any more", "log in again, or make a new token")
 
 
+_CHECKS: dict[Callable[..., Any], Permission] = {}
+
+
+@cache
 def may(permission: Permission) -> Callable[[Caller], Caller]:
     """For ``Depends``: whoever calls, if he has the permission."""
 
@@ -132,7 +144,13 @@ def may(permission: Permission) -> Callable[[Caller], Caller]:
         caller.needs(permission)
         return caller
 
+    _CHECKS[check] = permission
     return check
+
+
+def asked_by(dependency: Callable[..., Any]) -> Permission | None:
+    """The permission that a dependency made by ``may`` asks for: so the endpoints themselves can be asked who may call them."""
+    return _CHECKS.get(dependency)
 
 
 Viewer = Annotated[Caller, Depends(may(Permission.VIEW))]
@@ -149,6 +167,7 @@ __all__ = [
     "Permission",
     "Rollbacker",
     "Viewer",
+    "asked_by",
     "bearer",
     "caller_of",
     "current_caller",

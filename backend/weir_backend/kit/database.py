@@ -30,6 +30,7 @@ class Database:
             pool_pre_ping=True,
             json_serializer=dumps,
             json_deserializer=loads,
+            hide_parameters=True,  # in messages of errors, which are logged: hashes of passwords and tokens are among them
             connect_args={
                 "application_name": name,
                 "connect_timeout": 5,

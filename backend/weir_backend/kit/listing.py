@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from weir_backend.errors import Invalid
+from weir_backend.kit.json_form import clean_text
 
 ROWS_MAX = 500
 COUNTED_MAX = 10_000
@@ -131,7 +132,7 @@ def equals(column: InstrumentedAttribute[Any], kind: type) -> Condition:
         values: list[Any] = value if isinstance(value, list) else [value]
         if not all(type(one) is kind for one in values) or (kind is int and any(abs(one) > BIGINT_MAX for one in values)):
             raise Invalid("invalid", f"filter: {column.key} is {_KINDS[kind]}")
-        if kind is str and any("\x00" in one for one in values):
+        if kind is str and not all(map(_can_be_kept, values)):
             raise Invalid("invalid", f"filter: {column.key} has a character that no text here has")
         return column.in_(values)
 
@@ -142,8 +143,13 @@ def contains(column: InstrumentedAttribute[str]) -> Condition:
     """The column has this text in it, in whichever case."""
 
     def condition(value: Any) -> ColumnElement[bool]:
-        if not isinstance(value, str) or "\x00" in value:
+        if not isinstance(value, str) or not _can_be_kept(value):
             raise Invalid("invalid", f"filter: {column.key} is a text")
         return column.icontains(value, autoescape=True)
 
     return condition
+
+
+def _can_be_kept(text: str) -> bool:
+    """Postgres has it in its texts: no U+0000, no half of a surrogate pair."""
+    return clean_text(text) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm.exc import StaleDataError
 from starlette.exceptions import HTTPException
 
 from weir_backend.errors import Problem
@@ -57,14 +59,20 @@ _TITLES = {
 }
 
 
+_LOST_RACES = {"23503", "23505"}
+"""Of Postgres: a row that this refers to is gone, a row like this is there already."""
+
+
 def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For ``responses=`` of a route: that it may answer with these problems."""
+    if 401 in statuses:
+        statuses = (*statuses, 429)  # who sends tokens that are not valid is asked to wait, sooner or later
     return {
         status: {
             "description": _TITLES[status],
             "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}},
         }
-        for status in statuses
+        for status in sorted(set(statuses))
     }
 
 
@@ -117,9 +125,19 @@ def install(app: FastAPI) -> None:
             headers={"Retry-After": "2"},
         )
 
+    @app.exception_handler(StaleDataError)
+    @app.exception_handler(IntegrityError)
+    def on_conflict(request: Request, error: Exception) -> JSONResponse:
+        if isinstance(error, IntegrityError) and getattr(error.orig, "sqlstate", None) not in _LOST_RACES:
+            return on_anything(request, error)
+        # Services look before they write: what they saw was changed by another request between the two.
+        log.warning("a request has lost a race", problem=_first_line(error))
+        return problem_answer(409, "conflict", "somebody else has changed this, or what it refers to, just now", "try again")
+
     @app.exception_handler(Exception)
     def on_anything(_: Request, error: Exception) -> JSONResponse:
-        log.error("a request has failed", exc_info=error)
+        # As text: a renderer that shows local variables, as structlog's own does, would show passwords.
+        log.error("a request has failed", exception="".join(traceback.format_exception(error)))
         return problem_answer(500, "internal", "something is wrong with the control plane; its log says what")
 
 

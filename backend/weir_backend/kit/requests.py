@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.database import Database
+from weir_backend.kit.rates import Rates
 from weir_backend.kit.tasks import Tasks
 from weir_backend.kit.wakeups import Wakeups
 from weir_backend.settings import Settings
@@ -23,6 +24,7 @@ class Services:
     database: Database
     tasks: Tasks
     wakeups: Wakeups
+    rates: Rates
 
 
 def services(request: Request) -> Services:

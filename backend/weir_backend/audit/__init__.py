@@ -1,0 +1,1 @@
+"""Who has changed what: read here, written by ``kit.audit``."""

@@ -1,0 +1,27 @@
+"""Entries of the audit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class AuditEntryView(BaseModel):
+    """``user_name``: as it was then, ``weir`` for the platform itself. ``before``, ``after``: what has changed."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    at: datetime
+    user_id: int | None
+    user_name: str
+    token_id: int | None
+    action: str
+    resource: str
+    resource_id: int | None
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    request_id: str | None
+    address: str | None

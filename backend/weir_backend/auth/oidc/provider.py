@@ -1,0 +1,135 @@
+"""What the provider says over HTTP: its discovery document, its keys, the identity token for a code."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
+
+import httpx2
+import structlog
+from joserfc.errors import JoseError
+from joserfc.jwk import Key, KeySet, KeySetSerialization
+
+from weir_backend.errors import Unauthenticated, Unavailable
+
+log = structlog.get_logger(__name__)
+TIMEOUT_S = 5.0
+ANSWER_BYTES_MAX = 1 << 20
+DOCUMENT_KEPT_S = 3600.0
+DOCUMENT_AGAIN_S = 2.0
+"""Who comes so soon after a failure is told so at once, or all would wait for one another."""
+KEYS_AGAIN_S = 30.0
+"""Keys are fetched again for an id that is not known, but not more often: ids come from whoever sends a token."""
+
+
+class Provider:
+    """One of an application. Callers may be threads."""
+
+    def __init__(self, issuer: str) -> None:
+        self._issuer = issuer.rstrip("/")
+        self._lock = threading.Lock()
+        self._document: Mapping[str, Any] | None = None
+        self._document_from_s = self._document_until_s = 0.0
+        self._keys = KeySet([])
+        self._keys_from_s = 0.0
+
+    def document(self) -> Mapping[str, Any]:
+        """Raises Unavailable."""
+        with self._lock:
+            if self._document is None or time.monotonic() >= self._document_until_s:
+                if time.monotonic() < self._document_from_s:
+                    raise _unusable("it did not answer just now", "")
+                try:
+                    self._document = self._checked(self._json("GET", f"{self._issuer}/.well-known/openid-configuration"))
+                except Unavailable:
+                    self._document_from_s = time.monotonic() + DOCUMENT_AGAIN_S
+                    raise
+                self._document_until_s = time.monotonic() + DOCUMENT_KEPT_S
+            return self._document
+
+    def key(self, key_id: str | None) -> Key | None:
+        """None: the provider has no such key, or has not been asked again yet. Raises Unavailable."""
+        address = self.document()["jwks_uri"]
+        with self._lock:
+            found = _find(self._keys, key_id)
+            if found is None and time.monotonic() >= self._keys_from_s:
+                self._keys_from_s = time.monotonic() + KEYS_AGAIN_S
+                try:
+                    self._keys = KeySet.import_key_set(cast(KeySetSerialization, self._json("GET", address)))
+                except (JoseError, ValueError, KeyError, TypeError, AttributeError) as error:
+                    raise _unusable("its keys cannot be read", type(error).__name__) from None
+                found = _find(self._keys, key_id)
+            return found
+
+    def identity_token(self, form: dict[str, str], client_id: str, client_secret: str | None) -> str:
+        """For the code in ``form``. Raises Unauthenticated if the provider refuses it, Unavailable."""
+        document = self.document()
+        authentication = None
+        if client_secret is None:
+            form = {**form, "client_id": client_id}
+        elif "client_secret_basic" in document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]):
+            # RFC 6749, 2.3.1: both are encoded as in a form first.
+            authentication = httpx2.BasicAuth(quote(client_id, safe=""), quote(client_secret, safe=""))
+        else:
+            form = {**form, "client_id": client_id, "client_secret": client_secret}
+        answer = self._json("POST", document["token_endpoint"], form, authentication)
+        token = answer.get("id_token")
+        if not isinstance(token, str):
+            raise _unusable("its answer has no identity token", "")
+        return token
+
+    def _checked(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not isinstance(document.get("issuer"), str) or document["issuer"].rstrip("/") != self._issuer:
+            raise _unusable("it says that it is another issuer", str(document.get("issuer"))[:200])
+        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+            if urlsplit(str(document.get(name))).scheme not in ("https", urlsplit(self._issuer).scheme):
+                raise _unusable(f"its {name} is missing, or less safe than it is itself", str(document.get(name))[:200])
+        return document
+
+    def _json(
+        self, method: str, address: str, form: dict[str, str] | None = None, authentication: httpx2.BasicAuth | None = None
+    ) -> dict[str, Any]:
+        # What was sent and what was answered may be secrets: neither is told nor logged.
+        until_s = time.monotonic() + TIMEOUT_S
+        content = bytearray()
+        try:
+            with (
+                httpx2.Client(timeout=TIMEOUT_S, follow_redirects=False, headers={"Accept": "application/json"}) as client,
+                client.stream(method, address, data=form, auth=authentication) as answer,
+            ):
+                for part in answer.iter_bytes():
+                    content += part
+                    if len(content) > ANSWER_BYTES_MAX or time.monotonic() > until_s:
+                        raise _unusable("it answers without end", address)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise _unusable("it does not answer", type(error).__name__) from None
+        if form is not None and 400 <= answer.status_code < 500:
+            log.warning("the OpenID Connect provider has refused a code", status=answer.status_code)
+            raise Unauthenticated("oidc-refused", "the provider does not confirm this log-in", "log in again")
+        if answer.status_code != 200:
+            raise _unusable("it answers with an error", str(answer.status_code))
+        try:
+            found = json.loads(content)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise _unusable("its answer is no JSON object", address)
+        return found
+
+
+def _find(keys: KeySet, key_id: str | None) -> Key | None:
+    usable = [key for key in keys if key.as_dict().get("use", "sig") == "sig"]
+    if key_id is None:
+        return usable[0] if len(usable) == 1 else None
+    return next((key for key in usable if key.kid == key_id), None)
+
+
+def _unusable(what: str, more: str) -> Unavailable:
+    log.error("the OpenID Connect provider is of no use", problem=what, more=more)
+    return Unavailable(
+        "oidc-provider", f"the OpenID Connect provider cannot be used: {what}", "try again, or tell an administrator"
+    )

@@ -1,0 +1,138 @@
+"""Users and tokens in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from fastapi import Response
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from weir_backend.errors import Invalid
+from weir_backend.kit.clock import now
+from weir_backend.kit.listing import Fields, Listing, contains, equals, page
+from weir_backend.models import Role, Token, TokenKind, User
+
+USERS = Fields(
+    sortable={"id": User.id, "name": User.name, "role": User.role, "created_at": User.created_at},
+    filters={
+        "id": equals(User.id, int),
+        "name": contains(User.name),
+        "role": equals(User.role, str),
+        "rollback": equals(User.rollback, bool),
+        "disabled": equals(User.disabled, bool),
+    },
+    default=("name", False),
+    key=User.id,
+)
+
+
+def _live(value: Any) -> ColumnElement[bool]:
+    if type(value) is not bool:
+        raise Invalid("invalid", "filter: live is true or false")
+    live = and_(Token.revoked_at.is_(None), Token.expires_at > now())
+    return live if value else ~live
+
+
+TOKENS = Fields(
+    sortable={
+        "id": Token.id,
+        "name": Token.name,
+        "created_at": Token.created_at,
+        "expires_at": Token.expires_at,
+        "last_used_at": Token.last_used_at,
+    },
+    filters={
+        "id": equals(Token.id, int),
+        "user_id": equals(Token.user_id, int),
+        "name": contains(Token.name),
+        "kind": equals(Token.kind, str),
+        "live": _live,
+    },
+    default=("id", True),
+    key=Token.id,
+)
+
+
+def any_user(session: Session) -> bool:
+    return session.scalar(select(User.id).limit(1)) is not None
+
+
+def users(session: Session, wanted: Listing, response: Response) -> Sequence[User]:
+    return page(session, select(User), wanted, USERS, response, unit="users")
+
+
+def user(session: Session, user_id: int) -> User | None:
+    return session.get(User, user_id)
+
+
+def locked_user(session: Session, user_id: int) -> User | None:
+    """Nobody else changes him before this transaction ends, nor logs in as him."""
+    return session.scalar(
+        select(User).where(User.id == user_id).with_for_update(key_share=True).execution_options(populate_existing=True)
+    )
+
+
+def locked_user_named(session: Session, name: str) -> User | None:
+    return session.scalar(select(User).where(User.name == name).with_for_update(key_share=True))
+
+
+def locked_user_of_subject(session: Session, subject: str) -> User | None:
+    return session.scalar(select(User).where(User.oidc_subject == subject).with_for_update(key_share=True))
+
+
+def locked_administrators(session: Session) -> set[int]:
+    """Ids of those who are enabled. Two that take each other's role away at once: the second waits, and sees what the first did."""
+    query = select(User.id).where(User.role == Role.ADMIN, ~User.disabled).order_by(User.id)
+    return set(session.scalars(query.with_for_update(key_share=True)))
+
+
+def is_taken(session: Session, name: str) -> bool:
+    return session.scalar(select(User.id).where(User.name == name)) is not None
+
+
+def replace_hash(session: Session, user_id: int, *, old: str, new: str) -> None:
+    """The same password, hashed anew: no new version of the user."""
+    session.execute(update(User).where(User.id == user_id, User.password_hash == old).values(password_hash=new))
+
+
+def tokens(session: Session, wanted: Listing, response: Response, *, of_user: int | None) -> Sequence[Token]:
+    """``of_user`` None: everybody's."""
+    query = select(Token) if of_user is None else select(Token).where(Token.user_id == of_user)
+    return page(session, query, wanted, TOKENS, response, unit="tokens")
+
+
+def token(session: Session, token_id: int) -> Token | None:
+    return session.get(Token, token_id)
+
+
+def live_tokens(session: Session, user_id: int, kind: TokenKind) -> int:
+    query = select(func.count()).where(
+        Token.user_id == user_id, Token.kind == kind, Token.revoked_at.is_(None), Token.expires_at > now()
+    )
+    return session.scalar(query) or 0
+
+
+def revoke_sessions(session: Session, user_id: int, *, except_token: int | None = None, newest_kept: int = 0) -> None:
+    """``newest_kept``: so many go on, besides ``except_token``."""
+    live = select(Token.id).where(Token.user_id == user_id, Token.kind == TokenKind.SESSION, Token.revoked_at.is_(None))
+    if except_token is not None:
+        live = live.where(Token.id != except_token)
+    session.execute(
+        update(Token)
+        .where(Token.id.in_(live.order_by(Token.id.desc()).offset(newest_kept)))
+        .values(revoked_at=now())
+        .execution_options(synchronize_session=False)
+    )
+
+
+def delete_ended_tokens(session: Session, before: datetime) -> int:
+    gone = session.execute(
+        delete(Token)
+        .where(or_(Token.revoked_at < before, Token.expires_at < before))
+        .execution_options(synchronize_session=False)
+        .returning(Token.id)
+    )
+    return len(gone.all())

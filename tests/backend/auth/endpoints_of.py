@@ -1,0 +1,79 @@
+"""All endpoints of an application with the permission that each asks for, read off their dependencies; and calling one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
+from starlette.types import Message
+
+from weir_backend.kit.access import Permission, asked_by, current_caller
+
+ANSWER_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """``path`` with ``{}`` for each parameter. ``asks`` empty: whoever calls."""
+
+    method: str
+    path: str
+    asks: frozenset[Permission]
+    knows_caller: bool
+    """It asks for a caller, whatever he may."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def endpoints_of(app: FastAPI) -> Iterator[Endpoint]:
+    """Static files (mounts) are not among them."""
+    for route in iter_route_contexts(app.routes):
+        if not route.methods or route.path is None:
+            continue
+        dependant: Dependant | None = getattr(route, "dependant", None)
+        calls = list(_calls(dependant)) if dependant is not None else []
+        asks = frozenset(found for call in calls if (found := asked_by(call)) is not None)
+        for method in sorted(route.methods - {"HEAD"}):
+            yield Endpoint(method, re.sub(r"\{[^}]*\}", "{}", route.path), asks, current_caller in calls)
+
+
+def _calls(dependant: Dependant) -> Iterator[object]:
+    for one in dependant.dependencies:
+        if one.call is not None:
+            yield one.call
+        yield from _calls(one)
+
+
+async def status_of(app: FastAPI, endpoint: Endpoint, headers: dict[str, str]) -> int:
+    """With 1 for each parameter and an empty object as body. The rest of the answer, which may be a stream without end, is not awaited."""
+    started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    inbox: asyncio.Queue[Message] = asyncio.Queue()
+    inbox.put_nowait({"type": "http.request", "body": json.dumps({}).encode(), "more_body": False})
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start" and not started.done():
+            started.set_result(message["status"])
+
+    path = endpoint.path.replace("{}", "1")
+    sent = {"host": "testserver", "content-type": "application/json", **{name.lower(): value for name, value in headers.items()}}
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": endpoint.method, "scheme": "http",
+        "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "client": ("127.0.0.1", 1),
+        "server": ("testserver", 80), "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
+    }  # fmt: skip
+    serving = asyncio.create_task(app(scope, inbox.get, send))
+    done, _ = await asyncio.wait({serving, started}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
+    assert done, f"{endpoint.name} does not begin to answer"
+    inbox.put_nowait({"type": "http.disconnect"})
+    await asyncio.wait({serving}, timeout=1)
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+    return started.result() if started.done() else 500
