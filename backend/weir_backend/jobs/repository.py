@@ -138,14 +138,6 @@ def open_operations(session: Session, job_ids: Sequence[int]) -> dict[int, Opera
     return {operation.job_id: operation for operation in rows}
 
 
-def keep_graph(session: Session, digest: bytes, body: dict[str, Any]) -> int:
-    """The id of the graph of this content."""
-    added = session.scalar(
-        insert(Graph).values(digest=digest, body=body).on_conflict_do_nothing(index_elements=["digest"]).returning(Graph.id)
-    )
-    return added if added is not None else session.scalars(select(Graph.id).where(Graph.digest == digest)).one()
-
-
 def find_graph(session: Session, graph_id: int) -> Graph | None:
     return session.get(Graph, graph_id)
 
@@ -158,5 +150,3 @@ def completed(session: Session, job_id: int, number: int) -> Checkpoint | None:
     )
 
 
-def add_event(session: Session, event: Event) -> None:
-    session.add(event)

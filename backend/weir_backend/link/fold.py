@@ -157,6 +157,7 @@ class _Fold:
             run.running_at = moment
         if state in lifecycle.FINAL:
             run.ended_at = moment
+            run.failure_kind = clean_text(event.kind) if state is RunState.FAILED else ""
             self._fail_pending("the run ended before it was complete", at)
             self._end_failures(event, at)
 

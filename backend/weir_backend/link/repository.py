@@ -51,7 +51,8 @@ def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, boo
     """Number of the job's newest event, the run, and whether it is fenced; first the job's row is locked, then the run's."""
     event_number = session.scalar(select(Job.event_number).where(Job.id == job_id).with_for_update(key_share=True))
     columns = (
-        Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events, Run.fenced_at,
+        Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events,
+        Run.failure_kind, Run.fenced_at,
     )  # fmt: skip
     found = session.execute(select(*columns).where(Run.id == run_id).with_for_update(key_share=True)).one()
     assert event_number is not None
@@ -179,6 +180,7 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
     values: dict[str, Any] = {
         "state": run.state, "reason": run.reason, "generation": run.generation, "running_at": run.running_at,
         "ended_at": run.ended_at, "stored_event": run.stored_event, "missing_events": run.missing_events,
+        "failure_kind": run.failure_kind,
     }  # fmt: skip
     if changes.graphs:
         values["graph_id"] = graph_ids[changes.graphs[-1].digest]

@@ -21,6 +21,8 @@ class RunRow:
     ended_at: datetime | None
     stored_event: int
     missing_events: int
+    failure_kind: str = ""
+    """Class of the error that it failed with."""
 
 
 @dataclass(slots=True)

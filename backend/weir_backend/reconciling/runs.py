@@ -62,6 +62,7 @@ def directory(settings: Settings, job: Job, spec: Spec) -> str:
 
 def end(session: Session, job: Job, run: Run, state: RunState, reason: str) -> None:
     """The control plane says that it is over: whatever its driver still says is refused."""
-    run.state, run.reason, run.ended_at = state, reason, now()
+    moment = now()
+    run.state, run.reason, run.ended_at, run.fenced_at = state, reason, moment, moment
     record(session, job, "RunEnded", run_id=run.id, run=run.number, state=state.value, reason=reason)
     wake(session, run_key(run.id))

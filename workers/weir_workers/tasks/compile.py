@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import resource
@@ -16,6 +15,8 @@ import structlog
 
 from weir.errors import ConfigError
 from weir_backend.artifacts import repository as artifacts
+from weir_backend.graphs import repository as graphs
+from weir_backend.graphs.content import content_of
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.models import Artifact, Spec, SpecState
@@ -55,13 +56,8 @@ def compile_spec(spec_id: int) -> None:
 
 def _keep(context: Context, spec_id: int, graph: dict[str, Any] | None, problem: str | None) -> None:
     with context.database.session() as session:
-        graph_id = jobs.keep_graph(session, graph_digest(graph), graph) if graph is not None else None
+        graph_id = graphs.store(session, content_of(graph)) if graph is not None else None
         service.compiled(session, context.tasks, jobs.find_spec_by_id(session, spec_id), graph_id=graph_id, problem=problem)
-
-
-def graph_digest(graph: dict[str, Any]) -> bytes:
-    """SHA-256 of its canonical JSON."""
-    return hashlib.sha256(json.dumps(graph, sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
 def compiled(spec: Spec, artifact: Artifact, data: bytes) -> dict[str, Any]:
