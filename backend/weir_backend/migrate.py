@@ -51,6 +51,11 @@ def head() -> str:
     return found
 
 
+def known() -> set[str]:
+    """All revisions that this version has migrations for."""
+    return {one.revision for one in ScriptDirectory.from_config(configuration()).walk_revisions()}
+
+
 def differences(engine: Engine) -> list[object]:
     """Operations that would bring the database to the models; none if they agree."""
     from weir_backend.models import Base

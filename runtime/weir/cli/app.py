@@ -9,10 +9,12 @@ import typer
 
 from weir.cli.exits import Exit
 from weir.cli.logs import LogFormat, complain, let_go_of_broken_streams, set_up
+from weir.cli.plugins import WithPlugins
 from weir.errors import WeirError
 
 app_ = typer.Typer(
     name="weir",
+    cls=WithPlugins,
     help="Checkpointed streaming jobs inside Spark.",
     no_args_is_help=True,
     add_completion=False,

@@ -60,16 +60,20 @@ def spawn(
     It gets ``signal_if_we_die`` (Linux) when the thread that calls this ends, however it ends. Raises OSError.
     """
 
+    parent = os.getpid()
+
     def before_exec() -> None:
         # Between fork and exec, after the change of user: that would undo it.
         if sys.platform == "linux":
             _libc().prctl(_PR_SET_PDEATHSIG, int(signal_if_we_die))
-            if os.getppid() == 1:
-                os._exit(1)  # the parent died before that
+            if os.getppid() != parent:
+                os._exit(1)  # it died before that
 
     _libc()  # loaded before the fork
     parts = [os.fspath(part) for part in command]
-    with log.open("ab") as output:
+    # Appended to, so that it can be emptied under the writer (log_files.py).
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as output:
         return subprocess.Popen(
             parts,
             stdin=subprocess.DEVNULL,

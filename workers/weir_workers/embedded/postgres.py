@@ -103,7 +103,7 @@ class Postgres:
         deadline = time.monotonic() + timeout_s
         while True:
             try:
-                self._make_database()
+                self.make_database()
             except psycopg.OperationalError as error:
                 if process.poll() is not None:
                     raise PostgresFailed(f"Postgres ended with {process.returncode}:\n{tail(self.log)}") from None
@@ -113,7 +113,8 @@ class Postgres:
             else:
                 return
 
-    def _make_database(self) -> None:
+    def make_database(self) -> None:
+        """If it is not there yet: so this also asks whether the server answers. Raises psycopg.OperationalError."""
         url = self.url.rsplit("/", 1)[0] + "/postgres"
         with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
             there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()

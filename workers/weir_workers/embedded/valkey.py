@@ -47,18 +47,22 @@ class Valkey:
     def wait_until_ready(self, process: subprocess.Popen[bytes], timeout_s: float = READY_S) -> None:
         """Raises ValkeyFailed."""
         deadline = time.monotonic() + timeout_s
-        with redis.Redis.from_url(self.url, socket_connect_timeout=5) as client:
-            while True:
-                try:
-                    client.ping()
-                except redis.RedisError as error:
-                    if process.poll() is not None:
-                        raise ValkeyFailed(f"valkey-server ended with {process.returncode}:\n{tail(self.log)}") from None
-                    if time.monotonic() > deadline:
-                        raise ValkeyFailed(f"valkey-server is not ready after {timeout_s:.0f} s ({error})") from None
-                    time.sleep(0.05)
-                else:
-                    return
+        while True:
+            try:
+                self.ping()
+            except redis.RedisError as error:
+                if process.poll() is not None:
+                    raise ValkeyFailed(f"valkey-server ended with {process.returncode}:\n{tail(self.log)}") from None
+                if time.monotonic() > deadline:
+                    raise ValkeyFailed(f"valkey-server is not ready after {timeout_s:.0f} s ({error})") from None
+                time.sleep(0.05)
+            else:
+                return
+
+    def ping(self) -> None:
+        """Raises redis.RedisError while it does not serve."""
+        with redis.Redis.from_url(self.url, socket_connect_timeout=5, socket_timeout=5) as client:
+            client.ping()
 
 
 def find_binary() -> Path:

@@ -1,0 +1,160 @@
+"""``weir up``: a supervisor in the background, watched until all is ready; or this process as the supervisor."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import TextIO
+
+from weir.errors import ConfigError
+from weir_backend.kit import logs
+from weir_workers.embedded import state
+from weir_workers.embedded.children import tail
+from weir_workers.embedded.layout import DataDir
+from weir_workers.embedded.lock import is_held
+from weir_workers.embedded.names import NOTHING_STARTED, OWNED, STOPPED, SUPERVISOR, TITLES
+from weir_workers.embedded.state import Phase, PlatformState, failed_child
+from weir_workers.embedded.telling import Progress, option, say, tell_how_to_use
+
+LOOK_EVERY_S = 0.05
+SILENT_S_MAX = 180.0
+"""Without any news it is taken for stuck."""
+STOP_S_MAX = 120.0
+
+
+def up(directory: DataDir, environment: Mapping[str, str]) -> None:
+    """Raises ConfigError with what is wrong."""
+    directory.make()
+    while True:
+        if is_held(directory.lock):
+            found = _watch(directory, None)
+            if found is None:
+                continue  # it was being stopped
+            say("Weir runs already.")
+            break
+        say(f"Starting Weir in {directory.root}")
+        own = _launch(directory, environment)
+        found = _watch(directory, own)
+        if found is not None:
+            break
+    tell_how_to_use(directory, found)
+
+
+def up_in_foreground(directory: DataDir, environment: Mapping[str, str]) -> int:
+    """Until it is told to stop. An exit code. Raises ConfigError."""
+    from weir_workers.embedded import supervisor  # with all that it needs of libraries
+
+    directory.make()
+    progress, told = Progress(), [False]
+    latest: list[PlatformState] = []
+
+    def tell(found: PlatformState) -> None:
+        latest[:] = [found]
+        if found.phase in (Phase.STARTING, Phase.UP):
+            progress.show(found)
+        if found.phase is Phase.UP and not told[0]:
+            told[0] = True
+            tell_how_to_use(directory, found)
+        elif found.phase is Phase.STOPPING and told[0]:
+            told[0] = False
+            say("Stopping Weir")
+
+    say(f"Starting Weir in {directory.root}")
+    with _supervisor_log(directory) as log:
+        logs.configure(stream=log)
+        code = supervisor.supervise(directory, dict(environment), tell)
+    if code == OWNED:
+        say("Weir runs already: there is nothing to stay for.")
+        return 0
+    if code == NOTHING_STARTED:
+        raise ConfigError(latest[0].problem)
+    say("Weir is down.")
+    return code
+
+
+def _launch(directory: DataDir, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """In a session of its own, with no stream of ours: it survives the terminal and whoever has called us."""
+    with _supervisor_log(directory) as log:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "weir_workers.embedded.supervisor", directory.root],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            cwd=directory.root,
+            start_new_session=True,
+        )
+
+
+def _supervisor_log(directory: DataDir) -> TextIO:
+    descriptor = os.open(directory.log_of(SUPERVISOR), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    return os.fdopen(descriptor, "a", buffering=1)
+
+
+def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformState | None:
+    """Show how a platform comes up, until it is up. ``own``: the supervisor that we have started; None: it is that of another command.
+
+    None: it has been stopped meanwhile, and nobody has the directory any more. Raises ConfigError.
+    """
+    progress = Progress()
+    seen: PlatformState | None = None
+    watched = own is not None
+    news_s = time.monotonic()
+    while True:
+        found = state.read(directory.state)
+        if found is not None and not (found.supervisor.lives if own is None else found.supervisor.number == own.pid):
+            found = None  # of an earlier supervisor
+        if found is not None and found != seen:
+            if found.phase is Phase.STOPPING and (seen is None or seen.phase is not Phase.STOPPING):
+                say("It is being stopped at this moment; waiting for that.")
+            watched = watched or found.phase is Phase.STARTING
+            seen, news_s = found, time.monotonic()
+            if watched and found.phase in (Phase.STARTING, Phase.UP):
+                progress.show(found)
+        if found is not None and found.phase is Phase.UP:
+            return found
+        if found is not None and (name := failed_child(found)) is not None:
+            problem = found.children[name].problem
+            if own is not None:
+                _end(own)
+            raise ConfigError(
+                f"{TITLES[name]} does not start: it {problem}. {_end_of_log(directory, name)}"
+                + ("\nAll of it has been stopped again." if own is not None else "")
+            )
+        if own is not None and (code := own.poll()) is not None:
+            if code == OWNED:
+                say("Another command is starting it already.")
+                own = None  # its platform is as good
+                news_s = time.monotonic()
+            elif code == NOTHING_STARTED and found is not None and found.phase is Phase.FAILED:
+                raise ConfigError(found.problem)
+            elif code == STOPPED:
+                raise ConfigError("it was stopped while it was starting")
+            else:
+                raise ConfigError(f"the supervisor ended with {code}. {_end_of_log(directory, SUPERVISOR)}")
+        if own is None and not is_held(directory.lock):
+            return None
+        if time.monotonic() > news_s + SILENT_S_MAX:
+            raise ConfigError(
+                f"it is not up after {SILENT_S_MAX:.0f} s without any news; look into {directory.logs}, and stop it with "
+                f"weir down{option(directory)}"
+            )
+        time.sleep(LOOK_EVERY_S)
+
+
+def _end(own: subprocess.Popen[bytes]) -> None:
+    own.terminate()
+    try:
+        own.wait(STOP_S_MAX)
+    except subprocess.TimeoutExpired:
+        own.kill()
+        own.wait()
+
+
+def _end_of_log(directory: DataDir, name: str) -> str:
+    log = directory.log_of(name)
+    said = tail(log, 8)
+    return f"The end of {log}:\n" + ("\n".join(f"  {line}" for line in said.splitlines()) if said else "  (it is empty)")

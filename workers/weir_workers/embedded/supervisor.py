@@ -1,0 +1,234 @@
+"""The process that owns a platform: ``python -m weir_workers.embedded.supervisor DIR``.
+
+It has one thread, as its children end with the thread that started them. What to do next is decided in ``supervision.py``; here it is
+carried out. SIGTERM or SIGINT stops the platform. Exit codes: 0 stopped, 2 nothing could be started, 3 another one owns the directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+
+import structlog
+
+from weir.errors import ConfigError
+from weir_backend.kit import logs
+from weir_workers.embedded import state
+from weir_workers.embedded.layout import DataDir
+from weir_workers.embedded.leftovers import end_leftovers
+from weir_workers.embedded.lock import Lock
+from weir_workers.embedded.log_files import keep_small
+from weir_workers.embedded.names import NOTHING_STARTED, OWNED, STOPPED, SUPERVISOR, weir_version
+from weir_workers.embedded.preparation import Prepared, prepare
+from weir_workers.embedded.processes import ProcessId, process_id
+from weir_workers.embedded.services import Service
+from weir_workers.embedded.state import ChildState, Phase, PlatformState, Ports
+from weir_workers.embedded.supervision import RUNS, Effect, Kill, Start, State, Stop, Supervision
+
+log = structlog.get_logger("weir.supervisor")
+PROBE_EVERY_S = 0.05
+IDLE_S = 1.0
+LOGS_EVERY_S = 5.0
+_LOCK_S = 1.0
+"""Others look at the lock for an instant."""
+
+Told = Callable[[PlatformState], None]
+
+
+class Supervisor:
+    """Of the directory whose lock its caller holds. ``tell``: called with every state that is written."""
+
+    def __init__(self, directory: DataDir, environment: Mapping[str, str], tell: Told = lambda _: None) -> None:
+        self._directory = directory
+        self._environment = environment
+        self._tell = tell
+        self._stop_asked = ""
+        self._began = process_id(os.getpid())
+        self._prepared = Prepared([], Ports(), "", {}, [])
+        self._services: dict[str, Service] = {}
+        self._supervision = Supervision([])
+        self._processes: dict[str, tuple[subprocess.Popen[bytes], ProcessId]] = {}
+        self._was_up = False
+        self._written: PlatformState | None = None
+        self._logs_at_s = 0.0
+        self._awake, self._wake = os.pipe()
+        for descriptor in (self._awake, self._wake):
+            os.set_blocking(descriptor, False)
+
+    def run(self) -> int:
+        """Until it is told to stop. An exit code."""
+        with self._signals():
+            before = state.read(self._directory.state)
+            ports = before.ports if before else Ports()
+            self._write(PlatformState(weir_version(), self._began, Phase.STARTING, ports))
+            log.info("supervisor begins", directory=str(self._directory.root), pid=self._began.number)
+            try:
+                if before is not None:
+                    end_leftovers(before, log.warning)
+                self._prepared = prepare(self._directory, self._environment, before)
+            except (ConfigError, OSError) as error:
+                log.error("nothing could be started", problem=str(error))
+                self._write(PlatformState(weir_version(), self._began, Phase.FAILED, ports, problem=str(error)))
+                return NOTHING_STARTED
+            for note in self._prepared.notes:
+                log.warning(note)
+            self._services = {service.child.name: service for service in self._prepared.services}
+            self._supervision = Supervision([service.child for service in self._prepared.services])
+            self._loop()
+            log.info("supervisor ends", because=self._stop_asked)
+            return STOPPED
+
+    def _loop(self) -> None:
+        while not self._supervision.over:
+            if self._stop_asked and not self._supervision.stopping:
+                log.info("stopping", because=self._stop_asked)
+                self._supervision.stop(time.monotonic())
+            self._reap()
+            self._probe()
+            for effect in self._supervision.due(time.monotonic()):
+                self._carry_out(effect)
+            if self._supervision.all_ready and not self._was_up:
+                self._was_up = True
+                log.info("platform is up", url=self._prepared.url)
+            self._write(self._state())
+            if time.monotonic() >= self._logs_at_s:
+                keep_small(self._directory.log_of(name) for name in (*self._services, SUPERVISOR))
+                self._logs_at_s = time.monotonic() + LOGS_EVERY_S
+            self._wait()
+
+    # ---- what has happened ---------------------------------------------------------------------
+
+    def _reap(self) -> None:
+        for name, (process, _) in list(self._processes.items()):
+            code = process.poll()
+            if code is None:
+                continue
+            del self._processes[name]
+            how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+            expected = self._supervision.status[name].state is State.STOPPING
+            self._supervision.ended(name, time.monotonic(), how, success=code == 0)
+            status = self._supervision.status[name]
+            if expected or status.state is State.DONE:
+                log.info("process ended", process=name, how=how)
+            else:
+                log.warning("process died, is started again", process=name, how=how, restarts=status.restarts)
+
+    def _probe(self) -> None:
+        for name, (process, _) in self._processes.items():
+            status = self._supervision.status[name]
+            # Asked after it was seen to live: who else answers at its port is not it.
+            if status.state is State.STARTING and self._services[name].ready(process) and process.poll() is None:
+                self._supervision.became_ready(name, time.monotonic())
+                log.info("process ready", process=name, after_s=round(status.started_after_s or 0.0, 2))
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case Start(name):
+                try:
+                    process = self._services[name].start()
+                except (OSError, subprocess.SubprocessError) as error:
+                    log.error("process does not start", process=name, problem=str(error))
+                    self._supervision.did_not_start(name, time.monotonic(), f"does not start: {error}")
+                else:
+                    self._processes[name] = (process, process_id(process.pid))
+                    log.info("process started", process=name, pid=process.pid)
+            case Stop(name):
+                self._processes[name][0].send_signal(self._services[name].stop_signal)
+            case Kill(name, why):
+                log.warning("process is killed", process=name, why=why)
+                self._processes[name][0].kill()
+
+    # ---- what others see -----------------------------------------------------------------------
+
+    def _state(self) -> PlatformState:
+        children = {}
+        for name, status in self._supervision.status.items():
+            process = self._processes[name][1] if name in self._processes else None
+            after_s = round(status.started_after_s, 2) if status.started_after_s is not None else None
+            children[name] = ChildState(status.state, process, after_s, status.restarts, status.failures, status.problem)
+        if self._supervision.stopping:
+            phase = Phase.DOWN if self._supervision.over else Phase.STOPPING
+        else:
+            phase = Phase.UP if self._was_up else Phase.STARTING
+        found = self._prepared
+        return PlatformState(
+            weir_version(), self._began, phase, found.ports, found.url, children, found.external, tuple(found.notes)
+        )
+
+    def _write(self, found: PlatformState) -> None:
+        if found == self._written:
+            return
+        try:
+            state.write(self._directory.state, found)
+        except OSError as error:
+            # No room, say. The platform goes on; who asks for its state sees an older one.
+            log.error("the state cannot be written", problem=str(error))
+        self._written = found
+        self._tell(found)
+
+    # ---- waiting -------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        starting = any(status.state is State.STARTING for status in self._supervision.status.values())
+        waiting = any(
+            status.state is State.WAITING or (status.state in RUNS and self._supervision.stopping)
+            for status in self._supervision.status.values()
+        )
+        timeout_s = PROBE_EVERY_S if starting else 4 * PROBE_EVERY_S if waiting else IDLE_S
+        if not self._supervision.over:
+            select.select([self._awake], [], [], timeout_s)
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._awake, 4096)
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        def stop(number: int, _: FrameType | None) -> None:
+            self._stop_asked = signal.Signals(number).name
+
+        handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]] = {
+            signal.SIGTERM: stop,
+            signal.SIGINT: stop,
+            # Its terminal is closed; unlike SIG_IGN this is not passed on to children.
+            signal.SIGHUP: stop if sys.stdin is not None and sys.stdin.isatty() else lambda *_: None,
+            # Only to be woken.
+            signal.SIGCHLD: lambda *_: None,
+        }
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        wake_before = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(wake_before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            os.close(self._awake)
+            os.close(self._wake)
+
+
+def supervise(directory: DataDir, environment: Mapping[str, str], tell: Told = lambda _: None) -> int:
+    """Own the directory until told to stop. An exit code."""
+    lock = Lock(directory.lock)
+    if not lock.take(_LOCK_S):
+        return OWNED
+    try:
+        return Supervisor(directory, environment, tell).run()
+    finally:
+        lock.give_back()
+
+
+def main(arguments: list[str]) -> int:
+    (given,) = arguments
+    logs.configure()
+    return supervise(DataDir(Path(given)), dict(os.environ))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,85 @@
+"""What ``weir up`` and ``weir down`` print."""
+
+from __future__ import annotations
+
+import os
+
+import typer
+
+from weir_workers.embedded import credentials
+from weir_workers.embedded.credentials import ADMINISTRATOR
+from weir_workers.embedded.layout import DataDir, data_dir
+from weir_workers.embedded.names import DATABASE_URL, POSTGRES, REDIS_URL, SCHEMA, TITLES, weir_version
+from weir_workers.embedded.state import PlatformState
+from weir_workers.embedded.supervision import State
+
+_DONE = {State.READY: "ready", State.DONE: "ready", State.STOPPED: "stopped"}
+
+
+def say(line: str = "") -> None:
+    typer.echo(line)
+
+
+class Progress:
+    """A line for each process as it becomes ready or fails (``up``), or stops (``down``)."""
+
+    def __init__(self, *, ends: bool = False) -> None:
+        """``ends``: of a platform that is stopped."""
+        self._ends = ends
+        self._told: set[tuple[str, State]] = set()
+        self._failures: dict[str, int] = {}
+        self._external_told = False
+
+    def show(self, found: PlatformState) -> None:
+        if not self._ends and not self._external_told and found.external:
+            self._external_told = True
+            for name, place in found.external.items():
+                variable = DATABASE_URL if name == POSTGRES else REDIS_URL
+                say(_line(name, f"yours, at {place} ({variable})"))
+        # Those that ended first are at the end of the list.
+        for name, child in reversed(list(found.children.items())) if self._ends else found.children.items():
+            if child.failures > self._failures.get(name, 0) and not self._ends:
+                self._failures[name] = child.failures
+                say(_line(name, f"{child.problem}; is started again"))
+            if child.state not in _DONE or (child.state is State.STOPPED) != self._ends or (name, child.state) in self._told:
+                continue
+            if self._ends and child.ready_after_s is None:
+                continue  # it never ran
+            if self._ends and child.state is State.STOPPED and name == SCHEMA:
+                continue  # it had ended long ago
+            self._told.add((name, child.state))
+            after = f"{child.ready_after_s:5.1f} s" if child.ready_after_s is not None and not self._ends else ""
+            say(_line(name, f"{_DONE[child.state]} {after}".rstrip()))
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {TITLES.get(name, name):<9} {text}"
+
+
+def tell_how_to_use(directory: DataDir, found: PlatformState) -> None:
+    """After ``up``: where it is, who can log in, how it is stopped. The password once, if it has not been printed yet."""
+    say()
+    for note in found.notes:
+        say(f"Note: {note}.")
+    say(f"Weir is up: {found.url}")
+    secrets = credentials.load(directory.secrets)
+    if secrets is not None and not secrets.admin_password_told:
+        say(f"  user      {ADMINISTRATOR}")
+        say(
+            f"  password  {secrets.admin_password}   (made for this installation, not shown again; it is kept in {directory.secrets})"
+        )
+        credentials.note_as_told(directory.secrets, secrets)
+    else:
+        say(f"  user      {ADMINISTRATOR}   (its first password is in {directory.secrets})")
+    say(f"  logs      {directory.logs}")
+    say(f"  stop it   weir down{option(directory)}")
+    if found.version != weir_version():
+        say(
+            f"Note: it runs version {found.version}, installed is {weir_version()}: "
+            f"weir down{option(directory)} && weir up{option(directory)} brings it up to date; jobs go on meanwhile."
+        )
+
+
+def option(directory: DataDir) -> str:
+    """What a command has to be told to find the same directory, in this environment."""
+    return "" if data_dir(None, os.environ) == directory else f" --data-dir {directory.root}"

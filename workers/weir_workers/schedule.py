@@ -1,0 +1,27 @@
+"""What is asked for again and again, whatever happens: so nothing depends on a message that got lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """``expires_s``: who gets it later than that leaves it, since others have been asked for meanwhile. So after an outage there are
+    never more than ``expires_s / every_s`` of them waiting. Longer than ``every_s`` where a worker may be busy with others that long."""
+
+    task: str
+    every_s: float
+    expires_s: float
+
+
+REPEATED = (
+    Repeated("weir.reconcile_all", every_s=2, expires_s=10),
+    Repeated("weir.housekeeping", every_s=60, expires_s=60),
+)
+
+
+def beat_schedule() -> dict[str, dict[str, Any]]:
+    """As Celery takes it."""
+    return {one.task: {"task": one.task, "schedule": one.every_s, "options": {"expires": one.expires_s}} for one in REPEATED}
