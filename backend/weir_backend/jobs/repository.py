@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Select, select
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, defer
 
 from weir_backend.kit.listing import Fields, contains, equals
@@ -14,7 +13,6 @@ from weir_backend.models import (
     Checkpoint,
     CheckpointState,
     DesiredState,
-    Event,
     Graph,
     Job,
     Operation,
@@ -148,5 +146,3 @@ def completed(session: Session, job_id: int, number: int) -> Checkpoint | None:
         .where(Checkpoint.job_id == job_id, Checkpoint.number == number, Checkpoint.state == CheckpointState.COMPLETED)
         .options(defer(Checkpoint.statistics), defer(Checkpoint.progress))
     )
-
-

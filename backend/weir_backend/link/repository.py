@@ -54,10 +54,11 @@ def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, boo
         Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events,
         Run.failure_kind, Run.fenced_at,
     )  # fmt: skip
-    found = session.execute(select(*columns).where(Run.id == run_id).with_for_update(key_share=True)).one()
+    found = session.execute(select(*columns).where(Run.id == run_id).with_for_update(key_share=True)).mappings().one()
     assert event_number is not None
-    *values, fenced_at = found
-    return event_number, RunRow(run_id, job_id, *values), fenced_at is not None
+    values = dict(found)
+    fenced = values.pop("fenced_at") is not None
+    return event_number, RunRow(run_id, job_id, **values), fenced
 
 
 def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence[NumberedEvent]) -> Facts:

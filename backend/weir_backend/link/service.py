@@ -143,9 +143,7 @@ def commands_after(session: Session, run_id: int, secret: str | None, *, after: 
 
 def store_leftover(session: Session, tasks: Tasks, run_id: int, events: Sequence[NumberedEvent]) -> int:
     """Events that a driver which is gone has left in its spool. Raises ProtocolError, Gone never."""
-    found = session.execute(
-        select(Run.job_id, Run.ended_at, Run.last_command, Run.last_contact_at).where(Run.id == run_id)
-    ).one()
+    found = session.execute(select(Run.job_id, Run.ended_at, Run.last_command, Run.last_contact_at).where(Run.id == run_id)).one()
     job_id, ended_at, last_command, last_contact_at = found
     known = KnownRun(run_id, job_id, ended_at is not None, last_command, last_contact_at)
     return store(session, tasks, known, events, oldest=events[0].number, left_behind=True)
