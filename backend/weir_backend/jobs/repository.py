@@ -116,7 +116,7 @@ def spec_states(session: Session, jobs: Sequence[Job]) -> dict[int, SpecState]:
         .join(Job, (Job.id == Spec.job_id) & (Job.spec_number == Spec.number))
         .where(Job.id.in_([job.id for job in jobs]))
     )
-    return dict(rows.tuples())
+    return {job_id: state for job_id, state in rows}  # noqa: C416  # dict() takes rows, but has no type for them
 
 
 def spec_problems(session: Session, jobs: Sequence[Job]) -> dict[int, str]:

@@ -55,7 +55,7 @@ class Run(Base):
     """Class of the error that it failed with, as its driver told; '' if it did not."""
     plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     """The plan that this run carries out."""
-    checkpoint_directory: Mapped[str]
+    checkpoint_directory: Mapped[str] = mapped_column(server_default=text("''"))
     token_digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
     stored_event: Mapped[int] = mapped_column(server_default=text("0"))
     """Number of the last event of this run that is stored."""

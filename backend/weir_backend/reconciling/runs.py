@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from weir_backend.jobs.history import record
 from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
-from weir_backend.kit.wakeups import run_key, wake
-from weir_backend.models import Job, Run, RunState, Spec
+from weir_backend.link.fencing import fence
+from weir_backend.models import DesiredState, Job, Run, RunState, Spec
 from weir_backend.reconciling.decide import Start
 from weir_backend.settings import Settings
 
@@ -37,6 +37,7 @@ def begin(
         state=RunState.CREATED,
         cause=cause,
         start={"mode": "resume"} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint},
+        missing_events=0,
         token_digest=digest(token(settings, job.id, job.run_number)),
         checkpoint_directory=directory(settings, job, spec),
         plan_id=plan_id,
@@ -62,7 +63,8 @@ def directory(settings: Settings, job: Job, spec: Spec) -> str:
 
 def end(session: Session, job: Job, run: Run, state: RunState, reason: str) -> None:
     """The control plane says that it is over: whatever its driver still says is refused."""
-    moment = now()
-    run.state, run.reason, run.ended_at, run.fenced_at = state, reason, moment, moment
+    recovery = "restart" if job.desired_state is DesiredState.RUNNING else "none"
     record(session, job, "RunEnded", run_id=run.id, run=run.number, state=state.value, reason=reason)
-    wake(session, run_key(run.id))
+    session.flush()
+    fence(session, job.id, run.id, state=state, reason=reason, recovery=recovery)
+    session.refresh(run)

@@ -14,7 +14,7 @@ from weir_backend.jobs.history import record
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import INSPECT, SUBMIT, Tasks, ask, host_queue
 from weir_backend.link import commands
-from weir_backend.models import DesiredState, Job, OperationKind, OperationState, RecoveryPlan, Run, RunState, Spec
+from weir_backend.models import DesiredState, Failure, Job, OperationKind, OperationState, RecoveryPlan, Run, RunState, Spec
 from weir_backend.operations import repository as operations
 from weir_backend.operations.lifecycle import Around, judge
 from weir_backend.operations.service import end as end_operation
@@ -43,6 +43,8 @@ from weir_backend.recovery.decide import Applied, Enter, FailPlan, PlanDecision,
 from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
+DRIVER_LOST = "DriverLost"
+"""Kind of the failure of a run whose driver could not tell it itself."""
 DECISIONS_MAX = 20
 """In one look. More would mean that two of them undo each other."""
 
@@ -230,6 +232,8 @@ def driver_gone(session: Session, job_id: int, run_id: int, reason: str) -> bool
     session.refresh(run, with_for_update=True)
     if run.ended_at is not None:
         return False
+    moment = now()
+    session.add(Failure(job_id=job.id, run_id=run.id, generation=run.generation, kind=DRIVER_LOST, reason=reason, at=moment))
     runs.end(session, job, run, RunState.FAILED, reason)
-    job.next_look_at = now()
+    job.next_look_at = moment
     return True
