@@ -25,9 +25,19 @@ def _not_the_platform(name: str) -> str:
     return name
 
 
+def _text(password: SecretStr) -> SecretStr:
+    try:
+        password.get_secret_value().encode()
+    except UnicodeEncodeError:
+        raise ValueError("this is no text: it has halves of characters") from None
+    return password
+
+
 UserName = Annotated[str, Field(min_length=1, max_length=NAME_MAX, pattern=NAME_PATTERN, examples=["alice"])]
 NewUserName = Annotated[UserName, AfterValidator(_not_the_platform)]
-GivenPassword = Annotated[SecretStr, Field(min_length=1, max_length=PASSWORD_MAX)]
+GivenPassword = Annotated[SecretStr, Field(min_length=1, max_length=PASSWORD_MAX), AfterValidator(_text)]
 NewPassword = Annotated[
-    SecretStr, Field(min_length=PASSWORD_MIN, max_length=PASSWORD_MAX, description=f"At least {PASSWORD_MIN} characters")
+    SecretStr,
+    Field(min_length=PASSWORD_MIN, max_length=PASSWORD_MAX, description=f"At least {PASSWORD_MIN} characters"),
+    AfterValidator(_text),
 ]

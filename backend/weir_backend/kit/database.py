@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import structlog
-from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy import Engine, ExceptionContext, create_engine, event, text
 from sqlalchemy.orm import Session, sessionmaker
 
 from weir_backend.kit.json_form import dumps, loads
@@ -39,6 +39,7 @@ class Database:
                 "-c idle_in_transaction_session_timeout=60000 -c timezone=UTC",
             },
         )
+        event.listen(self.engine, "handle_error", _tell_no_values)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
         event.listen(self._sessions, "after_commit", _after_commit)
         event.listen(self._sessions, "after_rollback", _forget)
@@ -56,6 +57,13 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def _tell_no_values(context: ExceptionContext) -> None:
+    """Postgres adds the row that it has refused as DETAIL. What went wrong is logged, values are not."""
+    for error in (context.original_exception, context.sqlalchemy_exception):
+        if error is not None and error.args and isinstance(error.args[0], str):
+            error.args = (error.args[0].split("\nDETAIL:", 1)[0], *error.args[1:])
 
 
 def after_commit(session: Session, call: Callable[[], None]) -> None:

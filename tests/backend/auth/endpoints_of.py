@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
@@ -45,7 +46,7 @@ def endpoints_of(app: FastAPI) -> Iterator[Endpoint]:
             yield Endpoint(method, re.sub(r"\{[^}]*\}", "{}", route.path), asks, current_caller in calls)
 
 
-def _calls(dependant: Dependant) -> Iterator[object]:
+def _calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
     for one in dependant.dependencies:
         if one.call is not None:
             yield one.call
@@ -70,7 +71,8 @@ async def status_of(app: FastAPI, endpoint: Endpoint, headers: dict[str, str]) -
         "server": ("testserver", 80), "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
     }  # fmt: skip
     serving = asyncio.create_task(app(scope, inbox.get, send))
-    done, _ = await asyncio.wait({serving, started}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
+    either: set[asyncio.Future[Any]] = {serving, started}
+    done, _ = await asyncio.wait(either, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
     assert done, f"{endpoint.name} does not begin to answer"
     inbox.put_nowait({"type": "http.disconnect"})
     await asyncio.wait({serving}, timeout=1)

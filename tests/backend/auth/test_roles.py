@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 import pytest
-from endpoints_of import Endpoint, endpoints_of, status_of
 from fastapi import APIRouter, FastAPI
+from tests.backend.auth.endpoints_of import Endpoint, endpoints_of, status_of
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -38,7 +38,9 @@ CALLERS = {
 
 
 def unguarded(app: FastAPI) -> list[str]:
-    return [one.name for one in endpoints_of(app) if not one.asks and one.name not in PUBLIC and not OF_DRIVERS.fullmatch(one.name)]
+    return [
+        one.name for one in endpoints_of(app) if not one.asks and one.name not in PUBLIC and not OF_DRIVERS.fullmatch(one.name)
+    ]
 
 
 async def wrongly_answered(app: FastAPI, login: Login) -> list[str]:

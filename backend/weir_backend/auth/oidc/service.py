@@ -78,7 +78,7 @@ def _names(claims: Mapping[str, Any]) -> Iterator[str]:
     host = urlsplit(claims["iss"]).hostname or "provider"
     for claim in ("preferred_username", "email"):
         name = claims.get(claim)
-        if isinstance(name, str):
+        if isinstance(name, str) and name.strip():
             yield name.strip()
             yield f"{name.strip()}@{host}"
     yield f"{claims['sub']}@{host}"[:NAME_MAX]

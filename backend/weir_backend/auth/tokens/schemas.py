@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from weir_backend.models import Role, TokenKind
 
-TOKEN_NAME = r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$"
+TOKEN_NAME = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 
 
 class TokenView(BaseModel):

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.backend.conftest import Login
+
+from weir_backend.kit.access import PLATFORM
+from weir_backend.kit.audit import audit
+from weir_backend.kit.database import Database
+from weir_backend.models import Role
+
+AUDIT = "/api/v1/audit"
+
+
+def test_an_entry_says_who_what_before_after_and_from_where(client: TestClient, login: Login) -> None:
+    admin = login(name="root")
+    made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=admin)
+    answer = client.get(AUDIT, headers=admin)
+    assert answer.headers["Content-Range"] == "audit 0-0/1"
+    entry = answer.json()[0]
+    assert entry["user_name"] == "root" and (entry["action"], entry["resource"]) == ("create", "user")
+    assert entry["resource_id"] == made.json()["id"] and entry["before"] is None
+    assert entry["after"] == {"name": "bob", "role": "viewer", "rollback": False, "has_password": False}
+    assert entry["request_id"] == made.headers["X-Request-Id"] and entry["address"] == "testclient"
+
+
+def test_what_a_user_did_outlives_him(client: TestClient, login: Login) -> None:
+    gone, admin = login(name="gone"), login(name="root")
+    made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=gone).json()
+    gone_id = client.get("/api/v1/session", headers=gone).json()["user_id"]
+    assert client.delete(f"/api/v1/users/{gone_id}", headers=admin).status_code == 204
+    entry = client.get(AUDIT, params={"filter": f'{{"resource_id": {made["id"]}}}'}, headers=admin).json()[0]
+    assert entry["user_name"] == "gone" and entry["user_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({}, [3, 2, 1]),
+        ({"filter": '{"action": "b"}'}, [2]),
+        ({"filter": '{"action": ["a", "b"], "resource": "job"}'}, [2, 1]),
+        ({"filter": '{"resource_id": 3}'}, [3]),
+        ({"filter": '{"user_name": "nobody"}'}, []),
+        ({"sort": '["at","ASC"]', "range": "[1,1]"}, [2]),
+    ],
+)
+def test_entries_are_found(
+    client: TestClient, database: Database, login: Login, wanted: dict[str, Any], found: list[int]
+) -> None:
+    with database.session() as session:
+        for number, (action, resource) in enumerate([("a", "job"), ("b", "job"), ("a", "user")], start=1):
+            audit(session, PLATFORM, action, resource, number)
+            session.flush()
+    answer = client.get(AUDIT, params=wanted, headers=login())
+    assert [one["resource_id"] for one in answer.json()] == found
+    assert client.get(AUDIT, headers=login(Role.OPERATOR, rollback=True)).status_code == 403

@@ -1,0 +1,106 @@
+"""An OpenID Connect provider on a port of its own, with real keys. What it says can be bent, one thing at a time."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from joserfc import jwt
+from joserfc.jwk import RSAKey
+
+CLIENT, SECRET = "weir:client", "a secret, with + and %"
+
+
+class FakeProvider:
+    """A person logs in at ``authorize``, as a browser would take him there; the code he is sent back with is good once."""
+
+    def __init__(self, port: int) -> None:
+        self.issuer = f"http://127.0.0.1:{port}"
+        self.key = RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})
+        self.reset()
+
+    def reset(self) -> None:
+        """As it was at first, but for its key: that is costly to make."""
+        self.published = [self.key]
+        self.document: dict[str, Any] = {
+            "issuer": self.issuer,
+            "authorization_endpoint": f"{self.issuer}/authorize?tenant=1",
+            "token_endpoint": f"{self.issuer}/token",
+            "jwks_uri": f"{self.issuer}/keys",
+        }
+        self.claims: dict[str, Any] = {"sub": "007", "preferred_username": "james"}
+        self.sign: Callable[[dict[str, Any]], str] = self.signed
+        self.asked: list[str] = []
+        self._codes: dict[str, dict[str, str]] = {}
+
+    def authorize(self, address: str) -> tuple[str, str]:
+        """The person agrees: the code, and the state that was given."""
+        query = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+        assert address.startswith(f"{self.issuer}/authorize?tenant=1&") and query["client_id"] == CLIENT
+        assert query["response_type"] == "code" and query["code_challenge_method"] == "S256" and "openid" in query["scope"]
+        code = secrets.token_urlsafe(8)
+        self._codes[code] = query
+        return code, query["state"]
+
+    def signed(self, claims: dict[str, Any], header: dict[str, Any] | None = None, key: RSAKey | None = None) -> str:
+        return jwt.encode(header or {"alg": "RS256", "kid": "first"}, claims, key or self.key, algorithms=["RS256", "PS256"])
+
+    def token(self, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
+        asked = self._codes.pop(form["code"], None)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).rstrip(b"=").decode()
+        credentials = base64.b64encode(b"weir%3Aclient:a%20secret%2C%20with%20%2B%20and%20%25").decode()
+        if asked is None or challenge != asked["code_challenge"] or form["redirect_uri"] != asked["redirect_uri"]:
+            return 400, {"error": "invalid_grant"}
+        if authorization != f"Basic {credentials}":
+            return 401, {"error": "invalid_client"}
+        moment = int(time.time())
+        claims = {"iss": self.issuer, "aud": CLIENT, "iat": moment, "exp": moment + 300, "nonce": asked["nonce"], **self.claims}
+        return 200, {"id_token": self.sign({name: value for name, value in claims.items() if value is not None})}
+
+    def keys(self) -> dict[str, Any]:
+        return {"keys": [{"kty": "of tomorrow"}, *(key.as_dict(private=False) for key in self.published)]}
+
+
+@contextmanager
+def running_provider() -> Iterator[FakeProvider]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            provider.asked.append(self.path)
+            found = {"/.well-known/openid-configuration": provider.document, "/keys": provider.keys()}.get(self.path)
+            self._answer(200 if found else 404, found or {})
+
+        def do_POST(self) -> None:
+            provider.asked.append(self.path)
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            form = {name: values[0] for name, values in parse_qs(body).items()}
+            self._answer(*provider.token(form, self.headers.get("Authorization", "")))
+
+        def _answer(self, status: int, found: dict[str, Any]) -> None:
+            content = json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        provider = FakeProvider(server.server_address[1])
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield provider
+        finally:
+            server.shutdown()
+            thread.join()

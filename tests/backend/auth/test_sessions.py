@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from argon2 import PasswordHasher
+from argon2.profiles import CHEAPEST
+from fastapi.testclient import TestClient
+from pydantic import AnyHttpUrl
+from sqlalchemy import select, update
+from tests.backend.auth.people import PASSWORD, SESSION, audited, headers, log_in, person
+from tests.backend.conftest import Login, RecordedTasks
+
+from weir_backend.app import create_app
+from weir_backend.auth import passwords
+from weir_backend.auth.sessions.service import LOGINS, NAMES
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.models import Role, Token, TokenKind, User
+from weir_backend.settings import Settings
+
+
+def test_a_log_in_gives_a_token_and_a_cookie_for_twelve_hours(client: TestClient, database: Database) -> None:
+    person(database, role=Role.OPERATOR, rollback=True)
+    answer = log_in(client)
+    assert answer.status_code == 201
+    body = answer.json()
+    assert body["permissions"] == ["operate", "rollback", "view"] and body["token_kind"] == "session"
+    cookie = answer.headers["set-cookie"]
+    assert f"weir_session={body['token']}" in cookie and "Secure" not in cookie
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Max-Age=43200", "Path=/"))
+    with database.session() as session:
+        kept = session.scalars(select(Token)).one()
+        assert 11.9 < (kept.expires_at - now()).total_seconds() / 3600 < 12
+    # By the cookie, as a browser; by the header, as a program.
+    assert client.get(SESSION).json()["name"] == "alice"
+    client.cookies.clear()
+    assert client.get(SESSION).status_code == 401
+    assert client.get(SESSION, headers={"Authorization": f"Bearer {body['token']}"}).json()["user_id"] == body["user_id"]
+    assert audited(database) == [("alice", "log-in", "session")]
+
+
+def test_the_cookie_is_for_tls_where_that_is_how_we_are_reached(
+    settings: Settings, tasks: RecordedTasks, database: Database
+) -> None:
+    person(database)
+    over_tls = settings.model_copy(update={"public_url": AnyHttpUrl("https://weir.example")})
+    with TestClient(create_app(over_tls, tasks), base_url="https://weir.example") as client:
+        assert "Secure" in log_in(client).headers["set-cookie"]
+
+
+def test_logging_out_ends_the_session_and_clears_the_cookie(client: TestClient, database: Database) -> None:
+    person(database)
+    token = log_in(client).json()["token"]
+    ours = {"Sec-Fetch-Site": "same-origin"}
+    answer = client.delete(SESSION, headers=ours)
+    assert answer.status_code == 204 and 'weir_session=""' in answer.headers["set-cookie"]
+    assert client.get(SESSION, headers={"Authorization": f"Bearer {token}"}).status_code == 401
+    assert audited(database) == [("alice", "log-in", "session"), ("alice", "log-out", "session")]
+
+
+def test_another_page_cannot_use_the_cookie(client: TestClient, database: Database) -> None:
+    person(database)
+    log_in(client)
+    answer = client.delete(SESSION, headers={"Sec-Fetch-Site": "cross-site"})
+    assert answer.status_code == 403 and answer.json()["code"] == "cross-site"
+    assert client.get(SESSION).status_code == 200
+
+
+def test_a_token_for_programs_is_not_logged_out(client: TestClient, login: Login) -> None:
+    answer = client.delete(SESSION, headers=login())
+    assert answer.status_code == 409 and "/api/v1/tokens/" in answer.json()["next_step"]
+
+
+def test_what_is_wrong_with_a_log_in_is_not_told(client: TestClient, database: Database) -> None:
+    person(database)
+    disabled = person(database, "bob")
+    with database.session() as session:
+        session.execute(update(User).where(User.id == disabled).values(disabled=True))
+        session.add(User(name="carol", role=Role.VIEWER))
+    answers = [log_in(client, "alice", "wrong"), log_in(client, "nobody"), log_in(client, "bob"), log_in(client, "carol")]
+    assert {one.status_code for one in answers} == {401}
+    assert len({one.text for one in answers}) == 1 and all("set-cookie" not in one.headers for one in answers)
+
+
+def test_an_unknown_name_costs_as_much_as_a_wrong_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    verified: list[str] = []
+
+    class Counting(PasswordHasher):
+        def verify(self, hash: str | bytes, password: str | bytes) -> bool:  # type: ignore[override]  # says True only
+            verified.append(str(hash)[:30])
+            return super().verify(hash, password)
+
+    monkeypatch.setattr(passwords, "_HASHER", Counting())
+    kept = passwords.hashed(PASSWORD)
+    assert not passwords.matches("wrong", kept)
+    assert not passwords.matches("wrong", None)
+    assert len(verified) == 2 and verified[0] == verified[1], "with the same parameters"
+
+
+def test_a_hash_with_other_parameters_is_made_anew(client: TestClient, database: Database) -> None:
+    user_id = person(database)
+    old = PasswordHasher.from_parameters(CHEAPEST).hash(PASSWORD)
+    with database.session() as session:
+        session.execute(update(User).where(User.id == user_id).values(password_hash=old))
+    assert log_in(client, password="wrong").status_code == 401
+    assert log_in(client).status_code == 201
+    with database.session() as session:
+        user = session.get_one(User, user_id)
+        assert user.password_hash is not None and user.password_hash != old and not passwords.outdated(user.password_hash)
+        assert user.version == 1, "nobody has changed anything"
+    assert log_in(client).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b'{"name": "a\\u0000b", "password": "x"}',
+        b'{"name": "a", "password": "\\ud800"}',
+        b'{"name": "\\udc00", "password": "x"}',
+        b'{"name": "a", "password": "' + b"x" * 1001 + b'"}',
+        b'{"name": ["a"], "password": {}}',
+        b"[]",
+        b"no json",
+    ],
+)
+def test_what_is_no_log_in_is_invalid(client: TestClient, body: bytes) -> None:
+    assert client.post(SESSION, content=body, headers={"Content-Type": "application/json"}).status_code == 422
+
+
+def test_a_form_of_another_page_cannot_log_in(client: TestClient, database: Database) -> None:
+    person(database)
+    body = f'{{"name": "alice", "password": "{PASSWORD}"}}'
+    assert client.post(SESSION, content=body, headers={"Content-Type": "text/plain"}).status_code == 422
+
+
+def test_a_body_that_is_too_large_is_not_read(client: TestClient) -> None:
+    assert client.post(SESSION, content=b" " * 100_000, headers={"Content-Type": "application/json"}).status_code == 413
+
+
+def test_tries_with_one_name_are_limited_and_a_right_one_resets_them(client: TestClient, database: Database) -> None:
+    person(database)
+    for _ in range(NAMES.count - 1):
+        assert log_in(client, password="wrong").status_code == 401
+    assert log_in(client).status_code == 201, "Redis is not there, and nobody notices"
+    for _ in range(NAMES.count):
+        assert log_in(client, password="wrong").status_code == 401
+    answer = log_in(client)
+    assert answer.status_code == 429 and answer.json()["code"] == "too-many"
+    assert 0 < int(answer.headers["Retry-After"]) <= NAMES.seconds
+
+
+def test_tries_from_one_address_are_limited_whatever_the_names(client: TestClient) -> None:
+    statuses = [log_in(client, f"name{number}").status_code for number in range(LOGINS.count + 1)]
+    assert statuses == [401] * LOGINS.count + [429]
+
+
+def test_requests_with_invalid_tokens_are_limited_and_valid_ones_go_on(client: TestClient, login: Login) -> None:
+    statuses = [client.get(SESSION, headers={"Authorization": f"Bearer weir_{number}"}).status_code for number in range(121)]
+    assert statuses == [401] * 120 + [429]
+    assert client.get(SESSION, headers=login()).status_code == 200
+
+
+def test_a_redis_that_is_not_there_costs_nobody_time(client: TestClient, database: Database) -> None:
+    person(database)
+    begun = time.monotonic()
+    for _ in range(5):
+        assert log_in(client).status_code == 201
+    assert time.monotonic() - begun < 3
+
+
+def test_one_changes_ones_own_password_and_other_sessions_end(client: TestClient, database: Database, login: Login) -> None:
+    person(database)
+    here, elsewhere = headers(client), headers(client)
+    change = {"old_password": PASSWORD, "new_password": "another one, longer"}
+    assert (
+        client.put(f"{SESSION}/password", json=change | {"old_password": "wrong"}, headers=here).json()["code"]
+        == "wrong-password"
+    )
+    assert client.get(SESSION, headers=elsewhere).status_code == 200
+    assert client.put(f"{SESSION}/password", json=change | {"new_password": "short"}, headers=here).status_code == 422
+    assert client.put(f"{SESSION}/password", json=change, headers=here).status_code == 204
+    assert client.get(SESSION, headers=here).status_code == 200
+    assert client.get(SESSION, headers=elsewhere).status_code == 401
+    assert log_in(client).status_code == 401
+    assert log_in(client, password="another one, longer").status_code == 201
+    assert ("alice", "change-password", "user") in audited(database)
+    without = client.put(f"{SESSION}/password", json=change, headers=login())
+    assert without.status_code == 409 and without.json()["code"] == "no-password"
+
+
+def test_a_user_has_no_more_than_fifty_sessions(client: TestClient, database: Database) -> None:
+    user_id = person(database)
+    first = headers(client)
+    with database.session() as session:
+        session.add_all(
+            Token(user_id=user_id, name="x", kind=TokenKind.SESSION, role=Role.VIEWER, digest=bytes([n]) * 32, expires_at=now())
+            for n in range(49)
+        )
+    assert client.get(SESSION, headers=first).status_code == 200
+    second = headers(client)
+    assert client.get(SESSION, headers=first).status_code == 401, "the oldest"
+    assert client.get(SESSION, headers=second).status_code == 200
+
+
+def test_no_more_than_two_hash_at_once(client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(6):
+        person(database, f"user{number}")
+    lock, now_in, most = threading.Lock(), 0, 0
+    pair = threading.Barrier(2, timeout=10)
+
+    def together(really: Callable[..., bool]) -> Callable[..., bool]:
+        def matches(*given: str) -> bool:
+            nonlocal now_in, most
+            with lock:
+                now_in += 1
+                most = max(most, now_in)
+            pair.wait()
+            with lock:
+                now_in -= 1
+            return really(*given)
+
+        return matches
+
+    monkeypatch.setattr(passwords, "matches", together(passwords.matches))
+    with ThreadPoolExecutor(6) as pool:
+        statuses = list(pool.map(lambda number: log_in(client, f"user{number}").status_code, range(6)))
+    assert statuses == [201] * 6 and most == 2

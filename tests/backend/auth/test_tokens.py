@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import select, update
+from tests.backend.auth.people import SESSION, audited
+from tests.backend.conftest import Login
+
+from weir_backend.auth.service import forget_tokens
+from weir_backend.auth.tokens.service import LIVE_MAX
+from weir_backend.kit.access import digest
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.models import Role, Token, TokenKind
+
+TOKENS = "/api/v1/tokens"
+
+
+def new(**more: Any) -> dict[str, Any]:
+    return {"name": "CI", "role": "viewer", "expires_in_days": 30} | more
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_a_token_is_shown_once_and_kept_as_a_hash(client: TestClient, database: Database, login: Login) -> None:
+    mine = login(Role.OPERATOR, name="olga")
+    made = client.post(TOKENS, json=new(role="operator"), headers=mine)
+    assert made.status_code == 201
+    secret = made.json()["token"]
+    assert client.get(SESSION, headers=bearer(secret)).json()["permissions"] == ["operate", "view"]
+    with database.session() as session:
+        kept = session.get_one(Token, made.json()["id"])
+        assert kept.digest == digest(secret) and 29.9 < (kept.expires_at - now()) / timedelta(days=1) < 30
+    for answer in (client.get(TOKENS, headers=mine), client.get(f"{TOKENS}/{made.json()['id']}", headers=mine)):
+        assert answer.status_code == 200 and secret not in answer.text and "digest" not in answer.text
+    assert audited(database) == [("olga", "create", "token")]
+
+
+@pytest.mark.parametrize(
+    ("who", "wanted", "may"),
+    [
+        ((Role.VIEWER, False), {"role": "viewer"}, True),
+        ((Role.VIEWER, False), {"role": "operator"}, False),
+        ((Role.OPERATOR, False), {"role": "admin"}, False),
+        ((Role.OPERATOR, False), {"role": "viewer", "rollback": True}, False),
+        ((Role.ADMIN, False), {"role": "viewer", "rollback": True}, False),
+        ((Role.OPERATOR, True), {"role": "viewer", "rollback": True}, True),
+        ((Role.ADMIN, False), {"role": "operator"}, True),
+    ],
+)
+def test_a_token_can_do_no_more_than_who_makes_it(
+    client: TestClient, login: Login, who: tuple[Role, bool], wanted: dict[str, Any], may: bool
+) -> None:
+    answer = client.post(TOKENS, json=new(**wanted), headers=login(who[0], rollback=who[1]))
+    assert answer.status_code == (201 if may else 403)
+
+
+def test_a_token_with_less_than_its_user_cannot_make_one_with_more(client: TestClient, login: Login) -> None:
+    less = bearer(client.post(TOKENS, json=new(), headers=login(Role.ADMIN)).json()["token"])
+    assert client.post(TOKENS, json=new(role="operator"), headers=less).status_code == 403
+    assert client.get("/api/v1/users", headers=less).status_code == 403
+
+
+def test_a_revoked_token_and_one_that_has_expired_are_refused_at_once(
+    client: TestClient, database: Database, login: Login
+) -> None:
+    mine = login(Role.VIEWER)
+    made = [client.post(TOKENS, json=new(), headers=mine).json() for _ in range(2)]
+    for _ in range(2):
+        assert client.delete(f"{TOKENS}/{made[0]['id']}", headers=mine).status_code == 204, "again: nothing happens"
+    with database.session() as session:
+        session.execute(update(Token).where(Token.id == made[1]["id"]).values(expires_at=now()))
+    for one in made:
+        assert client.get(SESSION, headers=bearer(one["token"])).status_code == 401
+    assert [entry[1] for entry in audited(database)] == ["create", "create", "revoke"]
+
+
+def test_others_tokens_are_for_administrators(client: TestClient, login: Login) -> None:
+    olga, admin = login(Role.OPERATOR), login(Role.ADMIN)
+    made = client.post(TOKENS, json=new(), headers=olga).json()
+    other = login(Role.OPERATOR)
+    where, of_olga = f"{TOKENS}/{made['id']}", {"filter": f'{{"user_id": {made["user_id"]}}}'}
+    assert client.get(where, headers=other).status_code == 404 and client.delete(where, headers=other).status_code == 404
+    assert client.get(TOKENS, params=of_olga, headers=other).json() == []
+    assert made["id"] not in [one["id"] for one in client.get(TOKENS, headers=admin).json()]
+    assert made["id"] in [one["id"] for one in client.get(TOKENS, params=of_olga, headers=admin).json()]
+    assert client.get(where, headers=admin).status_code == 200 and client.delete(where, headers=admin).status_code == 204
+    live = client.get(TOKENS, params={"filter": '{"live": true, "kind": "api"}'}, headers=olga)
+    assert [one["name"] for one in live.json()] == ["tests"] and live.headers["Content-Range"] == "tokens 0-0/1"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ""},
+        {"name": " "},
+        {"name": "a\x00"},
+        {"expires_in_days": 0},
+        {"expires_in_days": 366},
+        {"role": "root"},
+        {"x": 1},
+    ],
+)
+def test_what_is_no_token_is_invalid(client: TestClient, login: Login, wrong: dict[str, Any]) -> None:
+    assert client.post(TOKENS, json=new(**wrong), headers=login()).status_code == 422
+
+
+def test_a_filter_that_makes_no_sense_is_invalid(client: TestClient, login: Login) -> None:
+    for wrong in ('{"live": 1}', '{"digest": "x"}', '{"user_id": "x"}'):
+        assert client.get(TOKENS, params={"filter": wrong}, headers=login()).status_code == 422
+
+
+def test_a_user_has_no_more_than_a_hundred_tokens(client: TestClient, database: Database, login: Login) -> None:
+    mine = login(Role.VIEWER)
+    user_id = client.get(SESSION, headers=mine).json()["user_id"]
+    with database.session() as session:
+        session.add_all(
+            Token(
+                user_id=user_id, name="x", kind=TokenKind.API, role=Role.VIEWER, digest=bytes([n]) * 32,
+                expires_at=now() + timedelta(days=1),
+            )
+            for n in range(LIVE_MAX - 1)
+        )  # fmt: skip
+    answer = client.post(TOKENS, json=new(), headers=mine)
+    assert answer.status_code == 409 and answer.json()["code"] == "too-many-tokens"
+
+
+def test_tokens_that_have_ended_are_forgotten_after_a_while(client: TestClient, database: Database, login: Login) -> None:
+    mine = login(Role.VIEWER)
+    made = client.post(TOKENS, json=new(), headers=mine).json()
+    client.delete(f"{TOKENS}/{made['id']}", headers=mine)
+    with database.session() as session:
+        assert forget_tokens(session, now() - timedelta(days=1)) == 0
+        assert forget_tokens(session, now()) == 1
+        assert [one.name for one in session.scalars(select(Token))] == ["tests"]

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx2 import Response
+from sqlalchemy import select
+from tests.backend.auth.people import PASSWORD, SESSION, audited, headers, log_in, person
+from tests.backend.conftest import Login
+
+from weir_backend.auth.service import create_first_administrator
+from weir_backend.errors import Invalid
+from weir_backend.kit.database import Database
+from weir_backend.models import AuditEntry, Role, User
+
+USERS = "/api/v1/users"
+
+
+def me(client: TestClient, token: dict[str, str]) -> str:
+    return f"{USERS}/{client.get(SESSION, headers=token).json()['user_id']}"
+
+
+def change(client: TestClient, where: str, token: dict[str, str], **what: Any) -> Response:
+    return client.patch(where, json=what, headers=token | {"If-Match": "*"})
+
+
+def test_the_first_administrator_is_made_once(database: Database, client: TestClient) -> None:
+    with database.session() as session:
+        assert create_first_administrator(session, "root", PASSWORD)
+    with database.session() as session:
+        assert not create_first_administrator(session, "other", PASSWORD)
+    assert log_in(client, "root").json()["permissions"] == ["administer", "operate", "rollback", "view"]
+    assert log_in(client, "other").status_code == 401
+    assert audited(database)[0] == ("weir", "create", "user")
+
+
+def test_two_that_make_the_first_administrator_at_once_make_one(database: Database) -> None:
+    def make(number: int) -> bool:
+        with database.session() as session:
+            return create_first_administrator(session, f"admin{number}", PASSWORD)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(make, range(4))) == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("name", "password"), [("weir", PASSWORD), ("a\x00", PASSWORD), ("", PASSWORD), ("root", "short")])
+def test_the_first_administrator_has_a_name_and_a_password(database: Database, name: str, password: str) -> None:
+    with pytest.raises(Invalid), database.session() as session:
+        create_first_administrator(session, name, password)
+
+
+def test_an_administrator_makes_reads_changes_and_deletes_a_user(client: TestClient, database: Database, login: Login) -> None:
+    admin = login(name="root")
+    made = client.post(USERS, json={"name": "bob", "role": "viewer", "password": PASSWORD}, headers=admin)
+    assert made.status_code == 201 and made.headers["ETag"] == '"1"'
+    body = made.json()
+    assert body["has_password"] and not body["has_oidc"] and not body["disabled"] and not body["rollback"]
+    where = f"{USERS}/{body['id']}"
+    assert client.get(where, headers=admin).json() == body
+    assert client.patch(where, json={"role": "operator"}, headers=admin).status_code == 428
+    changed = client.patch(where, json={"role": "operator", "rollback": True}, headers=admin | {"If-Match": '"1"'})
+    assert changed.status_code == 200 and changed.headers["ETag"] == '"2"' and changed.json()["role"] == "operator"
+    assert client.patch(where, json={"disabled": True}, headers=admin | {"If-Match": '"1"'}).status_code == 412
+    assert client.delete(where, headers=admin | {"If-Match": '"1"'}).status_code == 412
+    assert client.delete(where, headers=admin).status_code == 204
+    assert client.get(where, headers=admin).status_code == 404 and client.delete(where, headers=admin).status_code == 404
+    assert audited(database) == [("root", verb, "user") for verb in ("create", "update", "delete")]
+    with database.session() as session:
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "update")).one()
+        assert entry.before == {"role": "viewer", "rollback": False} and entry.after == {"role": "operator", "rollback": True}
+
+
+def test_a_change_to_what_it_is_already_leaves_no_entry(client: TestClient, database: Database, login: Login) -> None:
+    admin = login()
+    assert change(client, me(client, admin), admin, role="admin").headers["ETag"] == '"1"'
+    assert audited(database) == []
+
+
+def test_a_name_is_taken_once(client: TestClient, login: Login) -> None:
+    admin = login(name="root")
+    answer = client.post(USERS, json={"name": "root", "role": "viewer"}, headers=admin)
+    assert answer.status_code == 409 and answer.json()["code"] == "name-taken"
+
+
+def test_two_that_take_a_name_at_once_make_one_user(client: TestClient, login: Login) -> None:
+    admin = login()
+    with ThreadPoolExecutor(4) as pool:
+        made = pool.map(lambda _: client.post(USERS, json={"name": "bob", "role": "viewer"}, headers=admin).status_code, range(4))
+    assert sorted(made) == [201, 409, 409, 409]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "a\x00b", "role": "viewer"},
+        {"name": "weir", "role": "viewer"},
+        {"name": " a", "role": "viewer"},
+        {"name": "a" * 101, "role": "viewer"},
+        {"name": "a", "role": "god"},
+        {"name": "a", "role": "viewer", "password": "short"},
+        {"name": "a", "role": "viewer", "admin": True},
+        {},
+    ],
+)
+def test_what_is_no_user_is_invalid(client: TestClient, login: Login, body: dict[str, Any]) -> None:
+    assert client.post(USERS, json=body, headers=login()).status_code == 422
+
+
+def test_a_change_of_nothing_is_invalid(client: TestClient, login: Login) -> None:
+    admin = login()
+    for nothing in ({}, {"role": None}):
+        assert client.patch(me(client, admin), json=nothing, headers=admin | {"If-Match": "*"}).status_code == 422
+    assert client.get(f"{USERS}/{1 << 63}", headers=admin).status_code == 422
+
+
+def test_the_last_enabled_administrator_stays(client: TestClient, database: Database, login: Login) -> None:
+    admin = login(name="root")
+    person(database, "disabled", Role.ADMIN)
+    other = next(one for one in client.get(USERS, headers=admin).json() if one["name"] == "disabled")
+    assert change(client, f"{USERS}/{other['id']}", admin, disabled=True).status_code == 200
+    where = me(client, admin)
+    for answer in (
+        change(client, where, admin, role="operator"),
+        change(client, where, admin, disabled=True),
+        client.delete(where, headers=admin),
+    ):
+        assert answer.status_code == 409 and answer.json()["code"] == "last-administrator"
+    assert change(client, where, admin, rollback=True).status_code == 200
+    login(name="second")
+    assert client.delete(where, headers=admin).status_code == 204
+    assert client.get(SESSION, headers=admin).status_code == 401
+
+
+def test_one_of_two_administrators_who_resign_at_once_stays(client: TestClient, database: Database, login: Login) -> None:
+    first, second = login(), login()
+    places = [me(client, first), me(client, second)]
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda n: change(client, places[n], (first, second)[n], disabled=True).status_code, range(2)))
+    assert sorted(answers) == [200, 409]
+    with database.session() as session:
+        assert len(session.scalars(select(User).where(User.role == Role.ADMIN, ~User.disabled)).all()) == 1
+
+
+def test_what_is_taken_away_is_gone_at_once(client: TestClient, database: Database, login: Login) -> None:
+    admin = login()
+    user_id = person(database, role=Role.ADMIN)
+    alice = headers(client)
+    assert client.get(USERS, headers=alice).status_code == 200
+    assert change(client, f"{USERS}/{user_id}", admin, role="viewer").status_code == 200
+    assert client.get(USERS, headers=alice).status_code == 403
+    assert change(client, f"{USERS}/{user_id}", admin, disabled=True).status_code == 200
+    assert client.get(SESSION, headers=alice).status_code == 401
+    assert change(client, f"{USERS}/{user_id}", admin, disabled=False).status_code == 200
+    assert client.get(SESSION, headers=alice).status_code == 401, "her sessions have ended with that"
+
+
+def test_a_password_given_by_an_administrator_ends_sessions(client: TestClient, database: Database, login: Login) -> None:
+    user_id = person(database)
+    alice = headers(client)
+    assert change(client, f"{USERS}/{user_id}", login(), password="another one, longer").status_code == 200
+    assert client.get(SESSION, headers=alice).status_code == 401
+    assert log_in(client).status_code == 401 and log_in(client, password="another one, longer").status_code == 201
+
+
+def test_users_are_listed(client: TestClient, login: Login) -> None:
+    admin = login(name="zoe")
+    for name in ("anna", "bert"):
+        login(Role.VIEWER, name=name)
+    answer = client.get(USERS, params={"range": "[0,1]"}, headers=admin)
+    assert [one["name"] for one in answer.json()] == ["anna", "bert"] and answer.headers["Content-Range"] == "users 0-1/3"
+    named = client.get(USERS, params={"filter": '{"name": "ER", "role": ["viewer"]}'}, headers=admin)
+    assert [one["name"] for one in named.json()] == ["bert"]
+    for wrong in ('{"name": "\\u0000"}', '{"name": "\\ud800"}', '{"role": "\\ud800"}', '{"password_hash": "x"}', '{"id": true}'):
+        assert client.get(USERS, params={"filter": wrong}, headers=admin).status_code == 422
+    assert client.get(USERS, params={"sort": '["password_hash","ASC"]'}, headers=admin).status_code == 422
