@@ -85,7 +85,7 @@ def caller_of(session: Session, secret: str, *, request_id: str | None = None, a
     moment = now()
     if found is None:
         raise _unauthenticated()
-    token, user = found.tuple()
+    token, user = found
     if token.revoked_at is not None or token.expires_at <= moment or user.disabled:
         raise _unauthenticated()
     if token.last_used_at is None or token.last_used_at < moment - _USED_AGAIN:
