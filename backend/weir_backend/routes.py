@@ -12,6 +12,7 @@ from weir_backend.auth.oidc.endpoints import router as oidc
 from weir_backend.auth.sessions.endpoints import router as sessions
 from weir_backend.auth.tokens.endpoints import router as tokens
 from weir_backend.auth.users.endpoints import router as users
+from weir_backend.events.endpoints import router as events
 from weir_backend.jobs.endpoints import router as jobs
 from weir_backend.link.endpoints import router as link
 from weir_backend.logs.endpoints import router as logs
@@ -29,5 +30,6 @@ ROUTERS: Sequence[APIRouter] = (
     operations,
     recovery,
     logs,
+    events,
     link,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import Query, Response
@@ -135,6 +136,19 @@ def equals(column: InstrumentedAttribute[Any], kind: type) -> Condition:
         if kind is str and not all(map(_can_be_kept, values)):
             raise Invalid("invalid", f"filter: {column.key} has a character that no text here has")
         return column.in_(values)
+
+    return condition
+
+
+def one_of(column: InstrumentedAttribute[Any], words: type[StrEnum]) -> Condition:
+    """The column is this word, or one of a list of words."""
+
+    def condition(value: Any) -> ColumnElement[bool]:
+        values: list[Any] = value if isinstance(value, list) else [value]
+        known = {one.value for one in words}
+        if not all(isinstance(one, str) and one in known for one in values):
+            raise Invalid("invalid", f"filter: {column.key} is one of {', '.join(sorted(known))}")
+        return column.in_([words(one) for one in values])
 
     return condition
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, LiteralString, cast
 
 import psycopg
-from sqlalchemy import BigInteger, Table, and_, bindparam, insert, or_, select, update
+from sqlalchemy import BigInteger, Table, and_, bindparam, insert, literal, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
 from weir.protocol.events import (
@@ -15,8 +16,11 @@ from weir.protocol.events import (
     CheckpointFailed,
     CheckpointTriggered,
     CommandAnswered,
+    FailureOccurred,
     MetricsSampled,
     NumberedEvent,
+    Recovered,
+    RunStateChanged,
     SubtaskAcknowledged,
 )
 from weir_backend.errors import Unavailable
@@ -62,40 +66,56 @@ def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, boo
 
 
 def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence[NumberedEvent]) -> Facts:
-    """As much as ``events`` need. Under the locks."""
-    mentioned, answered, more = _needs(events)
-    checkpoints, taken = _checkpoints(session, run, mentioned) if mentioned or more else ({}, frozenset())
-    if not more:
-        return Facts(event_number, run, checkpoints, taken, None, [], {})
+    """As much as ``events`` need: most batches are samples and acknowledgements. Under the locks."""
+    needs = _needs(events)
+    gap = events[0].number > run.stored_event + 1
+    checkpoints: dict[int, CheckpointRow] = {}
+    taken: frozenset[int] = frozenset()
+    if needs.checkpoints or needs.in_progress or gap:
+        checkpoints, taken = _checkpoints(session, run, needs.checkpoints)
+    savepoints = needs.savepoints or any(row.trigger == SAVEPOINT for row in checkpoints.values())
     return Facts(
         event_number,
         run,
         checkpoints,
         taken,
-        _newest_completed(session, run),
-        _open_failures(session, run),
-        _commands(session, run.id, answered),
+        _newest_completed(session, run) if needs.line else None,
+        _open_failures(session, run) if needs.failures else [],
+        _commands(session, run.id, needs.commands) if needs.commands or savepoints else {},
     )
 
 
-def _needs(events: Sequence[NumberedEvent]) -> tuple[set[int], set[int], bool]:
-    """Checkpoints and commands that they speak of, and whether there is more to them than samples and acknowledgements."""
-    mentioned: set[int] = set()
-    answered: set[int] = set()
-    more = False
+@dataclass(slots=True)
+class _Needs:
+    checkpoints: set[int] = field(default_factory=set)
+    commands: set[int] = field(default_factory=set)
+    in_progress: bool = False
+    savepoints: bool = False
+    line: bool = False
+    failures: bool = False
+
+
+def _needs(events: Sequence[NumberedEvent]) -> _Needs:
+    needs = _Needs()
     for numbered in events:
-        event = numbered.event
-        if isinstance(event, MetricsSampled):
-            continue
-        if isinstance(event, SubtaskAcknowledged):
-            mentioned.add(event.checkpoint)
-            continue
-        more = True
-        if isinstance(event, (CheckpointTriggered, CheckpointCompleted, CheckpointFailed)):
-            mentioned.add(event.checkpoint)
-        elif isinstance(event, CommandAnswered):
-            answered.add(event.command)
-    return mentioned, answered, more
+        match numbered.event:
+            case MetricsSampled():
+                pass
+            case SubtaskAcknowledged(checkpoint) | CheckpointFailed(checkpoint):
+                needs.checkpoints.add(checkpoint)
+            case CheckpointTriggered(checkpoint, trigger=trigger) | CheckpointCompleted(checkpoint, trigger=trigger):
+                needs.checkpoints.add(checkpoint)
+                needs.line = True
+                needs.savepoints |= trigger == SAVEPOINT
+            case CommandAnswered(command):
+                needs.commands.add(command)
+            case RunStateChanged():
+                needs.in_progress = needs.failures = True
+            case FailureOccurred() | Recovered():
+                needs.failures = True
+            case _:
+                pass
+    return needs
 
 
 def _checkpoints(session: Session, run: RunRow, numbers: Iterable[int]) -> tuple[dict[int, CheckpointRow], frozenset[int]]:
@@ -122,22 +142,22 @@ def _newest_completed(session: Session, run: RunRow) -> int | None:
     """Of the line of history that this run goes on with. Numbers of checkpoints grow with those of runs, on every line."""
     this = select(Run.number).where(Run.id == run.id).scalar_subquery()
     earlier = and_(Run.job_id == run.job_id, Run.number <= this)
-    completed = session.execute(
-        select(Checkpoint.number, Run.number)
+    completed = (
+        select(Checkpoint.number.label("checkpoint"), Run.number.label("run"), literal(1).label("rank"))
         .join(Run, Run.id == Checkpoint.run_id)
         .where(Checkpoint.job_id == run.job_id, Checkpoint.state == CheckpointState.COMPLETED, earlier)
         .order_by(Checkpoint.number.desc())
         .limit(1)
-    ).one_or_none()
-    begun = session.execute(
-        select(Run.start["checkpoint"].astext.cast(BigInteger), Run.number)
+    )
+    begun = (
+        select(Run.start["checkpoint"].astext.cast(BigInteger), Run.number, literal(0))
         .where(earlier, Run.start["mode"].astext != "resume")
         .order_by(Run.number.desc())
         .limit(1)
-    ).one_or_none()
-    if completed is not None and (begun is None or completed[1] >= begun[1]):
-        return int(completed[0])
-    return begun[0] if begun is not None else None
+    )
+    # What was completed by the run that began the line, or after that; else what that run began with.
+    both = union_all(completed.subquery().select(), begun.subquery().select()).subquery()
+    return session.scalar(select(both.c.checkpoint).order_by(both.c.run.desc(), both.c.rank.desc()).limit(1))
 
 
 def _open_failures(session: Session, run: RunRow) -> list[FailureRow]:

@@ -468,3 +468,10 @@ def test_a_control_plane_that_was_set_back_gets_again_what_it_lost(client: TestC
     assert post(client, run, events[4:], oldest=5).json() == {"stored": 6}
     assert the_run(database, run).missing_events == 2
     assert checkpoint(database, run, 2).state is CheckpointState.COMPLETED
+
+
+def test_a_gap_before_samples_alone_fails_what_was_in_progress(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    tell(client, run, triggered(1))
+    assert post(client, run, numbered([MetricsSampled(sample(0, 1))], 9)).status_code == 200
+    assert checkpoint(database, run, 1).state is CheckpointState.FAILED

@@ -1,0 +1,202 @@
+"""Following jobs over real sockets while somebody writes."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import httpx2
+import pytest
+from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.jobs import MadeRun, completed, new_job, new_run, numbered, triggered
+from tests.backend.serving import served
+
+from weir.protocol.events import Event, FailureOccurred, RunState, RunStateChanged, SubtaskAcknowledged
+from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir_backend.app import create_app
+from weir_backend.kit.database import Database
+from weir_backend.link import service
+from weir_backend.settings import Settings
+from weir_workers.embedded.children import free_port
+
+
+@dataclass(frozen=True)
+class Message:
+    kind: str
+    id: str | None
+    data: Any
+
+
+def messages(answer: httpx2.Response) -> Iterator[Message]:
+    kind, id_, data = "", None, ""
+    for line in answer.iter_lines():
+        name, _, value = line.partition(": ")
+        if name == "event":
+            kind = value
+        elif name == "id":
+            id_ = value
+        elif name == "data":
+            data = value
+        elif line == "":
+            if data:
+                yield Message(kind, id_, json.loads(data))
+            kind, id_, data = "", None, ""
+
+
+@pytest.fixture
+def base(settings: Settings, database: Database) -> Iterator[str]:
+    with served(create_app(settings, RecordedTasks()), free_port()) as url:
+        yield f"{url}/api/v1"
+
+
+@pytest.fixture
+def api(base: str, login: Login) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=base, headers=login(), timeout=20.0) as client:
+        yield client
+
+
+def tell(database: Database, run: MadeRun, first: int, *events: Event) -> None:
+    with database.session() as session:
+        known = service.known_run(session, run.id, run.token)
+        service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
+
+
+def read_until(client: httpx2.Client, url: str, enough: Callable[[list[Message]], bool], **headers: str) -> list[Message]:
+    found: list[Message] = []
+    with client.stream("GET", url, headers=headers) as answer:
+        assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
+        for message in messages(answer):
+            found.append(message)
+            if enough(found):
+                break
+    return found
+
+
+def entries(found: list[Message]) -> list[int]:
+    assert all(message.id == str(message.data["number"]) for message in found if message.kind == "event")
+    return [message.data["number"] for message in found if message.kind == "event"]
+
+
+def has_entries(count: int, found: list[Message]) -> bool:
+    return len(entries(found)) >= count
+
+
+def test_who_comes_again_misses_nothing_and_gets_nothing_twice(api: httpx2.Client, database: Database) -> None:
+    run = new_run(database)
+    total = 600
+
+    def write() -> None:
+        for first in range(1, total + 1, 4):
+            tell(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(4)])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen: list[int] = []
+    last = "0"
+    while len(seen) < total:
+        # Cut off again and again, in the middle of whatever is on its way.
+        found = read_until(
+            api, f"/jobs/{run.job_id}/events/stream", partial(has_entries, min(37, total - len(seen))), **{"Last-Event-ID": last}
+        )
+        seen += entries(found)
+        last = str(seen[-1])
+    writer.join()
+    assert seen == list(range(1, total + 1))
+
+
+def test_without_a_position_it_begins_now_and_tells_how_things_stand(api: httpx2.Client, database: Database) -> None:
+    run = new_run(database)
+    tell(database, run, 1, RunStateChanged(RunState.RUNNING, Generation(1)), triggered(1))
+    answered = threading.Event()
+    found: list[Message] = []
+
+    def follow() -> None:
+        with api.stream("GET", f"/jobs/{run.job_id}/events/stream") as answer:
+            for message in messages(answer):
+                found.append(message)
+                if message.kind == "progress":
+                    answered.set()
+                if message.kind == "event" and message.data["kind"] == "CheckpointCompleted":
+                    return
+
+    reader = threading.Thread(target=follow)
+    reader.start()
+    assert answered.wait(20)
+    tell(database, run, 3, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 1), 4))
+    tell(database, run, 4, completed(1))
+    reader.join(20)
+    assert [message.kind for message in found[:2]] == ["run", "progress"] and found[0].data["state"] == "RUNNING"
+    assert found[1].data["checkpoint"] == 1 and found[1].data["subtasks"] == 2 and found[1].id is None
+    assert entries(found) == [3], "what was before is in the list of events"
+
+
+def test_progress_travels_as_one_vector(api: httpx2.Client, database: Database) -> None:
+    run = new_run(database)
+    tell(
+        database, run, 1, triggered(1), *[SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, place), place) for place in range(3)]
+    )
+    found = read_until(api, f"/jobs/{run.job_id}/events/stream?after=0", lambda found: found[-1].kind == "progress")
+    assert found[-1].data["progress"] == [[0, 0, 0], [0, 1, 1], [0, 2, 2]] and found[-1].data["acknowledged"] == 3
+
+
+def test_a_problem_is_told_before_the_stream_begins(api: httpx2.Client, base: str, database: Database) -> None:
+    job = new_job(database)
+    assert api.get("/jobs/999/events/stream").status_code == 404
+    assert api.get(f"/jobs/{job}/events/stream", headers={"Last-Event-ID": "x"}).status_code == 422
+    assert httpx2.get(f"{base}/jobs/{job}/events/stream").status_code == 401
+    assert httpx2.get(f"{base}/stream").status_code == 401
+
+
+def test_all_jobs_are_followed_at_once(api: httpx2.Client, database: Database) -> None:
+    quiet, run = new_job(database, "quiet"), new_run(database, new_job(database, "busy"))
+    found: list[Message] = []
+    all_told = threading.Event()
+
+    def follow() -> None:
+        with api.stream("GET", "/stream") as answer:
+            for message in messages(answer):
+                found.append(message)
+                if len(found) == 2:
+                    all_told.set()
+                checkpoint = message.data["last_checkpoint"]
+                if checkpoint is not None and checkpoint["number"] == 50:
+                    return
+
+    reader = threading.Thread(target=follow)
+    reader.start()
+    assert all_told.wait(20)
+    for number in range(1, 51):
+        tell(database, run, 2 * number - 1, triggered(number), completed(number))
+    reader.join(20)
+    assert not reader.is_alive()
+    assert [message.data["name"] for message in found[:2]] == ["quiet", "busy"] and found[0].data["state"] is None
+    assert found[0].data["id"] == quiet and {message.data["name"] for message in found[2:]} == {"busy"}
+    assert len(found) < 25, "fifty changes are not fifty messages"
+
+
+def test_streams_hold_no_connection_to_the_database(api: httpx2.Client, settings: Settings, database: Database) -> None:
+    run = new_run(database)
+    tell(database, run, 1, triggered(1))
+    opened = [api.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") for _ in range(settings.pool_size + 5)]
+    first = []
+    for stream in opened:
+        first.append(next(messages(stream.__enter__())))
+    assert entries(first) == [1] * len(opened)
+    for stream in opened:
+        stream.__exit__(None, None, None)
+
+
+def test_the_log_is_listed(api: httpx2.Client, database: Database) -> None:
+    run, other = new_run(database), new_run(database)
+    tell(database, run, 1, triggered(1), completed(1))
+    tell(database, other, 1, triggered(1))
+    answer = api.get("/events", params={"filter": json.dumps({"job_id": run.job_id, "kind": "CheckpointTriggered"})})
+    assert answer.status_code == 200 and answer.headers["content-range"] == "events 0-0/1"
+    [one] = answer.json()
+    assert (one["job_id"], one["number"], one["run_event"], one["fields"]["checkpoint"]) == (run.job_id, 1, 1, 1)
+    assert len(api.get("/events", params={"filter": json.dumps({"run_id": [run.id, other.id]})}).json()) == 3
+    assert api.get("/events", params={"filter": '{"job_id": "a"}'}).status_code == 422
