@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -81,25 +82,18 @@ def migrate(data_dir: Directory = None) -> None:
 
 
 # Names of modules; what is installed under which name is said in pyproject.toml.
-_PLATFORM = frozenset({
-    "alembic", "argon2", "celery", "fastapi", "joserfc", "kombu", "limits", "prometheus_client", "psutil", "psycopg", "pydantic",
-    "pydantic_settings", "redis", "sqlalchemy", "starlette", "uvicorn", "weir_backend",
-})  # fmt: skip
+_NEEDED = ("alembic", "celery", "fastapi", "psutil", "psycopg", "pydantic_settings", "redis", "sqlalchemy", "uvicorn")
 
 
 @contextlib.contextmanager
 def _platform(data_dir: str | None) -> Iterator[DataDir]:
     """Raises ConfigError where the platform's packages are not installed, or the directory is somebody else's."""
-    try:
-        from weir_workers.embedded.layout import data_dir as find
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise ConfigError(f"the platform is not installed (there is no {', '.join(missing)}): pip install 'weir[embedded]'")
+    from weir_workers.embedded.layout import data_dir as find
 
+    try:
         yield find(data_dir, os.environ)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _PLATFORM:
-            raise
-        raise ConfigError(
-            f"the platform is not installed (there is no module '{error.name}'): pip install 'weir[embedded]'"
-        ) from None
     except PermissionError as error:
         raise ConfigError(
             f"{error.filename or 'the data directory'} is closed to you: run this as the user who ran weir up, or choose another "

@@ -27,7 +27,9 @@ from pathlib import Path
 from weir.errors import ConfigError
 from weir_workers.embedded.children import UNPRIVILEGED
 
-OURS = frozenset({"lock", "platform.json", "secrets.json"})
+_OURS = frozenset({"lock", "platform.json", "secrets.json"})
+"""A directory with one of these is a platform's."""
+_FOLDERS = ("valkey", "beat", "ready", "logs", "runs", "checkpoints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +78,17 @@ class DataDir:
         root = self.root
         as_root = os.geteuid() == 0
         try:
-            if root.is_dir() and (names := set(os.listdir(root))) and not names & OURS:
+            if root.is_dir() and (names := set(os.listdir(root))) - set(_FOLDERS) and not names & _OURS:
                 raise ConfigError(
-                    f"{root} has other things in it (such as {min(names)}) and would be made the platform's own: "
+                    f"{root} has other things in it (such as {min(names - set(_FOLDERS))}) and would be made the platform's own: "
                     "choose an empty or a new directory with --data-dir"
                 )
             root.mkdir(parents=True, exist_ok=True)
             if root.stat().st_uid != os.geteuid():
                 raise ConfigError(f"{root} belongs to another user: choose another directory with --data-dir")
             root.chmod(0o711 if as_root else 0o700)
-            for folder in (self.valkey, self.beat, self.ready, self.logs, root / "runs", root / "checkpoints"):
-                folder.mkdir(mode=0o700, exist_ok=True)
+            for name in _FOLDERS:
+                (root / name).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise ConfigError(
                 f"the data directory {root} cannot be made ({error.strerror}): choose another one with --data-dir"

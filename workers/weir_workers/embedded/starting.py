@@ -33,14 +33,14 @@ def up(directory: DataDir, environment: Mapping[str, str]) -> None:
             found = _watch(directory, None)
             if found is None:
                 continue  # it was being stopped
-            say("Weir runs already.")
-            break
+            tell_how_to_use(directory, found, ran_already=True)
+            return
         say(f"Starting Weir in {directory.root}")
         own = _launch(directory, environment)
         found = _watch(directory, own)
         if found is not None:
-            break
-    tell_how_to_use(directory, found)
+            tell_how_to_use(directory, found)
+            return
 
 
 def up_in_foreground(directory: DataDir, environment: Mapping[str, str]) -> int:

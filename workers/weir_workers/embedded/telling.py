@@ -56,12 +56,13 @@ def _line(name: str, text: str) -> str:
     return f"  {TITLES.get(name, name):<9} {text}"
 
 
-def tell_how_to_use(directory: DataDir, found: PlatformState) -> None:
+def tell_how_to_use(directory: DataDir, found: PlatformState, *, ran_already: bool = False) -> None:
     """After ``up``: where it is, who can log in, how it is stopped. The password once, if it has not been printed yet."""
-    say()
-    for note in found.notes:
-        say(f"Note: {note}.")
-    say(f"Weir is up: {found.url}")
+    if not ran_already:
+        say()
+        for note in found.notes:
+            say(f"Note: {note}.")
+    say(f"Weir {'runs already' if ran_already else 'is up'}: {found.url}")
     secrets = credentials.load(directory.secrets)
     if secrets is not None and not secrets.admin_password_told:
         say(f"  user      {ADMINISTRATOR}")

@@ -1,0 +1,69 @@
+"""What the Celery application promises: nothing is lost, nothing piles up, tasks are found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from weir_backend.settings import Settings
+from weir_workers import host
+from weir_workers.app import make_app
+from weir_workers.host import host_id, queue_of
+from weir_workers.schedule import REPEATED
+from weir_workers.task import TIME_LIMIT_S_MAX, VISIBILITY_S, task
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        database_url=SecretStr("postgresql://nobody@127.0.0.1:1/nothing"),
+        redis_url=SecretStr("redis://:nobody@127.0.0.1:1/0"),
+        secret_key=SecretStr("a key for tests, as long as it has to be"),
+        data_dir=tmp_path,
+    )
+
+
+def test_all_modules_of_tasks_are_loaded_and_none_may_take_longer_than_it_is_left_alone(settings: Settings) -> None:
+    app = make_app(settings)
+    app.loader.import_default_modules()
+    app.finalize()
+    ours = {name: found for name, found in app.tasks.items() if name.startswith("weir.")}
+    assert "weir.ping" in ours
+    for name, found in ours.items():
+        assert found.acks_late and found.reject_on_worker_lost and found.ignore_result, name
+        assert 0 < found.soft_time_limit < found.time_limit <= TIME_LIMIT_S_MAX < VISIBILITY_S, name
+    assert app.conf.broker_transport_options["visibility_timeout"] == VISIBILITY_S
+
+
+def test_a_task_that_would_take_longer_is_refused_where_it_is_declared() -> None:
+    with pytest.raises(AssertionError, match="cut it into parts"):
+        task("weir.slow", time_limit_s=VISIBILITY_S)
+
+
+def test_only_json_is_understood(settings: Settings) -> None:
+    assert make_app(settings).conf.accept_content == ["json"]
+
+
+def test_a_worker_takes_what_any_can_do_and_what_only_its_host_can(settings: Settings) -> None:
+    queues = [queue.name for queue in make_app(settings).conf.task_queues]
+    assert queues == ["weir", queue_of(host_id(settings.data_dir))]
+
+
+def test_what_is_asked_for_again_and_again_never_piles_up(settings: Settings) -> None:
+    schedule = make_app(settings).conf.beat_schedule
+    assert {one.task for one in REPEATED} == {"weir.reconcile_all", "weir.housekeeping"} == schedule.keys()
+    for one in schedule.values():
+        assert one["options"]["expires"] <= 5 * one["schedule"]
+
+
+def test_a_host_is_the_same_for_ever_and_another_one_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = host_id(tmp_path / "data")
+    assert len(here) == 16 and here == host_id(tmp_path / "data")
+    assert here != host_id(tmp_path / "other data")
+    shutil.copytree(tmp_path / "data", tmp_path / "copy")
+    monkeypatch.setattr(host, "_machine", lambda: "another machine")
+    assert host_id(tmp_path / "copy") != here
+    assert (tmp_path / "data" / host.FILE).stat().st_mode & 0o777 == 0o600

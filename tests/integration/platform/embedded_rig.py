@@ -1,0 +1,116 @@
+"""A platform in a directory of its own, as ``weir up`` makes it, and what one sees of it from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+from tests.integration.cli.weir_command import ROOT, WEIR, Said, weir
+
+from weir_workers.embedded import credentials, state
+from weir_workers.embedded.credentials import Credentials
+from weir_workers.embedded.layout import DataDir
+from weir_workers.embedded.lock import is_held
+from weir_workers.embedded.state import PlatformState
+
+WAIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    root: Path
+
+    def weir(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> Said:
+        return weir(command, "--data-dir", self.root, *arguments, env=env)
+
+    def begin(self, command: str, *arguments: str) -> subprocess.Popen[str]:
+        """Not waited for."""
+        return subprocess.Popen(
+            [WEIR, command, "--data-dir", self.root, *arguments],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    @property
+    def directory(self) -> DataDir:
+        return DataDir(self.root)
+
+    @property
+    def state(self) -> PlatformState:
+        found = state.read(self.directory.state)
+        assert found is not None
+        return found
+
+    @property
+    def secrets(self) -> Credentials:
+        found = credentials.load(self.directory.secrets)
+        assert found is not None
+        return found
+
+    @property
+    def runs(self) -> bool:
+        return is_held(self.directory.lock)
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Of those children that run."""
+        return {name: child.process.number for name, child in self.state.children.items() if child.process is not None}
+
+    def family(self) -> list[psutil.Process]:
+        """The supervisor and all below it."""
+        supervisor = psutil.Process(self.state.supervisor.number)
+        return [supervisor, *supervisor.children(recursive=True)]
+
+    def connect(self) -> psycopg.Connection[Any]:
+        password = self.secrets.database_password
+        return psycopg.connect(
+            f"postgresql://weir:{password}@127.0.0.1:{self.state.ports.postgres}/weir", autocommit=True, connect_timeout=5
+        )
+
+    def log(self, name: str) -> str:
+        return self.directory.log_of(name).read_text()
+
+    def logged(self, name: str) -> list[dict[str, Any]]:
+        """Lines of this log that are JSON."""
+        return [json.loads(line) for line in self.log(name).splitlines() if line.startswith("{")]
+
+
+def until(holds: Callable[[], bool], what: str, timeout_s: float = WAIT_S) -> None:
+    deadline_s = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline_s, f"not within {timeout_s:.0f} s: {what}"
+        time.sleep(0.05)
+
+
+def living(processes: list[psutil.Process]) -> list[psutil.Process]:
+    found = []
+    for process in processes:
+        try:
+            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def argument_lists(processes: list[psutil.Process]) -> str:
+    return "\n".join(Path(f"/proc/{one.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode() for one in living(processes))
+
+
+def open_to_others(root: Path) -> list[Path]:
+    """Files below ``root`` that another user could read: neither they nor a folder on the way is closed to him."""
+    found = []
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if Path(folder, name).stat().st_mode & 0o001]
+        found += [Path(folder, name) for name in files if Path(folder, name).stat().st_mode & 0o044]
+    return found
