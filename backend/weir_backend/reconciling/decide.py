@@ -14,6 +14,8 @@ from weir_backend.models import DesiredState, RunState, SpecState
 
 SUBMIT_AGAIN = timedelta(seconds=20)
 """After which a run whose driver nobody has seen is submitted once more. That two drivers of one run live at once is prevented where they start."""
+RESTARTS_OF_WHAT_NEVER_RAN = 2
+"""At most so many of a version that has never run: whoever has just deployed it waits for an answer."""
 HOPELESS = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
 """Kinds of errors that another try does not mend: somebody has to change something."""
 
@@ -92,6 +94,8 @@ class JobFacts:
     not_before: datetime | None
     gave_up: str | None
     strategy: Strategy
+    has_run: bool = True
+    """Some run of this version of the spec has reached RUNNING."""
     start: Start = Start()
     """Of the next run."""
 
@@ -200,7 +204,8 @@ def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
         return GiveUp(f"another try would fail like this one: {last.reason}")
     was_well = last.running_at is not None and last.ended_at - last.running_at >= timedelta(seconds=facts.strategy.well_after_s)
     before = 0 if was_well else facts.restarts
-    if before >= facts.strategy.attempts:
+    attempts = facts.strategy.attempts if facts.has_run else min(facts.strategy.attempts, RESTARTS_OF_WHAT_NEVER_RAN)
+    if before >= attempts:
         return GiveUp(f"it has failed {before + 1} times in a row, the last time with: {last.reason}")
     return RestartLater(before + 1, last.ended_at + timedelta(seconds=facts.strategy.delay_s(before)))
 

@@ -25,6 +25,11 @@ def find(session: Session, run_id: int) -> Run | None:
     return session.get(Run, run_id)
 
 
+def has_run(session: Session, spec_id: int) -> bool:
+    """Some run of this version has reached RUNNING."""
+    return session.scalar(select(Run.id).where(Run.spec_id == spec_id, Run.running_at.is_not(None)).limit(1)) is not None
+
+
 def of_plan(session: Session, plan: RecoveryPlan) -> Sequence[Run]:
     """Oldest first."""
     return session.scalars(select(Run).where(Run.plan_id == plan.id).order_by(Run.number)).all()

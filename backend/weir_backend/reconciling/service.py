@@ -171,6 +171,7 @@ def facts(session: Session, job: Job) -> JobFacts:
         not_before=job.not_before,
         gave_up=job.gave_up,
         strategy=Strategy(**restart),
+        has_run=repository.has_run(session, spec.id),
         start=start_of(job, run),
     )
 

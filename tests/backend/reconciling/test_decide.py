@@ -74,6 +74,12 @@ def test_a_failed_run_is_followed_by_another_after_a_growing_delay_and_not_for_e
     assert isinstance(decision, GiveUp) and "4 times in a row" in decision.reason and "killed" in decision.reason
 
 
+def test_a_version_that_has_never_run_is_given_up_sooner() -> None:
+    failed = replace(FAILED, running_at=None)
+    assert isinstance(decide(job(last=failed, has_run=False, restarts=1), NOW), RestartLater)
+    assert isinstance(decide(job(last=failed, has_run=False, restarts=2), NOW), GiveUp)
+
+
 def test_a_run_that_was_well_for_long_begins_the_counting_anew() -> None:
     well = replace(FAILED, running_at=NOW - timedelta(seconds=STRATEGY.well_after_s))
     decision = decide(job(last=well, restarts=STRATEGY.attempts), NOW)

@@ -1,0 +1,81 @@
+"""The control plane's API as a test uses it: one method a verb, and what is not wanted is an assertion."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+
+WAIT_S = 120.0
+
+
+class Api:
+    """Logged in. ``url``: of the platform. Connection errors while a server is away are waited out."""
+
+    def __init__(self, url: str, name: str, password: str) -> None:
+        self._url = f"{url}/api/v1"
+        self._name, self._password = name, password
+        self._http = httpx2.Client(base_url=self._url, timeout=30.0)
+        self.login()
+
+    def login(self) -> None:
+        token = self.send("POST", "/session", json={"name": self._name, "password": self._password})["token"]
+        self._http.headers["Authorization"] = f"Bearer {token}"
+
+    def send(self, method: str, path: str, **more: Any) -> Any:
+        answer = self._http.request(method, path, **more)
+        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    def refused(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+        answer = self._http.request(method, path, **more)
+        assert 400 <= answer.status_code < 500, f"{method} {path}: {answer.status_code} {answer.text}"
+        problem: dict[str, Any] = answer.json()
+        return problem
+
+    def upload(self, name: str, data: bytes) -> str:
+        digest: str = self.send("POST", "/artifacts", params={"name": name}, content=data)["digest"]
+        return digest
+
+    def job(self, job_id: int) -> dict[str, Any]:
+        found: dict[str, Any] = self.send("GET", f"/jobs/{job_id}")
+        return found
+
+    def wait(self, job_id: int, enough: Callable[[dict[str, Any]], bool], *, timeout_s: float = WAIT_S) -> dict[str, Any]:
+        """The job once it is as ``enough`` wants it; servers may be away meanwhile."""
+        deadline_s = time.monotonic() + timeout_s
+        seen: dict[str, Any] = {}
+        while time.monotonic() < deadline_s:
+            try:
+                seen = self.job(job_id)
+            except (httpx2.TransportError, AssertionError):
+                time.sleep(0.2)
+                continue
+            if enough(seen):
+                return seen
+            time.sleep(0.1)
+        raise AssertionError(f"not within {timeout_s:.0f} s; the job is {seen}")
+
+    def plan(self, job_id: int, request: dict[str, Any]) -> dict[str, Any]:
+        """Proposed, looked into, approved."""
+        plan_id = self.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
+        deadline_s = time.monotonic() + WAIT_S
+        while self.send("GET", f"/plans/{plan_id}")["preview"]["inspection"] is None:
+            assert time.monotonic() < deadline_s, f"nobody looks into plan {plan_id}"
+            time.sleep(0.1)
+        approved: dict[str, Any] = self.send("POST", f"/plans/{plan_id}/approve")
+        return approved
+
+    def apply(self, plan_id: int) -> dict[str, Any]:
+        """Applied, and the operation over."""
+        return self.done(self.send("POST", f"/plans/{plan_id}/apply")["id"])
+
+    def done(self, operation_id: int, *, timeout_s: float = WAIT_S) -> dict[str, Any]:
+        deadline_s = time.monotonic() + timeout_s
+        while (found := self.send("GET", f"/operations/{operation_id}"))["ended_at"] is None:
+            assert time.monotonic() < deadline_s, f"operation {operation_id} is not over: {found}"
+            time.sleep(0.1)
+        operation: dict[str, Any] = found
+        return operation

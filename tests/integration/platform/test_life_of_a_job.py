@@ -1,0 +1,177 @@
+"""A real job on a real platform: deployed, killed, recovered, rolled back, undone, left alone by a control plane that dies; its output is
+exact in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tests.integration.cli.small_job import expected_totals, numbers, totals
+from tests.integration.cli.weir_command import ROOT
+from tests.integration.platform.api import Api
+from tests.integration.platform.embedded_rig import Platform, living, until
+from tests.integration.platform.test_embedded import somewhere
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+CODE = (ROOT / "tests" / "integration" / "cli" / "small_job.py").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def platform() -> Iterator[Platform]:
+    found = Platform(somewhere())
+    try:
+        said = found.weir("up")
+        assert said.code == 0, said.err
+        yield found
+    finally:
+        found.weir("down")
+
+
+@pytest.fixture(scope="module")
+def api(platform: Platform) -> Api:
+    return Api(platform.state.url, "admin", platform.secrets.admin_password)
+
+
+def spec(api: Api, root: Path, **more: Any) -> dict[str, Any]:
+    if not (root / "input").exists():
+        numbers(root / "input")
+    return {
+        "artifact": api.upload("small_job.py", CODE),
+        "parameters": {"input": str(root / "input"), "output": str(root / "output"), "rate": 40},
+        "checkpointing": {"interval": "500ms", "retained": 500},
+        **more,
+    }
+
+
+def last_checkpoint(job: dict[str, Any]) -> int:
+    return int((job["last_checkpoint"] or {"number": 0})["number"])
+
+
+def driver(platform: Platform, job: dict[str, Any]) -> psutil.Process:
+    said = json.loads((platform.root / "runs" / str(job["run"]["id"]) / "process").read_text())
+    return psutil.Process(said["pid"])
+
+
+def running(job: dict[str, Any]) -> bool:
+    return job["state"] == "RUNNING" and job["operation"] is None
+
+
+def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform: Platform, api: Api, tmp_path: Path) -> None:
+    made = api.send("POST", "/jobs", json={"name": "life", "spec": spec(api, tmp_path)})
+    before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 3)
+    assert before["run"]["cause"] == "start" and before["health"] == "ok"
+    killed = driver(platform, before)
+    os.kill(killed.pid, signal.SIGKILL)
+
+    recovered = api.wait(
+        made["id"], lambda job: running(job) and job["run"]["number"] == 2 and last_checkpoint(job) > last_checkpoint(before) + 2
+    )
+    assert recovered["run"]["cause"] == "restart" and recovered["restarts"] == 1
+
+    target = last_checkpoint(before)
+    plan = api.plan(made["id"], {"kind": "rollback", "checkpoint": target})
+    inspection = plan["preview"]["inspection"]
+    assert inspection["whole"] and inspection["sinks"] == [{"sink": "out", "kind": "parquet", "revocable": True}]
+    assert inspection["abandoned"] and min(inspection["abandoned"]) > target and plan["preview"]["duplicates"] == []
+    assert [one["source"] for one in inspection["sources"]] == ["numbers"]
+    assert api.apply(plan["id"])["state"] == "SUCCEEDED"
+    back = api.job(made["id"])
+    assert back["state"] == "RUNNING" and back["run"]["cause"] == "rollback"
+    assert api.refused("POST", f"/plans/{plan['id']}/withdraw")["code"] == "plan-state"
+
+    undo = api.plan(made["id"], {"kind": "undo", "plan": plan["id"]})
+    assert set(undo["preview"]["inspection"]["returning"]) >= set(inspection["abandoned"])
+    assert api.apply(undo["id"])["state"] == "SUCCEEDED"
+
+    assert api.send("POST", f"/jobs/{made['id']}/suspend")["kind"] == "suspend"
+    api.wait(made["id"], lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
+    faster = spec(api, tmp_path)
+    faster["parameters"]["rate"] = 0
+    added = api.send(
+        "POST", f"/jobs/{made['id']}/specs", json={"spec": faster, "comment": "no need to wait"}, headers={"If-Match": "*"}
+    )
+    changed = api.send("GET", f"/jobs/{made['id']}/specs/1/diff/{added['number']}")
+    assert [(one["path"], one["before"], one["after"]) for one in changed["changes"]] == [("parameters.rate", 40, 0)]
+    upgrade = upgraded(api, made["id"], added["number"])
+    assert api.apply(upgrade["id"])["state"] == "SUCCEEDED"
+    finished = api.wait(made["id"], lambda job: job["state"] == "FINISHED")
+    assert finished["health"] == "ok" and finished["spec_number"] == added["number"]
+    assert totals(tmp_path / "output") == expected_totals()
+
+    runs = api.send("GET", "/operations", params={"filter": json.dumps({"job_id": made["id"]})})
+    assert all(one["ended_at"] is not None for one in runs)
+    assert {one["state"] for one in runs} == {"SUCCEEDED"}
+
+
+def upgraded(api: Api, job_id: int, number: int) -> dict[str, Any]:
+    """A plan once the version is compiled."""
+    until(lambda: api.send("GET", f"/jobs/{job_id}/specs/{number}")["state"] == "VALID", "the new version compiles", 90.0)
+    return api.plan(job_id, {"kind": "upgrade", "spec": number})
+
+
+def test_a_job_goes_on_while_the_whole_platform_is_dead_and_its_history_is_complete_afterwards(
+    platform: Platform, api: Api, tmp_path: Path
+) -> None:
+    made = api.send("POST", "/jobs", json={"name": "alone", "spec": spec(api, tmp_path)})
+    before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2)
+    mine = driver(platform, before)
+    family = platform.family()
+    os.kill(family[0].pid, signal.SIGKILL)
+    until(lambda: mine.pid not in {one.pid for one in living(family)} and not living(family), "the platform is dead")
+    known = last_checkpoint(before)
+    directory = Path(api_directory(platform, made["id"]))
+
+    def completed() -> int:
+        from weir.storage.inspection import list_checkpoints
+        from weir.storage.layout import JobLayout
+        from weir.storage.open import open_storage
+
+        return max(one.checkpoint for one in list_checkpoints(open_storage(str(directory)), JobLayout("small")))
+
+    until(lambda: completed() > known + 6, "the job goes on by itself")
+    assert platform.weir("up").code == 0
+    after = Api(platform.state.url, "admin", platform.secrets.admin_password)
+    again = after.wait(made["id"], lambda job: running(job) and last_checkpoint(job) > known + 6)
+    assert again["run"]["id"] == before["run"]["id"] and driver(platform, again) == mine, "no healthy driver is replaced"
+    told = numbers_of_completed(platform, made["id"])
+    assert told == list(range(1, told[-1] + 1)), "not one checkpoint is missing"
+
+    after.send("POST", f"/jobs/{made['id']}/cancel")
+    after.wait(made["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
+    until(lambda: not living([mine]), "its driver ends")
+
+
+def api_directory(platform: Platform, job_id: int) -> str:
+    (found,) = (platform.root / "checkpoints").glob(f"{job_id}-*")
+    return str(found / "1")
+
+
+def numbers_of_completed(platform: Platform, job_id: int) -> list[int]:
+    with platform.connect() as connection:
+        rows = connection.execute(
+            "SELECT number FROM checkpoints WHERE job_id = %s AND state = 'COMPLETED' ORDER BY number", (job_id,)
+        ).fetchall()
+    return [row[0] for row in rows]
+
+
+def test_code_that_does_not_compile_and_a_job_that_cannot_work_say_why_and_are_not_tried_for_ever(
+    api: Api, tmp_path: Path
+) -> None:
+    wrong = spec(api, tmp_path) | {"artifact": api.upload("wrong.py", b"def job(params):\n    raise RuntimeError('not today')\n")}
+    made = api.send("POST", "/jobs", json={"name": "wrong", "spec": wrong})
+    operation = api.done(made["operation"]["id"])
+    assert operation["state"] == "FAILED" and "not today" in operation["problem"] and "wrong.py:2" in operation["problem"]
+    job = api.job(made["id"])
+    assert job["health"] == "needs a person" and job["run"] is None
+
+    nowhere = spec(api, tmp_path)
+    nowhere["parameters"]["output"] = "/proc/nowhere"
+    made = api.send("POST", "/jobs", json={"name": "nowhere", "spec": nowhere})
+    operation = api.done(made["operation"]["id"])
+    assert operation["state"] == "FAILED" and "/proc/nowhere" in operation["problem"], operation
