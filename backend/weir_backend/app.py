@@ -22,7 +22,7 @@ from weir_backend.kit.rates import Rates
 from weir_backend.kit.requests import Services, ServicesDep
 from weir_backend.kit.tasks import Tasks
 from weir_backend.kit.wakeups import Wakeups
-from weir_backend.routes import ROUTERS
+from weir_backend.routes import ROOT_ROUTERS, ROUTERS
 from weir_backend.settings import Settings
 
 API = "/api/v1"
@@ -69,7 +69,8 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
     app.add_middleware(EveryAnswer)
     for router in routers:
         app.include_router(router, prefix=API)
-    app.include_router(_health)
+    for router in (_health, *ROOT_ROUTERS):
+        app.include_router(router)
     _describe(app)
     return app
 

@@ -12,12 +12,17 @@ from weir_backend.auth.oidc.endpoints import router as oidc
 from weir_backend.auth.sessions.endpoints import router as sessions
 from weir_backend.auth.tokens.endpoints import router as tokens
 from weir_backend.auth.users.endpoints import router as users
+from weir_backend.checkpoints.endpoints import router as checkpoints
 from weir_backend.events.endpoints import router as events
+from weir_backend.failures.endpoints import router as failures
 from weir_backend.jobs.endpoints import router as jobs
 from weir_backend.link.endpoints import router as link
 from weir_backend.logs.endpoints import router as logs
+from weir_backend.metrics.endpoints import root as prometheus
+from weir_backend.metrics.endpoints import router as metrics
 from weir_backend.operations.endpoints import router as operations
 from weir_backend.recovery.endpoints import router as recovery
+from weir_backend.runs.endpoints import router as runs
 
 ROUTERS: Sequence[APIRouter] = (
     sessions,
@@ -29,7 +34,14 @@ ROUTERS: Sequence[APIRouter] = (
     jobs,
     operations,
     recovery,
+    runs,
     logs,
+    checkpoints,
+    failures,
     events,
+    metrics,
     link,
 )
+
+ROOT_ROUTERS: Sequence[APIRouter] = (prometheus,)
+"""Without the prefix of the API."""

@@ -1,0 +1,180 @@
+"""Checkpoints as people read them. Statistics are in the words of the field: durations in milliseconds, sizes in bytes, timestamps in
+milliseconds since 1970. Null: not measured, or not yet."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from weir_backend.models import CheckpointState
+
+
+class CheckpointBody(BaseModel):
+    """``number``: its id in the job's log. ``parent``: number of the one it goes on from."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    job_id: int
+    run_id: int
+    number: int
+    generation: int
+    state: CheckpointState
+    trigger: str
+    is_savepoint: bool
+    parent: int | None
+    triggered_at: datetime
+    latest_ack_at: datetime | None
+    completed_at: datetime | None
+    failed_at: datetime | None
+    failure: str | None
+    end_to_end_ms: int | None
+    state_bytes: int | None
+    subtasks: int
+    acknowledged: int
+    pinned: bool
+    pinned_reason: str
+    discarded_at: datetime | None
+    verified_at: datetime | None
+    damage: str | None
+
+
+class SummaryBody(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    min: float
+    max: float
+    avg: float
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    p999: float
+
+
+class PhasesBody(BaseModel):
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    sync: float
+    async_: float = Field(alias="async")
+
+
+class AlignmentBody(BaseModel):
+    """Alignment here is aligned: nothing is persisted, and what was buffered or processed meanwhile is not counted."""
+
+    buffered: int | None = None
+    processed: int | None = None
+    persisted: int = 0
+    duration: float
+
+
+class SubtaskBody(BaseModel):
+    """``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks."""
+
+    index: int
+    status: str
+    ack_timestamp: int | None
+    end_to_end_duration: float | None
+    state_size: int | None
+    checkpoint: PhasesBody | None
+    alignment: AlignmentBody | None
+    start_delay: float | None
+    unaligned_checkpoint: bool = False
+    aborted: bool = False
+    straggler: bool = False
+
+
+class MeasuredBody(BaseModel):
+    """Summaries over subtasks; null where nothing was measured."""
+
+    end_to_end_duration: SummaryBody | None
+    state_size: SummaryBody | None
+    sync: SummaryBody | None
+    async_: SummaryBody | None = Field(alias="async")
+    alignment: SummaryBody | None
+    start_delay: SummaryBody | None
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+
+class OperatorNameBody(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    uid: str
+    name: str
+
+
+class ChainStatisticsBody(BaseModel):
+    """Of operators that run in one subtask. ``operators`` is empty if the graph of the run is not known."""
+
+    chain: int
+    operators: list[OperatorNameBody]
+    num_subtasks: int
+    summary: MeasuredBody
+    subtasks: list[SubtaskBody]
+
+
+class CheckpointStatisticsBody(BaseModel):
+    id: int
+    status: CheckpointState
+    is_savepoint: bool
+    trigger_timestamp: int
+    latest_ack_timestamp: int | None
+    checkpointed_size: int | None = None
+    state_size: int | None
+    end_to_end_duration: int | None
+    alignment_buffered: int | None = None
+    processed_data: int | None = None
+    persisted_data: int = 0
+    num_subtasks: int
+    num_acknowledged_subtasks: int
+    external_path: str | None = None
+    discarded: bool
+    failure_timestamp: int | None
+    failure_message: str | None
+    summary: MeasuredBody
+    chains: list[ChainStatisticsBody]
+
+
+class CheckpointDetailBody(CheckpointBody):
+    """``progress``: `[chain, index, after_ms]` of each acknowledgement in its order, so that it can be played again."""
+
+    progress: list[list[int]]
+    statistics: CheckpointStatisticsBody
+
+
+class CountsBody(BaseModel):
+    in_progress: int
+    completed: int
+    failed: int
+    savepoints: int
+    total: int
+
+
+class JobSummaryBody(BaseModel):
+    """``counts``: of all that are kept. Summaries: over the last completed ones."""
+
+    counts: CountsBody
+    over: int
+    end_to_end_duration: SummaryBody | None
+    state_size: SummaryBody | None
+    latest_completed: CheckpointBody | None
+    latest_failed: CheckpointBody | None
+    latest_savepoint: CheckpointBody | None
+
+
+def _kept(text: str) -> str:
+    if "\x00" in text or any("\ud800" <= one <= "\udfff" for one in text):
+        raise ValueError("a text has no U+0000 and no half of a character in it")
+    return text
+
+
+class CheckpointPatch(BaseModel):
+    """Retention never takes a pinned one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pinned: bool
+    reason: Annotated[str, Field(max_length=500), AfterValidator(_kept)] = ""

@@ -1,0 +1,112 @@
+"""Reading checkpoints, and keeping them from being expired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from fastapi import Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from weir_backend.checkpoints import repository, statistics
+from weir_backend.checkpoints.schemas import (
+    CheckpointBody,
+    CheckpointDetailBody,
+    CheckpointPatch,
+    CheckpointStatisticsBody,
+    CountsBody,
+    JobSummaryBody,
+    SummaryBody,
+)
+from weir_backend.errors import Conflict, NotFound
+from weir_backend.graphs.names import operators_by_chain
+from weir_backend.kit.access import Caller
+from weir_backend.kit.audit import audit
+from weir_backend.kit.listing import Listing, page
+from weir_backend.kit.summaries import summary_of
+from weir_backend.models import Checkpoint, CheckpointState
+
+
+def list_checkpoints(session: Session, wanted: Listing, response: Response) -> Sequence[Checkpoint]:
+    found: Sequence[Checkpoint] = page(session, select(Checkpoint), wanted, repository.FIELDS, response, unit="checkpoints")
+    return found
+
+
+def detail(session: Session, checkpoint_id: int) -> CheckpointDetailBody:
+    """Raises NotFound."""
+    found = repository.with_statistics(session, checkpoint_id)
+    if found is None:
+        raise _none(checkpoint_id)
+    names = operators_by_chain(repository.graph_of_run(session, found.run_id))
+    subtasks = statistics.subtasks_of(found.progress, found.statistics)
+    triggered_ms = _ms(found.triggered_at)
+    measured = CheckpointStatisticsBody(
+        id=found.number,
+        status=found.state,
+        is_savepoint=found.is_savepoint,
+        trigger_timestamp=triggered_ms,
+        latest_ack_timestamp=_ms(found.latest_ack_at) if found.latest_ack_at else None,
+        state_size=found.state_bytes,
+        end_to_end_duration=found.end_to_end_ms,
+        num_subtasks=found.subtasks,
+        num_acknowledged_subtasks=found.acknowledged,
+        discarded=found.discarded_at is not None,
+        failure_timestamp=_ms(found.failed_at) if found.failed_at else None,
+        failure_message=found.failure,
+        summary=statistics.summary(subtasks),
+        chains=statistics.chains_of(subtasks, names, triggered_ms=triggered_ms),
+    )
+    known = CheckpointBody.model_validate(found).model_dump()
+    return CheckpointDetailBody(**known, progress=found.progress, statistics=measured)
+
+
+def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
+    """Raises NotFound."""
+    if not repository.job_exists(session, job_id):
+        raise NotFound("not-found", f"there is no job {job_id}")
+    counted = repository.counts(session, job_id)
+    by_state = {state: sum(count for one, _, count in counted if one is state) for state in CheckpointState}
+    rows = repository.measured_of_last(session, job_id, last)
+    durations = summary_of([took_ms for took_ms, _ in rows if took_ms is not None])
+    sizes = summary_of([size for _, size in rows if size is not None])
+    completed = repository.latest(session, job_id, CheckpointState.COMPLETED)
+    failed = repository.latest(session, job_id, CheckpointState.FAILED)
+    savepoint = repository.latest(session, job_id, CheckpointState.COMPLETED, Checkpoint.is_savepoint.is_(True))
+    return JobSummaryBody(
+        counts=CountsBody(
+            in_progress=by_state[CheckpointState.IN_PROGRESS],
+            completed=by_state[CheckpointState.COMPLETED],
+            failed=by_state[CheckpointState.FAILED],
+            savepoints=sum(count for state, owned, count in counted if owned and state is CheckpointState.COMPLETED),
+            total=sum(by_state.values()),
+        ),
+        over=len(rows),
+        end_to_end_duration=SummaryBody.model_validate(durations) if durations else None,
+        state_size=SummaryBody.model_validate(sizes) if sizes else None,
+        latest_completed=CheckpointBody.model_validate(completed) if completed else None,
+        latest_failed=CheckpointBody.model_validate(failed) if failed else None,
+        latest_savepoint=CheckpointBody.model_validate(savepoint) if savepoint else None,
+    )
+
+
+def pin(session: Session, caller: Caller, checkpoint_id: int, wanted: CheckpointPatch) -> Checkpoint:
+    """Raises NotFound, and Conflict if there is nothing left to keep."""
+    found = repository.locked(session, checkpoint_id)
+    if found is None:
+        raise _none(checkpoint_id)
+    if wanted.pinned and found.discarded_at is not None:
+        raise Conflict("discarded", f"the files of checkpoint {found.number} are gone already", "choose one that is still there")
+    before = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
+    found.pinned, found.pinned_reason = wanted.pinned, wanted.reason if wanted.pinned else ""
+    after = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
+    audit(session, caller, "pin" if wanted.pinned else "unpin", "checkpoint", found.id, before=before, after=after)
+    return found
+
+
+def _none(checkpoint_id: int) -> NotFound:
+    return NotFound("not-found", f"there is no checkpoint {checkpoint_id}", "ids are in the list of checkpoints")
+
+
+def _ms(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)

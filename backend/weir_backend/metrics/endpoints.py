@@ -1,0 +1,45 @@
+"""Numbers over time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import AwareDatetime
+
+from weir_backend.kit.access import Viewer
+from weir_backend.kit.listing import BIGINT_MAX
+from weir_backend.kit.problems import answers
+from weir_backend.kit.requests import SessionDep
+from weir_backend.metrics import service
+from weir_backend.metrics.schemas import MetricsBody
+
+router = APIRouter(tags=["metrics"])
+root = APIRouter(tags=["metrics"])
+"""Where Prometheus looks: without the prefix of the API."""
+
+
+@router.get(
+    "/jobs/{job_id}/metrics", operation_id="get_job_metrics", response_model=MetricsBody, responses=answers(401, 403, 404, 422)
+)
+def get_job_metrics(
+    caller: Viewer,
+    session: SessionDep,
+    job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
+    since: Annotated[AwareDatetime | None, Query(description="with a time zone; 15 minutes ago if not given")] = None,
+    step_s: Annotated[float, Query(ge=1, le=86_400, allow_inf_nan=False, description="distance of the points")] = 10.0,
+) -> MetricsBody:
+    """Throughput, use of time and memory of each subtask and slot, as series."""
+    return service.job_metrics(session, job_id, since=since, step_s=step_s)
+
+
+@root.get(
+    "/metrics",
+    operation_id="get_metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **answers(401, 403)},
+)
+def get_metrics(caller: Viewer, session: SessionDep) -> Response:
+    """All jobs, for Prometheus. It needs a token that may view."""
+    return Response(service.exposition(session), media_type=CONTENT_TYPE_LATEST)

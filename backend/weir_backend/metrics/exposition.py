@@ -1,0 +1,109 @@
+"""What Prometheus is shown. Pure: rows in, families out. Names are those of the field, units last."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from weir_backend.models import CheckpointState
+
+_CHECKPOINT_STATES = {
+    CheckpointState.IN_PROGRESS: "in_progress",
+    CheckpointState.COMPLETED: "completed",
+    CheckpointState.FAILED: "failed",
+}
+_COUNTED = ("records_in", "records_out", "bytes_in", "bytes_out")
+_TIMES = ("busy", "idle", "backpressured", "queued")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Rows as the repository reads them, ``at`` this moment."""
+
+    at: datetime
+    jobs: Sequence[Any]
+    counts: Sequence[Any]
+    last: Sequence[Any]
+    recoveries: Sequence[Any]
+    samples: Sequence[Any]
+
+
+class JobsCollector:
+    """A collector in the sense of prometheus_client: of one answer."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._names: dict[int, str] = {job.id: job.name for job in shown.jobs}
+
+    def collect(self) -> Iterator[Metric]:
+        yield self._states()
+        yield from self._checkpoints()
+        yield from self._recoveries()
+        yield from self._subtasks()
+
+    def _states(self) -> Metric:
+        family = GaugeMetricFamily("weir_job_state", "1 for the state of the newest run", labels=["job", "state"])
+        for job in self._shown.jobs:
+            family.add_metric([job.name, job.state.value if job.state is not None else "NONE"], 1)
+        return family
+
+    def _checkpoints(self) -> Iterator[Metric]:
+        counted = Counter({(row.job_id, row.state): row.count for row in self._shown.counts})
+        for state, word in _CHECKPOINT_STATES.items():
+            family = GaugeMetricFamily(f"weir_job_number_of_{word}_checkpoints", "Of those that are kept", labels=["job"])
+            for job_id, name in self._names.items():
+                family.add_metric([name], counted[job_id, state])
+            yield family
+        duration = GaugeMetricFamily("weir_job_last_checkpoint_duration_seconds", "End to end", labels=["job"])
+        size = GaugeMetricFamily("weir_job_last_checkpoint_full_size_bytes", "All that it refers to", labels=["job"])
+        number = GaugeMetricFamily("weir_job_last_completed_checkpoint_id", "Its number in the job", labels=["job"])
+        age = GaugeMetricFamily(
+            "weir_job_last_completed_checkpoint_age_seconds", "Grows when checkpoints stop appearing", labels=["job"]
+        )
+        for row in self._shown.last:
+            if row.job_id in self._names:
+                name = self._names[row.job_id]
+                duration.add_metric([name], row.end_to_end_ms / 1000)
+                size.add_metric([name], row.state_bytes)
+                number.add_metric([name], row.number)
+                age.add_metric([name], max(0.0, (self._shown.at - row.completed_at).total_seconds()))
+        yield from (duration, size, number, age)
+
+    def _recoveries(self) -> Iterator[Metric]:
+        restarts = CounterMetricFamily("weir_job_num_restarts", "Recoveries from failures", labels=["job"])
+        downtime = CounterMetricFamily("weir_job_recovery_downtime_seconds", "From failures until all ran again", labels=["job"])
+        found = {row.job_id: row for row in self._shown.recoveries}
+        for job_id, name in self._names.items():
+            row = found.get(job_id)
+            restarts.add_metric([name], row.count if row else 0)
+            downtime.add_metric([name], float(row.downtime_ms or 0) / 1000 if row else 0)
+        yield from (restarts, downtime)
+
+    def _subtasks(self) -> Iterator[Metric]:
+        labels = ["job", "chain", "subtask"]
+        counted = {name: CounterMetricFamily(f"weir_subtask_{name}", "Since its deployment", labels=labels) for name in _COUNTED}
+        times = {
+            name: CounterMetricFamily(f"weir_subtask_{name}_seconds", "Since its deployment", labels=labels) for name in _TIMES
+        }
+        memory = GaugeMetricFamily("weir_slot_rss_bytes", "Resident memory of the process", labels=["job", "slot"])
+        gauges = GaugeMetricFamily("weir_operator_gauge", "What operators show", labels=["job", "slot", "gauge"])
+        for row in self._shown.samples:
+            job = self._names.get(row.job_id)
+            if job is None:
+                continue
+            memory.add_metric([job, str(row.slot)], row.metrics["rss_bytes"])
+            for name, value in row.metrics["gauges"].items():
+                if type(value) in (int, float):
+                    gauges.add_metric([job, str(row.slot), name], value)
+            for one in row.metrics["subtasks"]:
+                of = [job, str(one["chain"]), str(one["index"])]
+                for name, family in counted.items():
+                    family.add_metric(of, one[name])
+                for name, family in times.items():
+                    family.add_metric(of, one[f"{name}_us"] / 1e6)
+        yield from (*counted.values(), *times.values(), memory, gauges)

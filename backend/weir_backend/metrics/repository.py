@@ -1,0 +1,93 @@
+"""Samples, and what Prometheus is shown of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Float, Row, cast, func, or_, select
+from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.orm import Session
+
+from weir_backend.metrics.series import Sample
+from weir_backend.models import Checkpoint, CheckpointState, Failure, Graph, Job, MetricSample, Run
+
+
+def job_exists(session: Session, job_id: int) -> bool:
+    return session.scalar(select(Job.id).where(Job.id == job_id, Job.deleted_at.is_(None))) is not None
+
+
+def thinned(session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float) -> list[Sample]:
+    """The last sample of each slot in each step: counters lose nothing by that. Ascending in time."""
+    step = func.floor(cast(func.extract("epoch", MetricSample.at), Float) / step_s)
+    runs = select(Run.id).where(Run.job_id == job_id, or_(Run.ended_at.is_(None), Run.ended_at >= since))
+    kept = (
+        select(MetricSample.run_id, MetricSample.slot, MetricSample.at, MetricSample.metrics)
+        .ext(distinct_on(MetricSample.run_id, MetricSample.slot, step))
+        .where(MetricSample.run_id.in_(runs), MetricSample.at >= since, MetricSample.at <= until)
+        .order_by(MetricSample.run_id, MetricSample.slot, step, MetricSample.at.desc())
+        .subquery()
+    )
+    return [Sample(*row) for row in session.execute(select(kept).order_by(kept.c.at, kept.c.run_id, kept.c.slot))]
+
+
+def newest_graph(session: Session, job_id: int) -> dict[str, Any] | None:
+    query = select(Graph.body).join(Run, Run.graph_id == Graph.id).where(Run.job_id == job_id)
+    return session.scalar(query.order_by(Run.number.desc()).limit(1))
+
+
+# ---- for Prometheus ----------------------------------------------------------------------------
+
+
+def jobs(session: Session) -> Sequence[Row[Any]]:
+    """Of those there are: id, name, desired state, state of the newest run."""
+    newest = (
+        select(Run.job_id, Run.state)
+        .ext(distinct_on(Run.job_id))
+        .order_by(Run.job_id, Run.number.desc())
+        .subquery()
+    )  # fmt: skip
+    return session.execute(
+        select(Job.id, Job.name, Job.desired_state, newest.c.state)
+        .outerjoin(newest, newest.c.job_id == Job.id)
+        .where(Job.deleted_at.is_(None))
+        .order_by(Job.id)
+    ).all()
+
+
+def checkpoint_counts(session: Session) -> Sequence[Row[int, CheckpointState, int]]:
+    return session.execute(
+        select(Checkpoint.job_id, Checkpoint.state, func.count().label("count")).group_by(Checkpoint.job_id, Checkpoint.state)
+    ).all()
+
+
+def last_checkpoints(session: Session) -> Sequence[Row[int, int, int | None, int | None, datetime | None]]:
+    return session.execute(
+        select(
+            Checkpoint.job_id, Checkpoint.number, Checkpoint.end_to_end_ms, Checkpoint.state_bytes, Checkpoint.completed_at
+        )
+        .ext(distinct_on(Checkpoint.job_id))
+        .where(Checkpoint.state == CheckpointState.COMPLETED)
+        .order_by(Checkpoint.job_id, Checkpoint.completed_at.desc())
+    ).all()  # fmt: skip
+
+
+def recoveries(session: Session) -> Sequence[Row[int, int, int | None]]:
+    """How often each job came back, and how long it was away in all."""
+    return session.execute(
+        select(Failure.job_id, func.count().label("count"), func.sum(Failure.downtime_ms).label("downtime_ms"))
+        .where(Failure.recovery.in_(("full", "restart")))
+        .group_by(Failure.job_id)
+    ).all()
+
+
+def newest_samples(session: Session, since: datetime) -> Sequence[Row[Any]]:
+    """Of each slot of the runs that live."""
+    return session.execute(
+        select(Run.job_id, MetricSample.slot, MetricSample.metrics)
+        .ext(distinct_on(MetricSample.run_id, MetricSample.slot))
+        .join(Run, Run.id == MetricSample.run_id)
+        .where(Run.ended_at.is_(None), MetricSample.at >= since)
+        .order_by(MetricSample.run_id, MetricSample.slot, MetricSample.at.desc())
+    ).all()

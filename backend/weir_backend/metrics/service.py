@@ -1,0 +1,91 @@
+"""Metrics for charts and for Prometheus."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from prometheus_client import CollectorRegistry, generate_latest
+from sqlalchemy.orm import Session
+
+from weir_backend.errors import Invalid, NotFound
+from weir_backend.graphs.names import operators_by_chain
+from weir_backend.kit.clock import now
+from weir_backend.metrics import repository
+from weir_backend.metrics.exposition import JobsCollector, Shown
+from weir_backend.metrics.schemas import MetricsBody, OperatorNameBody, SlotSeriesBody, SubtaskSeriesBody
+from weir_backend.metrics.series import SlotSeries, SubtaskSeries, series_of
+
+SHOWN = timedelta(minutes=15)
+"""If nobody says since when."""
+POINTS_MAX = 500
+LIVE = timedelta(minutes=1)
+"""A slot that has not said anything for longer is not shown to Prometheus."""
+
+
+def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float) -> MetricsBody:
+    """Raises NotFound, Invalid."""
+    if not repository.job_exists(session, job_id):
+        raise NotFound("not-found", f"there is no job {job_id}")
+    until = now()
+    begin = until - SHOWN if since is None else since
+    if begin >= until:
+        raise Invalid("invalid", "since: it lies in the future")
+    step_s = max(step_s, (until - begin).total_seconds() / POINTS_MAX)
+    # A step more than is shown: the first point needs one before it.
+    samples = repository.thinned(session, job_id, since=_before(begin, 2 * step_s), until=until, step_s=step_s)
+    found = series_of(samples, since=begin)
+    names = operators_by_chain(repository.newest_graph(session, job_id))
+    operators = {chain: [OperatorNameBody(uid=one.uid, name=one.name) for one in operators] for chain, operators in names.items()}
+    return MetricsBody(
+        since=begin,
+        until=until,
+        step_s=step_s,
+        subtasks=[_subtask(one, operators.get(one.chain, [])) for one in found.subtasks],
+        slots=[_slot(one) for one in found.slots],
+    )
+
+
+def _before(moment: datetime, seconds: float) -> datetime:
+    try:
+        return moment - timedelta(seconds=seconds)
+    except OverflowError:
+        return moment
+
+
+def _subtask(one: SubtaskSeries, operators: list[OperatorNameBody]) -> SubtaskSeriesBody:
+    return SubtaskSeriesBody(
+        chain=one.chain,
+        index=one.index,
+        operators=operators,
+        at=one.at,
+        records_in_per_s=one.per_s["records_in"],
+        records_out_per_s=one.per_s["records_out"],
+        bytes_in_per_s=one.per_s["bytes_in"],
+        bytes_out_per_s=one.per_s["bytes_out"],
+        busy_ms_per_s=one.ms_per_s["busy"],
+        idle_ms_per_s=one.ms_per_s["idle"],
+        backpressured_ms_per_s=one.ms_per_s["backpressured"],
+        queued_ms_per_s=one.ms_per_s["queued"],
+        backpressure=one.backpressure,
+    )
+
+
+def _slot(one: SlotSeries) -> SlotSeriesBody:
+    return SlotSeriesBody(slot=one.slot, at=one.at, rss_bytes=one.rss_bytes, utilisation=one.utilisation, gauges=one.gauges)
+
+
+def exposition(session: Session) -> bytes:
+    """In the text format of Prometheus."""
+    moment = now()
+    shown = Shown(
+        moment,
+        repository.jobs(session),
+        repository.checkpoint_counts(session),
+        repository.last_checkpoints(session),
+        repository.recoveries(session),
+        repository.newest_samples(session, moment - LIVE),
+    )
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(JobsCollector(shown))
+    text: bytes = generate_latest(registry)
+    return text

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import event, select, update
+from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.jobs import AT_MS, MadeRun, completed, new_job, new_run, numbered, triggered
+
+from weir.protocol.events import CheckpointFailed, Event, GraphDeployed, SubtaskAcknowledged
+from weir.protocol.ids import CheckpointId, SubtaskId
+from weir_backend.checkpoints.statistics import straggler_limit_ms
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.kit.summaries import summary_of
+from weir_backend.link import service
+from weir_backend.models import AuditEntry, Checkpoint, Role
+
+GRAPH = {
+    "logical": {"operators": [{"uid": "words", "name": "read words"}, {"uid": "counts", "name": "count"}, {"name": "odd"}]},
+    "chains": [{"index": 0, "operators": ["words"]}, {"index": 1, "operators": ["counts", "sink"]}, {"operators": 5}, None],
+}
+
+
+def tell(database: Database, run: MadeRun, *events: Event, first: int = 1) -> None:
+    with database.session() as session:
+        known = service.known_run(session, run.id, run.token)
+        service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
+
+
+def acks(checkpoint: int, after_ms: Sequence[int]) -> list[Event]:
+    return [
+        SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(place // 2, place % 2), one) for place, one in enumerate(after_ms)
+    ]
+
+
+@pytest.fixture
+def run(database: Database) -> MadeRun:
+    return new_run(database)
+
+
+def id_of(database: Database, number: int) -> int:
+    with database.session() as session:
+        return session.scalars(select(Checkpoint.id).where(Checkpoint.number == number)).one()
+
+
+def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+    tell(database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), *acks(1, [10, 12, 11, 90]), completed(1, subtasks=4))
+    answer = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login(Role.VIEWER))
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    assert (body["number"], body["state"], body["acknowledged"]) == (1, "COMPLETED", 4)
+    assert body["progress"] == [[0, 0, 10], [0, 1, 12], [1, 0, 11], [1, 1, 90]]
+    found = body["statistics"]
+    assert (found["id"], found["status"], found["state_size"], found["end_to_end_duration"]) == (1, "COMPLETED", 4000, 41)
+    assert (found["trigger_timestamp"], found["num_subtasks"], found["num_acknowledged_subtasks"]) == (AT_MS + 2, 4, 4)
+    assert [[name["name"] for name in chain["operators"]] for chain in found["chains"]] == [["read words"], ["count", "sink"]]
+    slow = found["chains"][1]["subtasks"][1]
+    assert slow["straggler"] and slow["end_to_end_duration"] == 90 and slow["ack_timestamp"] == AT_MS + 2 + 90
+    assert slow["checkpoint"] == {"sync": 0.4, "async": 6.0} and slow["alignment"]["duration"] == 2.0
+    assert sum(one["straggler"] for chain in found["chains"] for one in chain["subtasks"]) == 1
+    assert found["summary"]["sync"]["max"] == 0.4 and found["chains"][0]["summary"]["async"]["avg"] == pytest.approx(2.25)
+
+
+def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+    tell(database, run, triggered(1, subtasks=4), *acks(1, [10]))
+    body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
+    assert (body["state"], body["acknowledged"], body["statistics"]["state_size"]) == ("IN_PROGRESS", 1, None)
+    [chain] = body["statistics"]["chains"]
+    assert chain["operators"] == [] and chain["subtasks"][0]["checkpoint"] is None and chain["summary"]["sync"] is None
+
+
+def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
+    client: TestClient, database: Database, login: Login, run: MadeRun
+) -> None:
+    tell(
+        database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"),
+        triggered(3), CheckpointFailed(CheckpointId(3), "late"),
+    )  # fmt: skip
+    headers = login(Role.VIEWER)
+    statements: list[str] = []
+
+    def note(*arguments: Any) -> None:
+        statements.append(arguments[2])
+
+    from sqlalchemy import Engine
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        for wanted, numbers in (
+            ({"job_id": run.job_id}, [3, 2, 1]),
+            ({"run_id": run.id, "state": "COMPLETED"}, [2, 1]),
+            ({"state": ["FAILED", "IN_PROGRESS"]}, [3]),
+            ({"trigger": "savepoint"}, [2]),
+            ({"is_savepoint": False}, [3, 1]),
+            ({"pinned": True}, []),
+        ):
+            answer = client.get("/api/v1/checkpoints", params={"filter": json.dumps(wanted)}, headers=headers)
+            assert answer.status_code == 200 and [one["number"] for one in answer.json()] == numbers, wanted
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert any("checkpoints" in one for one in statements)
+    assert not any("checkpoints.statistics" in one or "checkpoints.progress" in one for one in statements)
+    for odd in ({"state": "completed"}, {"state": 5}, {"state": None}, {"pinned": "yes"}, {"statistics": 1}):
+        answer = client.get("/api/v1/checkpoints", params={"filter": json.dumps(odd)}, headers=headers)
+        assert answer.status_code == 422, odd
+
+
+def test_the_summary_of_a_job(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+    events: list[Event] = [one for number in range(1, 11) for one in (triggered(number), completed(number))]
+    tell(
+        database, run, *events, triggered(11, trigger="savepoint"), completed(11, trigger="savepoint"),
+        triggered(12), CheckpointFailed(CheckpointId(12), "late"), triggered(13),
+    )  # fmt: skip
+    body = client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/summary?last=5", headers=login()).json()
+    assert body["counts"] == {"in_progress": 1, "completed": 11, "failed": 1, "savepoints": 1, "total": 13}
+    assert body["over"] == 5 and (body["end_to_end_duration"]["min"], body["end_to_end_duration"]["max"]) == (47, 51)
+    assert [body[name]["number"] for name in ("latest_completed", "latest_failed", "latest_savepoint")] == [11, 12, 11]
+    empty = client.get(f"/api/v1/jobs/{new_job(database)}/checkpoints/summary", headers=login()).json()
+    assert empty["over"] == 0 and empty["end_to_end_duration"] is None and empty["latest_completed"] is None
+    assert client.get("/api/v1/jobs/999/checkpoints/summary", headers=login()).status_code == 404
+
+
+def test_a_pinned_checkpoint_says_why_and_who_did_it(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+    tell(database, run, triggered(1), completed(1))
+    url = f"/api/v1/checkpoints/{id_of(database, 1)}"
+    assert client.patch(url, json={"pinned": True}, headers=login(Role.VIEWER)).status_code == 403
+    headers = login(Role.OPERATOR, name="ann")
+    answer = client.patch(url, json={"pinned": True, "reason": "before the release"}, headers=headers)
+    assert answer.status_code == 200 and answer.json()["pinned_reason"] == "before the release"
+    assert client.patch(url, json={"pinned": False, "reason": "x"}, headers=headers).json()["pinned_reason"] == ""
+    with database.session() as session:
+        entries = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
+    assert [(one.user_name, one.action, one.resource) for one in entries] == [
+        ("ann", "pin", "checkpoint"), ("ann", "unpin", "checkpoint"),
+    ]  # fmt: skip
+    assert entries[0].before == {"pinned": False, "pinned_reason": ""}
+    for odd in ({}, {"pinned": "maybe"}, {"pinned": True, "reason": "a\u0000"}, {"pinned": True, "other": 1}):
+        assert client.patch(url, json=odd, headers=headers).status_code == 422
+    assert client.patch(
+        url, content=b'{"pinned": true, "reason": "\\ud800"}', headers=headers | {"content-type": "application/json"}
+    ).status_code == 422  # fmt: skip
+    with database.session() as session:
+        session.execute(update(Checkpoint).values(discarded_at=now()))
+    assert client.patch(url, json={"pinned": True}, headers=headers).status_code == 409
+    assert client.patch("/api/v1/checkpoints/999", json={"pinned": True}, headers=headers).status_code == 404
+
+
+def test_percentiles_are_interpolated() -> None:
+    found = summary_of([4, 1, 3, 2, 5])
+    assert found is not None
+    assert (found.min, found.max, found.avg, found.p50, found.p90, found.p999) == (1, 5, 3, 3, 4.6, pytest.approx(4.996))
+    assert summary_of([]) is None
+    one = summary_of([7])
+    assert one is not None and one.p50 == one.p999 == 7
+
+
+def test_nobody_is_a_straggler_alone_or_among_equals() -> None:
+    assert straggler_limit_ms([5]) is None
+    assert straggler_limit_ms([10, 10, 10, 10]) == 15
+    assert straggler_limit_ms([10, 10, 10, 100]) == pytest.approx(86.5)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from prometheus_client.parser import text_string_to_metric_families
+from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.jobs import MadeRun, completed, new_job, new_run, sample, triggered
+
+from weir.protocol import codec
+from weir.protocol.events import (
+    CheckpointFailed,
+    Event,
+    FailureOccurred,
+    GraphDeployed,
+    MetricsSampled,
+    NumberedEvent,
+    Recovered,
+)
+from weir.protocol.ids import CheckpointId, EventNumber, Generation
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.link import service
+from weir_backend.metrics.series import TIMES, BackpressureLevel, Sample, level_of, series_of
+from weir_backend.models import Role
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def at_second(seconds: int, *, counted: int | None = None, generation: int = 1, slot: int = 0) -> Sample:
+    metrics: Any = codec.to_json(sample(slot, seconds if counted is None else counted, generation=generation))
+    return Sample(1, slot, T0 + timedelta(seconds=seconds), metrics)
+
+
+def test_rates_come_from_differences_and_times_add_up() -> None:
+    found = series_of([at_second(2), at_second(4), at_second(10)], since=T0)
+    assert [(one.chain, one.index) for one in found.subtasks] == [(0, 0), (1, 0)]
+    one = found.subtasks[0]
+    assert one.at == [T0 + timedelta(seconds=4), T0 + timedelta(seconds=10)]
+    assert one.per_s == {"records_in": [100, 100], "records_out": [50, 50], "bytes_in": [1000, 1000], "bytes_out": [500, 500]}
+    assert {name: values[0] for name, values in one.ms_per_s.items()} == {
+        "busy": 400, "idle": 300, "backpressured": 250, "queued": 50,
+    }  # fmt: skip
+    assert all(sum(one.ms_per_s[name][place] for name in TIMES) == pytest.approx(1000) for place in range(2))
+    assert one.backpressure == [BackpressureLevel.LOW] * 2
+    [slot] = found.slots
+    assert slot.utilisation == [None, pytest.approx(0.3), pytest.approx(0.3)] and slot.gauges == {"counts.keys": [20, 40, 100]}
+
+
+def test_nothing_is_compared_across_deployments() -> None:
+    samples = [at_second(2), at_second(4), at_second(6, counted=1, generation=2), at_second(8, counted=3, generation=2)]
+    one = series_of(samples, since=T0).subtasks[0]
+    assert [at.second for at in one.at] == [4, 8] and one.per_s["records_in"] == [100, 100]
+    replaced = [at_second(2), at_second(4), at_second(6, counted=1), at_second(8, counted=3)]
+    one = series_of(replaced, since=T0).subtasks[0]
+    assert [at.second for at in one.at] == [4, 8], "a slot that was replaced begins anew, too"
+
+
+def test_what_lies_before_is_compared_with_and_not_shown() -> None:
+    one = series_of([at_second(2), at_second(4), at_second(6)], since=T0 + timedelta(seconds=3)).subtasks[0]
+    assert [at.second for at in one.at] == [4, 6]
+
+
+@pytest.mark.parametrize(("ratio", "level"), [(0, "ok"), (0.1, "ok"), (0.11, "low"), (0.5, "low"), (0.51, "high")])
+def test_levels_of_backpressure(ratio: float, level: str) -> None:
+    assert level_of(ratio) == level
+
+
+def tell(database: Database, run: MadeRun, *events: tuple[Event, datetime]) -> None:
+    numbered = [
+        NumberedEvent(EventNumber(place), int(at.timestamp() * 1000), event) for place, (event, at) in enumerate(events, 1)
+    ]
+    with database.session() as session:
+        service.store(session, RecordedTasks(), service.known_run(session, run.id, run.token), numbered, oldest=1)
+
+
+GRAPH = {"logical": {"operators": [{"uid": "u", "name": "words"}]}, "chains": [{"index": 0, "operators": ["u"]}]}
+
+
+def test_series_are_thinned_and_named(client: TestClient, database: Database, login: Login) -> None:
+    run = new_run(database)
+    begin = now() - timedelta(seconds=200)
+    events: list[tuple[Event, datetime]] = [(GraphDeployed(GRAPH), begin)]
+    for seconds in range(0, 200, 2):
+        events += [(MetricsSampled(sample(slot, seconds)), begin + timedelta(seconds=seconds)) for slot in range(2)]
+    tell(database, run, *events)
+    body = client.get(f"/api/v1/jobs/{run.job_id}/metrics?step_s=20", headers=login(Role.VIEWER)).json()
+    assert [(one["chain"], one["index"], [name["name"] for name in one["operators"]]) for one in body["subtasks"]] == [
+        (0, 0, ["words"]), (0, 1, ["words"]), (1, 0, []), (1, 1, []),
+    ]  # fmt: skip
+    one = body["subtasks"][0]
+    assert 9 <= len(one["at"]) <= 11 and one["records_in_per_s"] == pytest.approx([100] * len(one["at"]))
+    assert set(one["backpressure"]) == {"low"} and len(body["slots"]) == 2
+    since = (begin + timedelta(seconds=150)).isoformat()
+    later = client.get(f"/api/v1/jobs/{run.job_id}/metrics", params={"since": since, "step_s": 10}, headers=login()).json()
+    assert 4 <= len(later["subtasks"][0]["at"]) <= 6
+
+
+def test_odd_questions_are_problems(client: TestClient, database: Database, login: Login) -> None:
+    job, headers = new_job(database), login(Role.VIEWER)
+    url = f"/api/v1/jobs/{job}/metrics"
+    assert client.get(url, headers=headers).json()["subtasks"] == []
+    assert client.get("/api/v1/jobs/999/metrics", headers=headers).status_code == 404
+    for odd in ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00"):
+        assert client.get(url, params={"since": odd}, headers=headers).status_code == 200
+    for query in ("since=2999-01-01T00:00:00Z", "since=2026-01-01T00:00:00", "step_s=0", "step_s=nan", "since=x"):
+        assert client.get(f"{url}?{query}", headers=headers).status_code == 422, query
+
+
+def test_prometheus_is_shown_all_jobs(client: TestClient, database: Database, login: Login) -> None:
+    run, moment = new_run(database, new_job(database, 'odd "name"\\')), now()
+    new_job(database, "quiet")
+    tell(
+        database, run, (triggered(1), moment), (completed(1), moment - timedelta(seconds=30)), (triggered(2), moment),
+        (CheckpointFailed(CheckpointId(2), "no"), moment), (triggered(3), moment), (FailureOccurred(Generation(1), "x"), moment),
+        (Recovered(Generation(2), "x", 2_500), moment), (MetricsSampled(sample(0, 7)), moment),
+    )  # fmt: skip
+    assert client.get("/metrics").status_code == 401
+    answer = client.get("/metrics", headers=login(Role.VIEWER))
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain")
+    shown = {
+        (one.name, *sorted(one.labels.items())): one.value
+        for family in text_string_to_metric_families(answer.text)
+        for one in family.samples
+    }
+    job = ("job", 'odd "name"\\')
+    assert shown["weir_job_last_checkpoint_duration_seconds", job] == pytest.approx(0.041)
+    assert shown["weir_job_last_checkpoint_full_size_bytes", job] == 2000
+    assert shown["weir_job_last_completed_checkpoint_id", job] == 1
+    assert 30 <= shown["weir_job_last_completed_checkpoint_age_seconds", job] < 60
+    for word in ("in_progress", "completed", "failed"):
+        assert shown[f"weir_job_number_of_{word}_checkpoints", job] == 1
+    assert shown["weir_job_num_restarts_total", job] == 1 and shown["weir_job_recovery_downtime_seconds_total", job] == 2.5
+    assert shown["weir_subtask_records_in_total", ("chain", "1"), job, ("subtask", "0")] == 700
+    assert shown["weir_subtask_backpressured_seconds_total", ("chain", "0"), job, ("subtask", "0")] == 1.75
+    assert shown["weir_operator_gauge", ("gauge", "counts.keys"), job, ("slot", "0")] == 70
+    assert shown["weir_job_state", ("job", "quiet"), ("state", "NONE")] == 1
+    assert shown["weir_job_number_of_completed_checkpoints", ("job", "quiet")] == 0
