@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -31,20 +32,23 @@ pytestmark = pytest.mark.slow
 CHILDREN = {"postgres", "valkey", "api", "worker", "beat"}
 
 
-def somewhere() -> Path:
+@contextmanager
+def somewhere() -> Iterator[Platform]:
+    """Stopped and removed at the end."""
     # Not in pytest's directory: the user that Postgres runs as has to get through.
-    made = Path(tempfile.mkdtemp(prefix="weir-platform-"))
-    made.chmod(0o755)
-    return made / "data"
+    with tempfile.TemporaryDirectory(prefix="weir-platform-") as made:
+        Path(made).chmod(0o755)
+        platform = Platform(Path(made) / "data")
+        try:
+            yield platform
+        finally:
+            platform.weir("down")
 
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[tuple[Platform, Said]]:
-    platform = Platform(somewhere())
-    try:
+    with somewhere() as platform:
         yield platform, platform.weir("up")
-    finally:
-        platform.weir("down")
 
 
 @pytest.fixture
@@ -201,28 +205,23 @@ def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to
 
 
 def test_a_postgres_of_ones_own_is_used_and_said() -> None:
-    platform = Platform(somewhere())
-    with own_postgres() as server:
-        env = {"WEIR_DATABASE_URL": server.url}
-        try:
-            said = platform.weir("up", env=env)
-            assert said.code == 0, said.err
-            assert f"Postgres  yours, at 127.0.0.1:{server.port} (WEIR_DATABASE_URL)" in said.out
-            assert server.password not in said.out + platform.directory.state.read_text()
-            assert not platform.directory.postgres.exists() and "postgres" not in platform.pids
-            with psycopg.connect(server.url) as connection:
-                assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
-            unknowing = platform.weir("doctor")
-            assert "skipped  postgres" in unknowing.out and "set WEIR_DATABASE_URL" in unknowing.out
-        finally:
-            assert platform.weir("down").code == 0
+    with own_postgres() as server, somewhere() as platform:
+        said = platform.weir("up", env={"WEIR_DATABASE_URL": server.url})
+        assert said.code == 0, said.err
+        assert f"Postgres  yours, at 127.0.0.1:{server.port} (WEIR_DATABASE_URL)" in said.out
+        assert server.password not in said.out + platform.directory.state.read_text()
+        assert not platform.directory.postgres.exists() and "postgres" not in platform.pids
+        with psycopg.connect(server.url) as connection:
+            assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
+        unknowing = platform.weir("doctor")
+        assert "skipped  postgres" in unknowing.out and "set WEIR_DATABASE_URL" in unknowing.out
 
 
 def test_what_does_not_start_is_named_with_the_end_of_its_log_and_nothing_is_left() -> None:
-    platform = Platform(somewhere())
-    said = platform.weir("up", env={"WEIR_DATABASE_URL": "postgresql://weir:hidden@127.0.0.1:1/weir"})
-    assert said.code == 2
-    assert said.message.startswith("weir: schema does not start: it ended with exit code 1")
-    assert str(platform.directory.log_of("schema")) in said.err and "the database does not answer" in said.err
-    assert "hidden" not in said.err + said.out
-    assert not platform.runs and platform.state.phase is Phase.DOWN and platform.pids == {}
+    with somewhere() as platform:
+        said = platform.weir("up", env={"WEIR_DATABASE_URL": "postgresql://weir:hidden@127.0.0.1:1/weir"})
+        assert said.code == 2
+        assert said.message.startswith("weir: schema does not start: it ended with exit code 1")
+        assert str(platform.directory.log_of("schema")) in said.err and "the database does not answer" in said.err
+        assert "hidden" not in said.err + said.out
+        assert not platform.runs and platform.state.phase is Phase.DOWN and platform.pids == {}

@@ -35,7 +35,8 @@ def _stop(directory: DataDir) -> None:
     found.supervisor.signal(signal.SIGTERM)
     progress = Progress(ends=True)
     deadline_s = time.monotonic() + STOP_S_MAX
-    while is_held(directory.lock):
+    # It lets go of the lock a moment before it has ended itself.
+    while is_held(directory.lock) or found.supervisor.lives:
         if (now := state.read(directory.state)) is not None:
             progress.show(now)
         if time.monotonic() > deadline_s:
