@@ -12,11 +12,11 @@ ARGS ?=
 
 CHECKED := $(wildcard runtime/weir backend/weir_backend workers/weir_workers migrations tools bench examples tests)
 TYPED   := $(wildcard runtime/weir backend/weir_backend workers/weir_workers tools bench examples)
-QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend)
+QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check sim chaos bench lock docs format audit clean
+.PHONY: help setup demo test check contract sim chaos bench lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -42,6 +42,9 @@ check: setup ## Lint, format, types, import directions, generated files, nothing
 	$(BIN)/lint-imports
 	$(RUN) tools/generate_docs.py --check
 	$(RUN) tools/check_portable.py
+
+contract: setup ## Requests made up for every endpoint, each answer held against the OpenAPI document: EXAMPLES=200
+	EXAMPLES=$(or $(EXAMPLES),100) $(RUN) -m pytest $(wildcard tests/contract) $(ARGS)
 
 sim: setup ## The deterministic simulator: SEED=7 replays one run, SEEDS=100000 runs many
 	@$(RUN) -m weir.testing.sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),100000)) $(ARGS)

@@ -22,7 +22,7 @@ from weir.protocol.snapshots import SubtaskStatistics
 from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.models import Artifact, ArtifactKind, DesiredState, Job, Run, RunState, Spec, SpecState
+from weir_backend.models import Artifact, ArtifactContent, ArtifactKind, DesiredState, Job, Run, RunState, Spec, SpecState
 
 _numbers = itertools.count(1)
 AT_MS = 1_790_000_000_000
@@ -50,6 +50,7 @@ def new_job(database: Database, name: str | None = None) -> int:
         artifact = Artifact(digest=f"{number:064x}", kind=ArtifactKind.PYTHON, name="job.py", size=1)
         session.add_all([job, artifact])
         session.flush()
+        session.add(ArtifactContent(artifact_id=artifact.id, data=b"\n"))
         session.add(Spec(job_id=job.id, number=1, artifact_id=artifact.id, body={}, state=SpecState.VALID))
         return job.id
 

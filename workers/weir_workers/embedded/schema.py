@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 
 import structlog
 from sqlalchemy.exc import OperationalError
 
 from weir.errors import ConfigError
 from weir_backend import migrate
+from weir_backend.auth.service import create_first_administrator
 from weir_backend.kit import logs
 from weir_backend.kit.database import Database
 from weir_backend.settings import settings
@@ -40,14 +40,6 @@ def bring_up(sqlalchemy_url: str) -> tuple[str | None, str]:
 
 def make_administrator(sqlalchemy_url: str, password: str) -> None:
     """Nothing happens if there is one."""
-    try:
-        create_first_administrator = import_module("weir_backend.auth.service").create_first_administrator
-    except ModuleNotFoundError as error:
-        # Until the domain `auth` is there; then this is an ordinary import.
-        if not (error.name or "").startswith("weir_backend.auth"):
-            raise
-        log.warning("no administrator is made: this version has no users yet")
-        return
     database = Database(sqlalchemy_url, pool_size=1, name="weir schema")
     try:
         with database.session() as session:
