@@ -236,6 +236,7 @@ def upgrade() -> None:
         sa.Column(
             "steps", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), server_default=sa.text("'[]'"), nullable=False
         ),
+        sa.Column("after_run", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("created_by", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("deadline_at", sa.DateTime(timezone=True), nullable=False),
@@ -490,9 +491,15 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_id", "number", name=op.f("uq_checkpoints_job_id_number")),
     )
     op.create_index(
+        "ix_checkpoints_completed",
+        "checkpoints",
+        ["job_id", "number"],
+        unique=False,
+        postgresql_where=sa.text("state = 'COMPLETED'"),
+    )
+    op.create_index(
         "ix_checkpoints_in_progress", "checkpoints", ["run_id"], unique=False, postgresql_where=sa.text("state = 'IN_PROGRESS'")
     )
-    op.create_index(op.f("ix_checkpoints_job_id_completed_at"), "checkpoints", ["job_id", "completed_at"], unique=False)
     op.create_table(
         "commands",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
@@ -569,8 +576,8 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_events_received_at"), table_name="events", postgresql_using="brin")
     op.drop_table("events")
     op.drop_table("commands")
-    op.drop_index(op.f("ix_checkpoints_job_id_completed_at"), table_name="checkpoints")
     op.drop_index("ix_checkpoints_in_progress", table_name="checkpoints", postgresql_where=sa.text("state = 'IN_PROGRESS'"))
+    op.drop_index("ix_checkpoints_completed", table_name="checkpoints", postgresql_where=sa.text("state = 'COMPLETED'"))
     op.drop_table("checkpoints")
     op.drop_index("uq_runs_live", table_name="runs", postgresql_where=sa.text("ended_at IS NULL"))
     op.drop_index("ix_runs_live_host", table_name="runs", postgresql_where=sa.text("ended_at IS NULL"))

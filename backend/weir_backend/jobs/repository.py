@@ -98,8 +98,8 @@ def last_completed(session: Session, job_ids: Sequence[int]) -> dict[int, Checkp
     """Of each job the checkpoint that completed last, without its heavy columns."""
     newest = (
         select(Checkpoint)
-        .where(Checkpoint.job_id == Job.id, Checkpoint.completed_at.is_not(None))
-        .order_by(Checkpoint.completed_at.desc())
+        .where(Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.COMPLETED)
+        .order_by(Checkpoint.number.desc())
         .limit(1)
         .lateral()
     )

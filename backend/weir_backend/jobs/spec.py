@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, StrictBool, StrictInt, StringConstraints
 
-from weir_backend.kit.forms import Form, KeptText, LongText
+from weir_backend.kit.forms import Form, KeptText, without_nul
 
 _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|api[._-]?key", re.IGNORECASE)
 _DURATION = r"^\d{1,9}(\.\d{1,6})?(ms|s|m|h)$"
 _SETTINGS_MAX = 200
+_TEXT_MAX = 10_000
 
 
 def _no_secret(name: str) -> str:
@@ -26,7 +27,17 @@ ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 EntryPoint = Annotated[str, StringConstraints(pattern=rf"^({_WORD}(\.{_WORD})*:)?{_WORD}$", max_length=300)]
 SparkSetting = Annotated[str, StringConstraints(pattern=r"^spark\.[A-Za-z0-9._-]+$", max_length=200), AfterValidator(_no_secret)]
-Scalar = bool | int | float | Annotated[LongText, Field()]
+
+
+def _kept(value: bool | int | float | str) -> bool | int | float | str:
+    if isinstance(value, str):
+        if len(value) > _TEXT_MAX:
+            raise ValueError(f"it has {len(value):,} characters, at most {_TEXT_MAX:,} are taken")
+        return without_nul(value)
+    return value
+
+
+Scalar = Annotated[StrictBool | StrictInt | FiniteFloat | str, AfterValidator(_kept)]
 
 
 class Checkpointing(Form):
@@ -67,10 +78,3 @@ class SpecBody(Form):
     checkpointing: Checkpointing = Checkpointing()
     restart: RestartStrategy = RestartStrategy()
     allow_non_restored_state: bool = False
-
-    @model_validator(mode="after")
-    def _finite(self) -> SpecBody:
-        for name, value in self.parameters.items():
-            if isinstance(value, float) and not (float("-inf") < value < float("inf")):
-                raise ValueError(f"parameters.{name} is no number")
-        return self

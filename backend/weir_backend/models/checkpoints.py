@@ -25,7 +25,7 @@ class Checkpoint(Base):
     __table_args__ = (
         UniqueConstraint("job_id", "number"),
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
-        Index(None, "job_id", "completed_at"),
+        Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
     )
 
     id: Mapped[Key]

@@ -50,6 +50,8 @@ class Operation(Base):
     result: Mapped[dict[str, Any] | None]
     problem: Mapped[str | None]
     steps: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
+    after_run: Mapped[int] = mapped_column(server_default=text("0"))
+    """Number of the newest run that was over when this was asked for: what it said is no answer to this."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     deadline_at: Mapped[datetime]

@@ -12,6 +12,7 @@ from weir_backend.kit.clock import now
 from weir_backend.models import Job, Operation, OperationKind, OperationState
 from weir_backend.operations import repository
 from weir_backend.operations.lifecycle import LEGAL, REPLACED_BY_ANOTHER, TIME, Over
+from weir_backend.reconciling import repository as runs
 
 
 def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, request: dict[str, Any] | None = None) -> Operation:
@@ -24,8 +25,10 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
                     other,
                     Over(OperationState.ABANDONED, problem=f"{caller.name} has asked for something else since: {kind.value}"),
                 )
+    live = runs.live(session, job.id) is not None
     operation = Operation(
         job_id=job.id,
+        after_run=job.run_number - 1 if live else job.run_number,
         kind=kind,
         state=OperationState.PENDING,
         request=request or {},

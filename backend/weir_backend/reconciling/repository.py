@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from weir_backend.models import Checkpoint, Command, Job, Operation, RecoveryPlan, Run
+from weir_backend.models import Checkpoint, CheckpointState, Command, Job, Operation, RecoveryPlan, Run
 
 
 def newest(session: Session, job: Job) -> Run | None:
@@ -44,12 +44,10 @@ def commands_given(session: Session, run_id: int) -> frozenset[str]:
 
 
 def newest_checkpoint(session: Session, job_id: int) -> int | None:
-    """Number of the one that completed last: the tip of the line that the job is on."""
+    """Number of the one that completed last: the tip of the line that the job is on. By number and not by time, as numbers only grow and
+    clocks of drivers do what they like."""
     return session.scalar(
-        select(Checkpoint.number)
-        .where(Checkpoint.job_id == job_id, Checkpoint.completed_at.is_not(None))
-        .order_by(Checkpoint.completed_at.desc(), Checkpoint.number.desc())
-        .limit(1)
+        select(func.max(Checkpoint.number)).where(Checkpoint.job_id == job_id, Checkpoint.state == CheckpointState.COMPLETED)
     )
 
 

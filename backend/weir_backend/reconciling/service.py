@@ -123,8 +123,7 @@ class Reconciler:
             return
         spec, run = spec_of(session, job), repository.newest(session, job)
         for operation in open_ones:
-            # What a run said that was over before is no answer to this.
-            its_run = run if run is not None and (run.ended_at is None or run.ended_at >= operation.created_at) else None
+            its_run = run if run is not None and run.number > operation.after_run else None
             around = Around(
                 spec_state=spec.state,
                 spec_problem=spec.problem,

@@ -9,7 +9,6 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import assert_never
 
 import structlog
 
@@ -28,8 +27,8 @@ CLOSING_POLL_MS = 50
 
 log = structlog.get_logger(__name__)
 
-Carry = Callable[[NumberedCommand], str | None]
-"""Carries a command out, or begins to; None: taken up, else why not. Called in a thread of the line's own."""
+Carry = Callable[[NumberedCommand], Callable[[], None] | str]
+"""What carries a command out, or begins to; or why it is not taken up. Both are called in a thread of the line's own."""
 
 
 class ControlPlaneLine:
@@ -125,17 +124,16 @@ class ControlPlaneLine:
 
     def _answer(self, command: NumberedCommand) -> None:
         try:
-            refusal = self._carry(command)
+            decided = self._carry(command)
         except Exception as error:  # whatever it is, who asked must hear of it, and the next command must come
             log.error("a command could not be carried out", command=type(command.command).__name__, exc_info=error)
-            refusal = f"internal error: {type(error).__name__}: {error}"
-        match refusal:
-            case None:
-                self._spool.append(CommandAnswered(command.id, CommandOutcome.ACCEPTED))
-            case str():
-                self._spool.append(CommandAnswered(command.id, CommandOutcome.REFUSED, refusal))
-            case _:
-                assert_never(refusal)
+            decided = f"internal error: {type(error).__name__}: {error}"
+        if isinstance(decided, str):
+            self._spool.append(CommandAnswered(command.id, CommandOutcome.REFUSED, decided))
+            return
+        # First the answer: what comes of the command is told after it, so nobody need guess what belongs to what.
+        self._spool.append(CommandAnswered(command.id, CommandOutcome.ACCEPTED))
+        decided()
 
 
 def _now_ms() -> int:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 from weir.coordinator.driver import Coordinator
 from weir.protocol.events import Cancel, NumberedCommand, Suspend, TakeSavepoint, UnknownCommand
 
 
-def carry_out(coordinator: Coordinator, numbered: NumberedCommand) -> str | None:
-    """None: taken up. Else why not. From any thread."""
+def carry_out(coordinator: Coordinator, numbered: NumberedCommand) -> Callable[[], None] | str:
+    """What to call, from any thread; or why the command is refused."""
     match numbered.command:
         case TakeSavepoint():
-            coordinator.savepoint()
+            return coordinator.savepoint
         case Suspend():
-            coordinator.suspend()
+            return coordinator.suspend
         case Cancel():
-            coordinator.cancel()
+            return coordinator.cancel
         case UnknownCommand(name):
             return f"this driver does not know the command {name}: it is older than the control plane"
         case _:
             assert_never(numbered.command)
-    return None

@@ -24,13 +24,10 @@ CODE = (ROOT / "tests" / "integration" / "cli" / "small_job.py").read_bytes()
 
 @pytest.fixture(scope="module")
 def platform() -> Iterator[Platform]:
-    found = Platform(somewhere())
-    try:
+    with somewhere() as found:
         said = found.weir("up")
         assert said.code == 0, said.err
         yield found
-    finally:
-        found.weir("down")
 
 
 @pytest.fixture(scope="module")

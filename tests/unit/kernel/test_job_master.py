@@ -160,6 +160,30 @@ def test_a_checkpoint_commits_only_once_its_entry_is_in_the_log() -> None:
     assert len(commit.committables) == SLOTS
 
 
+def test_a_savepoint_that_is_wanted_while_a_checkpoint_is_pending_is_taken_next_and_once() -> None:
+    walk = Walk().running()
+    assert sent(TriggerCheckpoint, walk.seen(walk.master.savepoint(0)))
+    assert not sent(TriggerCheckpoint, walk.seen(walk.master.savepoint(0))), "one at a time"
+    assert not sent(TriggerCheckpoint, walk.seen(walk.master.tick(10)))
+    walk.completed(1)
+    assert {one.checkpoint for one in sent(TriggerCheckpoint, walk.seen(walk.master.tick(20)))} == {2}
+    walk.completed(2)
+    assert not sent(TriggerCheckpoint, walk.seen(walk.master.tick(30)))
+
+
+def test_a_savepoint_that_is_wanted_during_a_recovery_is_taken_once_the_job_runs_again() -> None:
+    walk = Walk().running()
+    walk.master.on_slot_lost(register(1).incarnation, "killed", 10)
+    assert not sent(TriggerCheckpoint, walk.seen(walk.master.savepoint(15)))
+    walk.says(0, Cancelled(Generation(1)), 20)
+    walk.log_created(30)
+    walk.seen(walk.master.on_prepared({SOURCE: ()}, 40))
+    walk.says(5, register(5), 50)
+    for slot in (0, 5):
+        walk.says(slot, Deployed(Generation(2)), 60)
+    assert {one.checkpoint for one in sent(TriggerCheckpoint, walk.seen(walk.master.tick(70)))} == {1}
+
+
 def test_a_later_commit_waits_until_the_earlier_one_is_done() -> None:
     walk = Walk().running()
     walk.seen(walk.master.savepoint(0))

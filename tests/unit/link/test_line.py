@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,11 +33,11 @@ class Run:
         self.line = ControlPlaneLine(address, self.spool, self._carry, farewell_s=farewell_s)
         self.line.start()
 
-    def _carry(self, command: NumberedCommand) -> str | None:
+    def _carry(self, command: NumberedCommand) -> Callable[[], None] | str:
         self.commands.append(command)
         if self.error is not None:
             raise self.error
-        return self.refusal
+        return self.refusal if self.refusal is not None else lambda: self.spool.append(failed(command.id))
 
 
 def address(of: ControlPlane, token: str = TOKEN) -> LinkAddress:
@@ -79,9 +79,12 @@ def test_commands_are_carried_out_in_order_once_each_and_answered(there: Control
     sent = [TakeSavepoint(), Suspend(), Cancel()]
     for command in sent:
         there.command(command)
-    seen = there.wait_for(lambda seen: len(seen) == 3)
+    seen = there.wait_for(lambda seen: len(seen) == 6)
     assert [one.command for one in run.commands] == sent
-    assert seen == [CommandAnswered(CommandId(number), CommandOutcome.ACCEPTED) for number in (1, 2, 3)]
+    answered = [CommandAnswered(CommandId(number), CommandOutcome.ACCEPTED) for number in (1, 2, 3)]
+    assert seen == [event for number, answer in enumerate(answered, 1) for event in (answer, failed(number))], (
+        "what comes of a command is told after its answer"
+    )
     run.line.close()
 
 

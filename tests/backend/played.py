@@ -1,0 +1,174 @@
+"""The parts of workers and drivers, played by a test: the same services, without their processes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi.testclient import TestClient
+from sqlalchemy import update
+from tests.backend.conftest import RecordedTasks
+from tests.backend.jobs import body_of, numbered
+
+from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, CommandAnswered, CommandOutcome, Event, RunStateChanged
+from weir.protocol.events import RunState as Told
+from weir.protocol.ids import CheckpointId, CommandId, Generation
+from weir_backend.graphs import repository as graphs
+from weir_backend.graphs.content import content_of
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs import service
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.models import Job
+from weir_backend.reconciling import repository, runs
+from weir_backend.reconciling.service import Reconciler, driver_gone
+from weir_backend.recovery.schemas import Inspection
+from weir_backend.recovery.service import inspected
+from weir_backend.settings import Settings
+
+CODE = b"def job(params): ...\n"
+GRAPH = {
+    "logical": {
+        "job": "played",
+        "operators": [
+            {"uid": "in", "kind": "source", "config": {"kind": "generator"}, "inputs": []},
+            {"uid": "out", "kind": "sink", "config": {"kind": "parquet"}, "inputs": []},
+            {"uid": "shown", "kind": "sink", "config": {"kind": "console"}, "inputs": []},
+        ],
+    }
+}
+WHOLE = Inspection(whole=True, damage=None, files=1, bytes=9, abandoned=[], returning=[], sources=[], sinks=[], notes=[])
+
+
+@dataclass
+class Stage:
+    """``headers``: of an administrator who may roll back."""
+
+    client: TestClient
+    database: Database
+    settings: Settings
+    tasks: RecordedTasks
+    headers: dict[str, str]
+
+    def send(self, method: str, path: str, *, status: int, **more: Any) -> Any:
+        answer = self.client.request(method, f"/api/v1{path}", headers={**self.headers, **more.pop("headers", {})}, **more)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    def upload(self, code: bytes = CODE) -> str:
+        answer = self.client.post("/api/v1/artifacts", params={"name": "job.py"}, content=code, headers=self.headers)
+        assert answer.status_code in (200, 201), answer.text
+        digest: str = answer.json()["digest"]
+        assert digest == hashlib.sha256(code).hexdigest()
+        return digest
+
+    def deploy(self, name: str = "played", **more: Any) -> dict[str, Any]:
+        made: dict[str, Any] = self.send(
+            "POST", "/jobs", status=201, json={"name": name, "spec": {"artifact": self.upload()}, **more}
+        )
+        return made
+
+    def compile(self, job_id: int, number: int = 1, *, problem: str | None = None) -> None:
+        with self.database.session() as session:
+            spec = jobs.find_spec(session, job_id, number)
+            assert spec is not None
+            graph_id = graphs.store(session, content_of(GRAPH)) if problem is None else None
+            service.compiled(session, self.tasks, spec, graph_id=graph_id, problem=problem)
+        self.look(job_id)
+
+    def look(self, job_id: int) -> None:
+        with self.database.session() as session:
+            Reconciler(self.settings, self.tasks).look(session, job_id)
+
+    def inspect(self, plan_id: int, found: Inspection = WHOLE) -> None:
+        with self.database.session() as session:
+            waiting = inspected(session, self.settings, plan_id, found)
+        if waiting is not None:
+            self.look(waiting)
+
+    def job(self, job_id: int) -> dict[str, Any]:
+        found: dict[str, Any] = self.send("GET", f"/jobs/{job_id}", status=200)
+        return found
+
+    def operation(self, operation_id: int) -> dict[str, Any]:
+        found: dict[str, Any] = self.send("GET", f"/operations/{operation_id}", status=200)
+        return found
+
+    def driver(self, job_id: int) -> Driver:
+        """Of the live run."""
+        with self.database.session() as session:
+            run = repository.live(session, job_id)
+            assert run is not None, f"job {job_id} has no live run"
+            return Driver(self, job_id, run.id, runs.token(self.settings, job_id, run.number), dict(run.start), run.cause)
+
+    def running(self, name: str = "played") -> tuple[int, Driver]:
+        """A job, deployed, with a driver that runs and has completed checkpoint 1."""
+        job_id = self.deploy(name)["id"]
+        self.compile(job_id)
+        driver = self.driver(job_id)
+        driver.begin()
+        driver.checkpoint(1)
+        return job_id, driver
+
+
+def wait_is_over(stage: Stage, job_id: int) -> None:
+    """The delay before a restart has passed."""
+    with stage.database.session() as session:
+        session.execute(update(Job).where(Job.id == job_id).values(not_before=now()))
+    stage.look(job_id)
+
+
+@dataclass
+class Driver:
+    stage: Stage
+    job_id: int
+    run_id: int
+    token: str
+    start: dict[str, Any]
+    cause: str
+    told: int = 0
+    answered: set[int] = field(default_factory=set)
+
+    def tell(self, *events: Event) -> int:
+        """The status of the answer."""
+        batch = numbered(events, self.told + 1)
+        answer = self.stage.client.post(
+            f"/api/v1/runs/{self.run_id}/events",
+            params={"first": self.told + 1, "oldest": self.told + 1},
+            content=body_of(batch),
+            headers={"Authorization": f"Bearer {self.token}"},
+        )
+        if answer.status_code == 200:
+            self.told += len(events)
+            self.stage.look(self.job_id)
+        return answer.status_code
+
+    def begin(self) -> None:
+        self.say(Told.INITIALIZING)
+        self.say(Told.RUNNING)
+
+    def say(self, state: Told, reason: str = "", kind: str = "") -> None:
+        assert self.tell(RunStateChanged(state, Generation(1), reason, kind)) == 200
+
+    def checkpoint(self, number: int, trigger: str = "periodic") -> None:
+        first = CheckpointTriggered(CheckpointId(number), Generation(1), trigger, 0)
+        assert self.tell(first, CheckpointCompleted(CheckpointId(number), Generation(1), trigger, 5, 9, ())) == 200
+
+    def commands(self) -> list[str]:
+        """Kinds of those that were not answered yet; now they are."""
+        answer = self.stage.client.get(
+            f"/api/v1/runs/{self.run_id}/commands", params={"after": 0}, headers={"Authorization": f"Bearer {self.token}"}
+        )
+        assert answer.status_code == 200, answer.text
+        fresh = [(number, kind) for number, kind, _ in answer.json() if number not in self.answered]
+        for number, _ in fresh:
+            self.answered.add(number)
+            assert self.tell(CommandAnswered(CommandId(number), CommandOutcome.ACCEPTED)) == 200
+        return [kind for _, kind in fresh]
+
+    def die(self, reason: str = "killed") -> None:
+        """Its process is gone, and a worker has noticed."""
+        with self.stage.database.session() as session:
+            assert driver_gone(session, self.job_id, self.run_id, reason)
+        self.stage.look(self.job_id)

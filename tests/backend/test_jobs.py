@@ -1,0 +1,227 @@
+"""The verbs of jobs, and what follows from them, with workers and drivers played by the test."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import select, update
+from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.played import Stage, wait_is_over
+
+from weir.protocol.events import RunState as Told
+from weir.protocol.events import RunStateChanged
+from weir.protocol.ids import Generation
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.kit.tasks import COMPILE, SUBMIT
+from weir_backend.models import Event, Job, Operation, Role
+from weir_backend.settings import Settings
+
+
+@pytest.fixture
+def stage(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Stage:
+    return Stage(client, database, settings, tasks, login(Role.ADMIN, rollback=True))
+
+
+def test_a_job_is_compiled_begun_and_its_operation_succeeds_once_it_runs(stage: Stage) -> None:
+    made = stage.deploy()
+    assert made["state"] == "CREATED" and made["operation"]["kind"] == "deploy" and stage.tasks.asked == [(COMPILE, (1,))]
+    stage.look(made["id"])
+    assert stage.job(made["id"])["why"] == "its code is being compiled" and stage.job(made["id"])["run"] is None
+
+    stage.compile(made["id"])
+    driver = stage.driver(made["id"])
+    assert (SUBMIT, (driver.run_id,)) in stage.tasks.asked and driver.start == {"mode": "resume"}
+    driver.say(Told.INITIALIZING)
+    assert stage.operation(made["operation"]["id"])["state"] == "PENDING"
+    driver.say(Told.RUNNING)
+    driver.checkpoint(1)
+    job = stage.job(made["id"])
+    assert (job["state"], job["health"], job["why"], job["operation"]) == ("RUNNING", "ok", "", None)
+    assert job["last_checkpoint"]["number"] == 1
+    assert stage.operation(made["operation"]["id"])["result"] == {"state": "RUNNING"}
+
+
+def test_code_that_does_not_compile_ends_the_deployment_and_says_why(stage: Stage) -> None:
+    made = stage.deploy()
+    stage.compile(made["id"], problem="job.py:3: there is no column 'delay'")
+    operation = stage.operation(made["operation"]["id"])
+    assert operation["state"] == "FAILED" and operation["problem"] == "job.py:3: there is no column 'delay'"
+    job = stage.job(made["id"])
+    assert job["health"] == "needs a person" and "no column 'delay'" in job["why"] and job["run"] is None
+
+
+def test_a_job_that_is_not_to_start_waits_until_somebody_starts_it(stage: Stage) -> None:
+    made = stage.deploy(start=False)
+    stage.compile(made["id"])
+    assert stage.job(made["id"])["run"] is None and stage.operation(made["operation"]["id"])["state"] == "SUCCEEDED"
+    started = stage.send("POST", f"/jobs/{made['id']}/start", status=202)
+    stage.look(made["id"])
+    stage.driver(made["id"]).begin()
+    assert stage.operation(started["id"])["state"] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"artifact": "0" * 64}, "no file of the digest"),
+        ({"spark_conf": {"spark.hadoop.fs.s3a.secret.key": "x"}}, "looks like a secret"),
+        ({"parallelism": 0}, "greater than or equal to 1"),
+        ({"parallelisn": 2}, "Extra inputs are not permitted"),
+        ({"checkpointing": {"interval": "soon"}}, "checkpointing"),
+        ({"parameters": {"a b": 1}}, "parameters"),
+        ({"parameters": {"a": "\x00"}}, "no text can be kept with"),
+        ({"master": "mesos://x"}, "master"),
+        ({"entry": "os.system('x')"}, "entry"),
+    ],
+)
+def test_a_spec_that_cannot_be_is_refused_by_field(stage: Stage, change: dict[str, object], says: str) -> None:
+    spec = {"artifact": stage.upload(), **change}
+    problem = stage.send("POST", "/jobs", status=422, json={"name": "wrong", "spec": spec})
+    assert says in problem["detail"], problem
+    with stage.database.session() as session:
+        assert session.scalars(select(Job)).all() == []
+
+
+def test_a_name_is_taken_once_until_its_job_is_deleted(stage: Stage) -> None:
+    made = stage.deploy("twice", start=False)
+    again = {"name": "twice", "spec": {"artifact": stage.upload()}}
+    assert stage.send("POST", "/jobs", status=409, json=again)["code"] == "name-taken"
+    assert stage.send("DELETE", f"/jobs/{made['id']}", status=428)["code"] == "if-match"
+    assert stage.send("DELETE", f"/jobs/{made['id']}", status=412, headers={"If-Match": '"77"'})["version"] == 1
+    stage.send("DELETE", f"/jobs/{made['id']}", status=204, headers={"If-Match": '"1"'})
+    stage.send("GET", f"/jobs/{made['id']}", status=404)
+    assert stage.send("POST", "/jobs", status=201, json=again)["id"] != made["id"]
+
+
+def test_a_job_that_runs_is_not_deleted(stage: Stage) -> None:
+    job_id, _ = stage.running()
+    assert stage.send("DELETE", f"/jobs/{job_id}", status=409, headers={"If-Match": "*"})["code"] == "running"
+
+
+def test_suspend_tells_the_driver_and_ends_with_its_last_checkpoint(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    stage.look(job_id)
+    stage.look(job_id)
+    assert driver.commands() == ["Suspend"], "told once, however often it is looked at"
+    driver.checkpoint(2, "suspend")
+    driver.say(Told.SUSPENDED)
+    operation = stage.operation(asked["id"])
+    assert operation["state"] == "SUCCEEDED" and operation["result"] == {"state": "SUSPENDED", "checkpoint": 2}
+    job = stage.job(job_id)
+    assert (job["state"], job["health"], job["desired_state"]) == ("SUSPENDED", "ok", "SUSPENDED")
+    stage.look(job_id)
+    assert stage.job(job_id)["run"]["number"] == 1, "it rests"
+
+
+def test_a_driver_that_dies_while_it_is_to_suspend_leaves_a_job_that_rests_and_an_operation_that_says_so(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    driver.die()
+    operation = stage.operation(asked["id"])
+    assert (
+        operation["state"] == "FAILED"
+        and "without a last checkpoint" in operation["problem"]
+        and "checkpoint 1" in operation["problem"]
+    )
+    assert stage.job(job_id)["run"]["number"] == 1
+
+
+def test_what_is_asked_for_later_replaces_what_was_asked_for_before(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    suspend = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    stage.look(job_id)
+    cancel = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
+    stage.look(job_id)
+    assert driver.commands() == ["Suspend", "Cancel"]
+    driver.say(Told.CANCELED)
+    assert stage.operation(suspend["id"])["state"] == "ABANDONED" and "cancel" in stage.operation(suspend["id"])["problem"]
+    assert stage.operation(cancel["id"])["state"] == "SUCCEEDED"
+
+
+def test_a_driver_that_dies_is_followed_by_another_and_is_not_listened_to_any_more(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    driver.die("its driver's process is gone")
+    job = stage.job(job_id)
+    assert (job["state"], job["health"], job["restarts"]) == ("FAILED", "working", 1) and job["not_before"] is not None
+    wait_is_over(stage, job_id)
+    second = stage.driver(job_id)
+    assert (second.run_id, second.cause, second.start) == (driver.run_id + 1, "restart", {"mode": "resume"})
+    assert driver.tell(RunStateChanged(Told.RUNNING, Generation(9))) == 410, "a zombie is told that it is one"
+    second.begin()
+    assert stage.job(job_id)["state"] == "RUNNING"
+
+
+def test_a_job_that_cannot_work_is_given_up_and_started_again_by_a_person_only(stage: Stage) -> None:
+    made = stage.deploy()
+    stage.compile(made["id"])
+    stage.driver(made["id"]).say(Told.FAILED, "the source 'in' has another input than in the checkpoint", "RestoreError")
+    job = stage.job(made["id"])
+    assert job["health"] == "needs a person" and "another input" in job["why"]
+    assert stage.operation(made["operation"]["id"])["state"] == "FAILED"
+    stage.look(made["id"])
+    assert stage.job(made["id"])["run"]["number"] == 1
+    again = stage.send("POST", f"/jobs/{made['id']}/start", status=202)
+    stage.look(made["id"])
+    stage.driver(made["id"]).begin()
+    assert stage.operation(again["id"])["state"] == "SUCCEEDED"
+
+
+def test_a_job_that_has_finished_is_left_alone(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    driver.say(Told.FINISHED)
+    stage.look(job_id)
+    job = stage.job(job_id)
+    assert (job["state"], job["health"], job["run"]["number"]) == ("FINISHED", "ok", 1)
+    assert stage.send("POST", f"/jobs/{job_id}/start", status=409)["code"] == "finished"
+
+
+def test_a_savepoint_is_asked_of_the_driver_and_its_number_is_the_result(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    asked = stage.send("POST", f"/jobs/{job_id}/savepoints", status=202)
+    assert driver.commands() == ["TakeSavepoint"]
+    driver.checkpoint(2, "savepoint")
+    operation = stage.operation(asked["id"])
+    assert operation["state"] == "SUCCEEDED" and operation["result"] == {"checkpoint": 2}
+    driver.say(Told.FINISHED)
+    assert stage.send("POST", f"/jobs/{job_id}/savepoints", status=409)["code"] == "not-running"
+
+
+def test_an_operation_is_over_at_its_deadline_whatever_happens(stage: Stage) -> None:
+    job_id, _ = stage.running()
+    asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    with stage.database.session() as session:
+        session.execute(update(Operation).where(Operation.id == asked["id"]).values(deadline_at=now()))
+    stage.look(job_id)
+    operation = stage.operation(asked["id"])
+    assert operation["state"] == "FAILED" and "has not stopped yet" in operation["problem"]
+
+
+def test_a_new_version_is_compiled_compared_and_does_not_run_by_itself(stage: Stage) -> None:
+    job_id, _ = stage.running()
+    other = stage.upload(b"def job(params):\n    return 1\n")
+    assert stage.send("POST", f"/jobs/{job_id}/specs", status=428, json={"spec": {"artifact": other}})["code"] == "if-match"
+    added = stage.send(
+        "POST",
+        f"/jobs/{job_id}/specs",
+        status=201,
+        json={"spec": {"artifact": other, "parallelism": 4}},
+        headers={"If-Match": '"1"'},
+    )
+    stage.compile(job_id, added["number"])
+    assert stage.job(job_id)["spec_number"] == 1
+    diff = stage.send("GET", f"/jobs/{job_id}/specs/1/diff/2", status=200)
+    assert [one["path"] for one in diff["changes"]] == ["artifact", "parallelism"]
+    assert "+    return 1" in diff["code"] and diff["operators_changed"] == []
+
+
+def test_what_happens_to_a_job_has_numbers_without_holes(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    stage.look(job_id)
+    driver.commands()
+    driver.say(Told.SUSPENDED)
+    with stage.database.session() as session:
+        numbers = session.scalars(select(Event.number).where(Event.job_id == job_id).order_by(Event.number)).all()
+    assert list(numbers) == list(range(1, len(numbers) + 1)) and len(numbers) >= 8
