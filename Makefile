@@ -31,9 +31,9 @@ setup: ## Make .venv: locked packages, Weir itself, a Java wheel if there is no 
 demo: setup ## Run the main job on real data, kill a worker in the middle, prove the result
 	@$(RUN) examples/demo.py $(ARGS)
 
-test: setup ## All tests: unit and simulation in parallel, then those with a real Spark, one by one
+test: setup ## All tests: unit, simulation, control plane; then those with a real Spark and a whole platform
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
-	$(if $(SLOW_TESTS),$(RUN) -m pytest --durations=10 $(SLOW_TESTS) $(ARGS))
+	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(TEST_WORKERS) --dist loadfile --durations=10 $(SLOW_TESTS) $(ARGS))
 
 check: setup ## Lint, format, types, import directions, generated files, nothing of this machine in the repository
 	$(BIN)/ruff check $(CHECKED)
