@@ -10,7 +10,6 @@ from weir_backend.models import (
     DesiredState,
     Job,
     OperationState,
-    PlanKind,
     PlanPhase,
     PlanState,
     RecoveryPlan,
@@ -38,8 +37,7 @@ def enter(session: Session, job: Job, plan: RecoveryPlan, phase: PlanPhase) -> N
         target = plan.preview["checkpoint"]
         if target is not None:
             job.next_start = {"checkpoint": target, "after_run": job.run_number}
-        if plan.kind in (PlanKind.UPGRADE, PlanKind.RESCALE):
-            job.spec_number = plan.request["spec"]
+        job.spec_number = plan.request["spec"]
         job.desired_state = DesiredState.RUNNING
         job.gave_up, job.not_before, job.restarts = None, None, 0
     _say(session, plan, _STEPS[phase])

@@ -162,9 +162,19 @@ class LocalStorage:
                     self._make_directory(target.parent)
         return step()
 
+    def _mkdir(self, directory: Path) -> None:
+        """Raises FileExistsError if a file stands in the way, and FileNotFoundError if somebody deletes while we make."""
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:
+            # pathlib found it there, and then looked what it is: between the two it may have been deleted (or made anew).
+            if os.path.lexists(error.filename) and not os.path.isdir(error.filename):
+                raise
+            raise FileNotFoundError(error.errno, "deleted by another process", error.filename) from error
+
     def _make_directory(self, directory: Path) -> None:
         missing = [above for above in (directory, *directory.parents) if not above.exists()]
-        directory.mkdir(parents=True, exist_ok=True)
+        self._mkdir(directory)
         self._made.update(above for above in missing if above == self._root or above in self._root.parents)
         # If one was there before, another process has removed it, and the new one may have got its inode.
         for made in missing:

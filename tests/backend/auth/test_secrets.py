@@ -47,10 +47,15 @@ def told(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) ->
         found.lines.append(dict(line))
         return line
 
-    before = structlog.get_config()["processors"]
-    structlog.configure(processors=[keep, *before])
+    # Whatever a test before this one has configured (levels, a stream that is closed by now): all is looked at.
+    before = structlog.get_config()
+    structlog.configure(
+        processors=[keep, *before["processors"]],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),
+        logger_factory=structlog.PrintLoggerFactory(),
+    )
     yield found
-    structlog.configure(processors=before)
+    structlog.configure(**before)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from weir.graph.logical import Partitioning
@@ -33,6 +33,7 @@ def column(kind: pa.DataType, lengths: list[int]) -> pa.Array:
     lengths=st.lists(st.integers(0, 40) | st.integers(500, 3_000), max_size=60),
     begin=st.integers(0, 10),
 )
+@example(kind=pa.string_view(), lengths=[0, 5, 13, 0, 13, 738, 40, 13, 5, 0, 0, 19], begin=0)  # views are larger than offsets
 def test_pieces_are_the_rows_in_order_and_no_larger_than_asked_for_but_for_single_rows(
     kind: pa.DataType, lengths: list[int], begin: int
 ) -> None:

@@ -289,6 +289,24 @@ def test_writers_and_deleters_of_one_directory_do_not_trip_over_each_other(tmp_p
     assert LocalStorage(tmp_path).list("") == []
 
 
+def test_a_directory_that_is_deleted_while_it_is_made_is_made_again(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Path.mkdir
+    interrupted: list[Path] = []
+
+    def mkdir(path: Path, *arguments: Any, **more: Any) -> None:
+        if not interrupted:
+            # As pathlib does it: the directory is there, and when it looks what it is, it is not there any more.
+            interrupted.append(path)
+            raise FileExistsError(17, "File exists", str(path))
+        made(path, *arguments, **more)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    storage.put("shared/directory/a", (b"x",))
+    assert bytes(storage.get("shared/directory/a")) == b"x" and interrupted
+
+
 def test_many_small_buffers_are_written_in_order_however_little_a_call_takes(
     storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
