@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from weir.cli.exits import Exit
+from weir.cli.exits import exit_of
 from weir.cli.logs import LogFormat, complain, let_go_of_broken_streams, set_up
 from weir.cli.plugins import WithPlugins
+from weir.cli.words import Output
 from weir.errors import WeirError
 
 app_ = typer.Typer(
@@ -62,7 +63,8 @@ def run_command(
     """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume."""
     logs = set_up(log_format, verbose=verbose)
     from weir.cli.link import take_link
-    from weir.cli.run import parse_duration_ms, parse_settings, parse_spark_settings, run, start_mode
+    from weir.cli.run import parse_spark_settings, run, start_mode
+    from weir.cli.words import parse_duration_ms, parse_settings
     from weir.spark.launch import RunOptions
 
     options = RunOptions(
@@ -84,14 +86,22 @@ def run_command(
 
 @app_.command("checkpoints")
 def checkpoints_command(
-    directory: Annotated[str, typer.Argument(help="The checkpoint directory or URL")],
+    directory: Annotated[str, typer.Argument(help="The checkpoint directory or URL, or a job of the platform")],
     action: Annotated[str, typer.Argument(help="list, show ID, or verify [ID]")] = "list",
     checkpoint: Annotated[int | None, typer.Argument(metavar="ID")] = None,
     job: Annotated[str | None, typer.Option(help="Which job, where the directory holds several")] = None,
     retired: Annotated[bool, typer.Option("--retired", help="List those too that are gone")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For machines; lists all")] = False,
+    output: Annotated[Output, typer.Option("--output", "-o", help="json: the same as --json")] = Output.TEXT,
 ) -> None:
     """List the checkpoints of a job, show one, or verify that they are whole."""
+    from weir.cli.remote import checkpoints as remote
+
+    as_json = as_json or output is Output.JSON
+    if job is None and remote.is_job(directory):
+        remote.at_platform(directory, action, checkpoint, retired=retired, as_json=as_json)
+        return
+
     from weir.cli import checkpoints
     from weir.errors import ConfigError
     from weir.protocol.ids import CheckpointId
@@ -122,7 +132,7 @@ def graph_command(
 ) -> None:
     """Draw a job's graph: operators, chains, how records are dealt out, which uids are derived. Runs nothing."""
     from weir.api.entry import load_job
-    from weir.cli.run import parse_settings
+    from weir.cli.words import parse_settings
     from weir.graph.compile import compile_graph
     from weir.graph.render import graph_json, render
     from weir.spark.planner import LazySession
@@ -159,6 +169,6 @@ def app() -> None:
         app_()
     except WeirError as error:
         complain(str(error))
-        raise SystemExit(Exit.USAGE) from None
+        raise SystemExit(exit_of(error)) from None
     finally:
         let_go_of_broken_streams()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from weir.cli.exits import Exit
+from weir.cli.tables import new_table, print_table, size_text, time_text
 from weir.errors import CheckpointError, ConfigError
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
@@ -21,8 +18,6 @@ from weir.storage.inspection import CheckpointInfo, list_checkpoints, list_jobs,
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout, encode_segment
 from weir.storage.manifests import read_manifest
-
-PIPED_COLUMNS = 160
 
 
 def choose_job(storage: CheckpointStorage, job: str | None) -> str:
@@ -45,12 +40,12 @@ def show_list(storage: CheckpointStorage, job: str, *, retired: bool, as_json: b
         typer.echo(json.dumps([codec.to_json(info) for info in infos], indent=2))
         return
     kept = [info for info in infos if retired or info.status is not CheckpointStatus.RETIRED]
-    table = _table(title=f"checkpoints of {job}")
+    table = new_table(title=f"checkpoints of {job}")
     for column in ("id", "completed (UTC)", "status", "kind", "generation", "branch", "state"):
         table.add_column(column, justify="right" if column in ("id", "generation", "state") else "left")
     for info in kept:
         table.add_row(*_row(info))
-    _print(table)
+    print_table(table)
     if not infos:
         typer.echo("none has completed yet")
     elif len(kept) < len(infos):
@@ -61,12 +56,12 @@ def _row(info: CheckpointInfo) -> tuple[str, ...]:
     kind = "savepoint" if info.is_savepoint else "checkpoint"
     return (
         str(info.checkpoint),
-        _time(info.timestamp_ms),
+        time_text(info.timestamp_ms),
         info.status + (", pinned" if info.pinned else ""),
         kind,
         str(info.generation),
         info.branch,
-        _size(info.state_bytes),
+        size_text(info.state_bytes),
     )
 
 
@@ -79,17 +74,19 @@ def show_one(storage: CheckpointStorage, job: str, checkpoint: CheckpointId, *, 
         return
     statistics = manifest.statistics
     typer.echo(f"checkpoint {checkpoint} of {job}, generation {manifest.generation}, branch {manifest.branch}")
-    typer.echo(f"  completed {_time(manifest.completed_timestamp_ms)} UTC, restored from {manifest.restored_from or 'nothing'}")
+    typer.echo(
+        f"  completed {time_text(manifest.completed_timestamp_ms)} UTC, restored from {manifest.restored_from or 'nothing'}"
+    )
     typer.echo(
         f"  end to end {statistics.end_to_end_ms:.0f} ms, alignment at most {statistics.alignment_ms_max:.1f} ms, "
         f"sync at most {statistics.sync_us_max} us, async at most {statistics.async_ms_max:.0f} ms"
     )
-    table = _table()
+    table = new_table()
     for column in ("operator", "subtasks", "rows", "state", "splits in work", "committables"):
         table.add_column(column, justify="left" if column == "operator" else "right")
     for cells in _operators(manifest):
         table.add_row(*cells)
-    _print(table)
+    print_table(table)
 
 
 def _operators(manifest: Manifest) -> list[tuple[str, ...]]:
@@ -102,7 +99,7 @@ def _operators(manifest: Manifest) -> list[tuple[str, ...]]:
                 uid,
                 str(len(mine)),
                 f"{sum(file.rows for file in files):,}",
-                _size(sum(file.bytes for file in files)),
+                size_text(sum(file.bytes for file in files)),
                 str(sum(len(snapshot.splits) for snapshot in mine)),
                 str(sum(len(snapshot.committables) for snapshot in mine)),
             )
@@ -124,7 +121,7 @@ def show_verification(storage: CheckpointStorage, job: str, checkpoint: Checkpoi
     else:
         for report in reports:
             state = "whole" if report.intact else "DAMAGED"
-            typer.echo(f"checkpoint {report.checkpoint}: {state}, {report.files} state files, {_size(report.bytes)}")
+            typer.echo(f"checkpoint {report.checkpoint}: {state}, {report.files} state files, {size_text(report.bytes)}")
             for problem in report.problems:
                 typer.echo(f"  {problem.path} {problem.problem}")
         if not reports:
@@ -146,23 +143,3 @@ def _object(report: object) -> dict[str, object]:
     value = codec.to_json(report)
     assert isinstance(value, dict)
     return dict(value)
-
-
-def _table(title: str | None = None) -> Table:
-    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-
-
-def _print(table: Table) -> None:
-    # Where there is no terminal nobody has said how wide it is, and a row in one line can be searched.
-    Console(width=None if Console().is_terminal else PIPED_COLUMNS).print(table)
-
-
-def _time(timestamp_ms: int) -> str:
-    return datetime.fromtimestamp(timestamp_ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _size(count: int) -> str:
-    for limit, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= limit:
-            return f"{count / limit:.1f} {unit}"
-    return f"{count} B"

@@ -1,12 +1,13 @@
-"""Commands of other packages: entry points of group ``weir.commands``, each a function that adds its commands to a typer.Typer.
+"""Commands that a run has no use for: ours for a platform, and those of other packages: entry points of group ``weir.commands``.
 
-They are looked for only when a command is asked for that is not one of ours, or when all are listed: a run loads nothing of them.
+Each is a function that adds its commands to a typer.Typer. They are looked for only when a command is asked for that is not there
+yet, or when all are listed: a run loads nothing of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, MutableMapping
+from importlib.metadata import entry_points
 from typing import Any, TypeAlias
 
 import typer
@@ -22,28 +23,43 @@ Context: TypeAlias = Any
 class WithPlugins(TyperGroup):
     """The commands of this package, and those of others behind them. Ours are never replaced."""
 
-    _looked = False
+    _looked = 0
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        if cmd_name not in self.commands:
-            self._look()
+        while cmd_name not in self.commands and self._look_further():
+            pass
         return self.commands.get(cmd_name)
 
     def list_commands(self, ctx: Context) -> list[str]:
-        self._look()
+        while self._look_further():
+            pass
         return list(self.commands)
 
-    def _look(self) -> None:
-        if not self._looked:
-            self._looked = True
-            add_plugins(self.commands)
+    def _look_further(self) -> bool:
+        """Nearest first. False: all places have been looked at."""
+        self._looked += 1
+        match self._looked:
+            case 1:
+                add_remote(self.commands)
+            case 2:
+                add_plugins(self.commands)
+            case _:
+                return False
+        return True
+
+
+def add_remote(commands: MutableMapping[str, Command]) -> None:
+    from weir.cli.remote.commands import add_to
+
+    for name, command in _commands_by(add_to).items():
+        commands.setdefault(name, command)
 
 
 def add_plugins(commands: MutableMapping[str, Command]) -> None:
     """One that cannot be loaded is left out, and said so on standard error: the other commands are as good as before."""
     for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         try:
-            found = _commands_of(point)
+            found = _commands_by(point.load())
         except Exception as error:  # noqa: BLE001  # it is somebody else's code
             typer.echo(f"weir: the commands of '{point.name}' ({point.value}) cannot be loaded: {error}", err=True)
             continue
@@ -51,10 +67,10 @@ def add_plugins(commands: MutableMapping[str, Command]) -> None:
             commands.setdefault(name, command)
 
 
-def _commands_of(point: EntryPoint) -> dict[str, Command]:
+def _commands_by(add_to: Callable[[typer.Typer], None]) -> dict[str, Command]:
     app = typer.Typer()
     # With a callback typer makes a group, also of a single command.
     app.callback()(lambda: None)
-    point.load()(app)
+    add_to(app)
     group = typer.main.get_group(app)
     return dict(group.commands)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from weir.api.job import Job
 from weir.cli.exits import OF_OUTCOME, Exit
 from weir.cli.logs import complain, if_somebody_listens, tell
 from weir.cli.progress_line import follow
+from weir.cli.words import parse_settings
 from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
 from weir.errors import ConfigError, Superseded, WeirError
 from weir.kernel.effects import Outcome
@@ -30,31 +30,6 @@ from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
 
 log = structlog.get_logger(__name__)
-
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
-DURATION_MS_MAX = 10_000 * _UNIT_MS["h"]
-
-
-def parse_duration_ms(text: str) -> int:
-    """``500ms``, ``10s``, ``1.5m``, ``1h``; at least a millisecond. Raises ConfigError."""
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise ConfigError(f"'{text}' is no duration: write a number with ms, s, m or h, for example 10s")
-    duration_ms = float(match[1]) * _UNIT_MS[match[2]]
-    if not 1 <= duration_ms <= DURATION_MS_MAX:
-        raise ConfigError(f"'{text}' is no duration that can be kept: from 1ms to {DURATION_MS_MAX // _UNIT_MS['h']}h")
-    return int(duration_ms)
-
-
-def parse_settings(pairs: list[str], what: str) -> dict[str, str]:
-    settings = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise ConfigError(f"{what} '{pair}': write it as name=value")
-        settings[name] = value
-    return settings
 
 
 def parse_spark_settings(pairs: list[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import typer
 from tests.unit.cli.running import EndsSoon, NobodyListens
 
 from weir import Job
-from weir.cli import app, progress_line, run
+from weir.cli import app, progress_line, run, words
 from weir.cli.exits import Exit
 from weir.coordinator.start import FromCheckpoint
 from weir.errors import ConfigError, SinkError, Superseded
@@ -95,11 +95,17 @@ def test_a_signal_suspends_though_nobody_hears_of_it(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("text", ["0s", "0.4ms", "0h", "1e3s", "-1s", "9" * 400 + "h"])
 def test_a_duration_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is no duration"):
-        run.parse_duration_ms(text)
+        words.parse_duration_ms(text)
 
 
 def test_durations_from_a_millisecond_on_are_taken() -> None:
-    assert [run.parse_duration_ms(text) for text in ("1ms", "500ms", "10s", "1.5m", "1h")] == [1, 500, 10_000, 90_000, 3_600_000]
+    assert [words.parse_duration_ms(text) for text in ("1ms", "500ms", "10s", "1.5m", "1h")] == [
+        1,
+        500,
+        10_000,
+        90_000,
+        3_600_000,
+    ]
 
 
 def test_a_secret_is_refused_as_an_argument() -> None:

@@ -1,0 +1,84 @@
+"""What a plan would do, in lines for people. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from weir.cli.remote.shapes import Inspection, Job, Plan, Preview
+from weir.cli.remote.telling import duration_text, harmless, time_of
+from weir.cli.tables import size_text
+
+SPLITS_SHOWN = 5
+NUMBERS_SHOWN = 20
+_WHAT = {"rollback": "Rollback", "undo": "Undo", "upgrade": "Upgrade", "rescale": "Rescale", "restore": "Restore"}
+
+
+def preview_of(job: Job, plan: Plan) -> Iterator[str]:
+    preview = plan["preview"]
+    inspection = preview["inspection"]
+    yield f"{_WHAT.get(plan['kind'], plan['kind'])} of job '{job['name']}' (plan {plan['id']})"
+    if preview["checkpoint"] is not None:
+        yield f"  goes on from {_checkpoint(preview, inspection)}"
+    if inspection is not None:
+        yield from _found(inspection)
+    yield from _sinks(preview, inspection)
+    for warning in preview["warnings"]:
+        yield f"  warning: {harmless(warning)}"
+    yield "  steps:"
+    for number, step in enumerate(preview["steps"], 1):
+        yield f"    {number}. {harmless(step)}"
+
+
+def _checkpoint(preview: Preview, inspection: Inspection | None) -> str:
+    kind = "savepoint" if preview["is_savepoint"] else "checkpoint"
+    parts = [f"{kind} {preview['checkpoint']}"]
+    if preview["completed_at"]:
+        age = f", {duration_text(preview['age_s'])} old" if preview["age_s"] is not None else ""
+        parts.append(f"completed {time_of(preview['completed_at'])} UTC{age}")
+    if preview["state_bytes"] is not None:
+        parts.append(f"{size_text(preview['state_bytes'])} of state")
+    if inspection is not None and inspection["whole"]:
+        parts.append("verified: all of it is there")
+    elif inspection is not None:
+        parts.append(f"DAMAGED: {harmless(inspection['damage'] or '')}")
+    return "; ".join(parts)
+
+
+def _found(inspection: Inspection) -> Iterator[str]:
+    if inspection["abandoned"]:
+        yield f"  abandons what was committed with: {_numbers(inspection['abandoned'])} (none is deleted; undo returns to them)"
+    if inspection["returning"]:
+        yield f"  shows again what was committed with: {_numbers(inspection['returning'])}"
+    for source in inspection["sources"]:
+        splits = source["splits"]
+        yield f"  reads again from {harmless(source['source'])}: {len(splits)} unfinished splits"
+        for split in splits[:SPLITS_SHOWN]:
+            yield f"    {harmless(_split(split))}"
+        if len(splits) > SPLITS_SHOWN:
+            yield f"    and {len(splits) - SPLITS_SHOWN} more"
+    for note in inspection["notes"]:
+        yield f"  {harmless(note)}"
+
+
+def _numbers(numbers: list[int]) -> str:
+    shown = ", ".join(str(number) for number in numbers[:NUMBERS_SHOWN])
+    more = f" and {len(numbers) - NUMBERS_SHOWN} more" if len(numbers) > NUMBERS_SHOWN else ""
+    return f"checkpoints {shown}{more}" if len(numbers) > 1 else f"checkpoint {shown}"
+
+
+def _split(split: Any) -> str:
+    """As the runtime writes it: ``position`` null has not been begun."""
+    if isinstance(split, dict) and "id" in split and "position" in split:
+        position = split["position"]
+        return f"{split['id']} from " + ("its beginning" if position is None else json.dumps(position))
+    return json.dumps(split)
+
+
+def _sinks(preview: Preview, inspection: Inspection | None) -> Iterator[str]:
+    back = [sink["sink"] for sink in inspection["sinks"] if sink["revocable"]] if inspection is not None else []
+    if back and preview["checkpoint"] is not None:
+        yield f"  taken back from readers (an undo brings it back): {harmless(', '.join(back))}"
+    if preview["duplicates"]:
+        yield f"  cannot be taken back, readers will see these records twice: {harmless(', '.join(preview['duplicates']))}"

@@ -1,0 +1,287 @@
+"""The part of workers and drivers, played in threads: what they would find out is made up, what they tell goes the real way.
+
+The code of a job says by a word in it what becomes of it: ``broken`` does not compile, ``dies`` ends as soon as it runs, ``restless``
+never completes a checkpoint by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+import traceback
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from weir.link.delivery import Post, Stored
+from weir.link.http import LinkAddress, LinkClient
+from weir.protocol.events import (
+    Cancel,
+    CheckpointCompleted,
+    CheckpointTriggered,
+    CommandAnswered,
+    CommandOutcome,
+    Event,
+    GraphDeployed,
+    MetricsSampled,
+    NumberedCommand,
+    NumberedEvent,
+    RunState,
+    RunStateChanged,
+    Suspend,
+    TakeSavepoint,
+    encode_batch,
+    encode_event,
+)
+from weir.protocol.ids import CheckpointId, CommandId, EventNumber, Generation, SlotIndex
+from weir.protocol.messages import SlotMetrics, SubtaskMetrics
+from weir_backend.artifacts import repository as artifacts
+from weir_backend.graphs import repository as graphs
+from weir_backend.graphs.content import content_of
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs import service
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.kit.tasks import COMPILE, INSPECT, RECONCILE, SUBMIT
+from weir_backend.models import Run
+from weir_backend.reconciling import repository, runs
+from weir_backend.reconciling.service import Reconciler
+from weir_backend.recovery import repository as plans
+from weir_backend.recovery import service as plan_service
+from weir_backend.recovery.schemas import Inspection, SinkEffect, SourcePosition
+from weir_backend.settings import Settings
+
+GRAPH = {
+    "logical": {
+        "job": "j",
+        "operators": [
+            {"uid": "read", "kind": "source", "name": "read", "config": {"kind": "files"}},
+            {"uid": "files", "kind": "sink", "name": "files", "config": {"kind": "parquet"}},
+            {"uid": "console", "kind": "sink", "name": "console", "config": {"kind": "console"}},
+        ],
+    },
+    "slots": 2,
+    "chains": [{"index": 0, "operators": ["read", "files", "console"], "parallelism": 2}],
+    "edges": [],
+    "max_parallelism": {},
+}
+SPLIT = {"id": "flights.csv", "payload": {}, "position": 4711}
+
+
+@dataclass
+class Worker:
+    """The port to the workers, and the workers. ``asleep``: kinds of work that nobody does. ``damaged``: a checkpoint whose files are not
+    whole."""
+
+    settings: Settings
+    database: Database
+    asleep: set[str] = field(default_factory=set)
+    damaged: set[int] = field(default_factory=set)
+    graph: dict[str, Any] = field(default_factory=lambda: GRAPH)
+    url: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._asked: queue.Queue[tuple[str, tuple[int | str, ...]]] = queue.Queue()
+        self._left: list[tuple[str, tuple[int | str, ...]]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work)
+        self._drivers: dict[int, Driver] = {}
+        self._numbers: defaultdict[int, int] = defaultdict(int)
+
+    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None) -> None:
+        self._asked.put((name, arguments))
+
+    def start(self, url: str) -> None:
+        self.url = url
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+        for driver in self._drivers.values():
+            driver.over.set()
+        for driver in self._drivers.values():
+            driver.join()
+        assert not self.problems, self.problems
+
+    def wake(self) -> None:
+        """What was left is done."""
+        self.asleep.clear()
+        while self._left:
+            self._asked.put(self._left.pop(0))
+
+    def next_checkpoint(self, job_id: int) -> int:
+        self._numbers[job_id] += 1
+        return self._numbers[job_id]
+
+    def driver_of(self, job_id: int) -> Driver:
+        return [one for one in self._drivers.values() if one.job_id == job_id][-1]
+
+    def _work(self) -> None:
+        try:
+            self._work_until_over()
+        except Exception:  # noqa: BLE001  # told when the test ends
+            self.problems.append(traceback.format_exc())
+            traceback.print_exc()
+
+    def _work_until_over(self) -> None:
+        looked = 0.0
+        while not self._over.is_set():
+            try:
+                name, arguments = self._asked.get(timeout=0.05)
+            except queue.Empty:
+                pass
+            else:
+                if name in self.asleep:
+                    self._left.append((name, arguments))
+                else:
+                    self._do(name, int(arguments[0]))
+            if time.monotonic() > looked + 0.2 and RECONCILE not in self.asleep:
+                looked = time.monotonic()
+                with self.database.session() as session:
+                    due = repository.due(session, now(), limit=100)
+                for job_id in due:
+                    self._do(RECONCILE, job_id)
+
+    def _do(self, name: str, key: int) -> None:
+        if name == COMPILE:
+            self._compile(key)
+        elif name == RECONCILE:
+            with self.database.session() as session:
+                Reconciler(self.settings, self).look(session, key)
+        elif name == SUBMIT:
+            self._submit(key)
+        elif name == INSPECT:
+            self._inspect(key)
+
+    def _compile(self, spec_id: int) -> None:
+        with self.database.session() as session:
+            spec = jobs.find_spec_by_id(session, spec_id)
+            broken = b"broken" in artifacts.content(session, spec.artifact_id)
+            graph_id = None if broken else graphs.store(session, content_of(self.graph))
+            problem = "job.py:3: there is no column 'fligth'; did you mean 'flight'?" if broken else None
+            service.compiled(session, self, spec, graph_id=graph_id, problem=problem)
+
+    def _submit(self, run_id: int) -> None:
+        with self.database.session() as session:
+            run = session.get_one(Run, run_id)
+            spec = jobs.find_spec_by_id(session, run.spec_id)
+            code = artifacts.content(session, spec.artifact_id)
+        if run_id not in self._drivers:
+            self._drivers[run_id] = Driver(self, run.job_id, run_id, run.number, code.decode())
+            self._drivers[run_id].start()
+
+    def _inspect(self, plan_id: int) -> None:
+        with self.database.session() as session:
+            plan = plans.find(session, plan_id)
+            assert plan is not None
+            target = plan.preview["checkpoint"]
+            whole = target not in self.damaged
+            newest = self._numbers[plan.job_id]
+            found = Inspection(
+                whole=whole,
+                damage=None if whole else "0001/read-0.arrow has another checksum",
+                files=2,
+                bytes=2_000,
+                abandoned=list(range(target + 1, newest + 1)) if target else [],
+                returning=[],
+                sources=[SourcePosition(source="read", splits=[SPLIT])] if target else [],
+                sinks=[
+                    SinkEffect(sink="files", kind="parquet", revocable=True),
+                    SinkEffect(sink="console", kind="console", revocable=False),
+                ],
+                notes=[],
+            )
+            waiting = plan_service.inspected(session, self.settings, plan_id, found)
+        if waiting is not None:
+            self.enqueue(RECONCILE, waiting)
+
+
+class Driver(threading.Thread):
+    """Of one run: it comes up, completes a checkpoint, and does what it is told, through the line that real drivers have."""
+
+    def __init__(self, worker: Worker, job_id: int, run_id: int, number: int, code: str) -> None:
+        super().__init__()
+        self.worker = worker
+        self.job_id = job_id
+        self.run_id = run_id
+        self.code = code
+        self.over = threading.Event()
+        self.log = worker.settings.data_dir / "runs" / str(run_id) / "driver.log"
+        token = runs.token(worker.settings, job_id, number)
+        self._line = LinkClient(LinkAddress(f"{worker.url}/api/v1/runs/{run_id}", token))
+        self._telling = threading.Lock()
+        self._events = 0
+
+    def say(self, text: str, **fields: Any) -> None:
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("a") as file:
+            file.write(json.dumps({"event": text, "level": "info", "timestamp": "2026-11-21T21:00:00Z", **fields}) + "\n")
+
+    def tell(self, *events: Event, at_ms: int | None = None) -> None:
+        """In their order; it takes as long as the platform needs. Nothing is told once the run is over."""
+        with self._telling:
+            first = self._events + 1
+            told = [NumberedEvent(EventNumber(first + place), at_ms or _now_ms(), event) for place, event in enumerate(events)]
+            last = EventNumber(first + len(events) - 1)
+            post = Post(encode_batch([encode_event(one) for one in told]), EventNumber(first), last, EventNumber(first))
+            while not self.over.is_set():
+                if isinstance(self._line.post(post), Stored):
+                    self._events = int(last)
+                    return
+                self.over.wait(0.1)
+
+    def complete_checkpoint(self, trigger: str = "periodic") -> None:
+        number = CheckpointId(self.worker.next_checkpoint(self.job_id))
+        self.tell(
+            CheckpointTriggered(number, Generation(1), trigger, 2),
+            CheckpointCompleted(number, Generation(1), trigger, 40, 2_000, ()),
+        )
+
+    def end(self, state: RunState, reason: str = "", kind: str = "") -> None:
+        self.tell(RunStateChanged(state, Generation(1), reason, kind))
+        self.over.set()
+
+    def run(self) -> None:
+        self.say("driver begins", run=self.run_id)
+        self.tell(GraphDeployed(self.worker.graph), RunStateChanged(RunState.INITIALIZING, Generation(1)))
+        if "dies" in self.code:
+            self.say("it is over")
+            self.end(RunState.FAILED, "there is no such input: flights.csv", "ConfigError")
+            return
+        self.tell(RunStateChanged(RunState.RUNNING, Generation(1)))
+        if "restless" not in self.code:
+            self.complete_checkpoint()
+        after = 0
+        while not self.over.is_set():
+            for command in self._line.commands(after=CommandId(after), wait_s=0).commands:
+                after = int(command.id)
+                self._carry_out(command)
+            self.over.wait(0.1)
+        self._line.close()
+
+    def _carry_out(self, command: NumberedCommand) -> None:
+        self.tell(CommandAnswered(command.id, CommandOutcome.ACCEPTED))
+        match command.command:
+            case TakeSavepoint():
+                self.complete_checkpoint("savepoint")
+            case Suspend():
+                self.complete_checkpoint("suspend")
+                self.end(RunState.SUSPENDED)
+            case Cancel():
+                self.end(RunState.CANCELED)
+
+    def sample(self, *seconds: int) -> None:
+        """100 records a second, counted after so many seconds; the last ones are now."""
+        for after in seconds:
+            us = 1_000_000 * after
+            subtask = SubtaskMetrics(0, 0, 100 * after, 50 * after, 0, 0, us // 2, us // 4, us // 4, 0)
+            metrics = SlotMetrics(Generation(1), SlotIndex(0), 200 << 20, us, (subtask,), {})
+            self.tell(MetricsSampled(metrics), at_ms=_now_ms() - 1000 * (seconds[-1] - after))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

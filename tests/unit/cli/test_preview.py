@@ -1,0 +1,41 @@
+"""A plan in words."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from weir.cli.remote.preview import preview_of
+from weir.cli.remote.shapes import Job, Plan
+
+JOB = cast(Job, {"id": 1, "name": "flights"})
+PREVIEW: dict[str, Any] = {
+    "checkpoint": 7, "completed_at": "2026-11-21T20:00:00Z", "age_s": 300.0, "state_bytes": 3 << 20, "is_savepoint": True,
+    "stop_with": "Suspend", "steps": ["stop the job", "start it"], "restarts": [], "warnings": ["it does not run now"],
+    "duplicates": [], "inspection": None,
+}  # fmt: skip
+INSPECTION: dict[str, Any] = {
+    "whole": True, "damage": None, "files": 1, "bytes": 1, "abandoned": [], "returning": [], "sources": [], "sinks": [], "notes": [],
+}  # fmt: skip
+
+
+def lines(**inspection: Any) -> str:
+    plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"inspection": INSPECTION | inspection}}
+    return "\n".join(preview_of(JOB, cast(Plan, plan)))
+
+
+def test_where_it_goes_on_from() -> None:
+    assert "goes on from savepoint 7; completed 2026-11-21 20:00:00 UTC, 5 min old; 3.0 MiB of state; verified" in lines()
+    assert "warning: it does not run now" in lines() and "    2. start it" in lines()
+
+
+def test_long_lists_are_cut_and_say_so() -> None:
+    out = lines(
+        abandoned=list(range(8, 108)),
+        sources=[{"source": "read", "splits": [{"id": f"f{number}", "payload": {}, "position": None} for number in range(9)]}],
+    )
+    assert "8, 9, 10" in out and "and 80 more (none is deleted; undo returns to them)" in out
+    assert "reads again from read: 9 unfinished splits" in out and "f0 from its beginning" in out and "and 4 more" in out
+
+
+def test_what_it_holds_cannot_move_the_terminal() -> None:
+    assert "\x1b" not in lines(whole=False, damage="\x1b[2J", notes=["\x1b[31m"])
