@@ -188,6 +188,22 @@ def test_a_savepoint_is_asked_of_the_driver_and_its_number_is_the_result(stage: 
     assert stage.send("POST", f"/jobs/{job_id}/savepoints", status=409)["code"] == "not-running"
 
 
+def test_a_request_that_is_sent_again_because_its_answer_got_lost_has_its_effect_once(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    key = {"Idempotency-Key": "savepoint-before-the-release"}
+    first = stage.send("POST", f"/jobs/{job_id}/savepoints", status=202, headers=key)
+    assert stage.send("POST", f"/jobs/{job_id}/savepoints", status=202, headers=key) == first
+    assert driver.commands() == ["TakeSavepoint"]
+    draft = {"name": "again", "spec": {"artifact": stage.upload()}}
+    made = stage.send("POST", "/jobs", status=201, json=draft, headers={"Idempotency-Key": "deploy"})
+    assert stage.send("POST", "/jobs", status=201, json=draft, headers={"Idempotency-Key": "deploy"})["id"] == made["id"]
+    other = {**draft, "name": "another"}
+    assert (
+        stage.send("POST", "/jobs", status=422, json=other, headers={"Idempotency-Key": "deploy"})["code"]
+        == "idempotency-key-reused"
+    )
+
+
 def test_an_operation_is_over_at_its_deadline_whatever_happens(stage: Stage) -> None:
     job_id, _ = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)

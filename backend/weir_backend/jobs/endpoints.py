@@ -13,13 +13,14 @@ from weir_backend.jobs.schemas import GraphShown, JobChange, JobDraft, JobShown,
 from weir_backend.jobs.views import show, show_one
 from weir_backend.kit.access import Operator, Viewer
 from weir_backend.kit.forms import Id
+from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
 from weir_backend.kit.listing import Listing, listing, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.requests import SessionDep, TasksDep
 from weir_backend.kit.versions import etag, if_match
 from weir_backend.models import Graph, Operation, Spec
 
-router = APIRouter(prefix="/jobs", tags=["jobs"], responses=answers(401, 403, 422))
+router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
 IfMatch = Annotated[str | None, Depends(if_match)]
 
 
@@ -30,7 +31,9 @@ def list_(session: SessionDep, wanted: Annotated[Listing, Depends(listing)], res
 
 
 @router.post("", operation_id="create_job", response_model=JobShown, status_code=201, responses=answers(409))
-def create(draft: JobDraft, session: SessionDep, tasks: TasksDep, caller: Operator, response: Response) -> JobShown:
+def create(
+    draft: JobDraft, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent, response: Response
+) -> JobShown:
     """Deploy a job: its code is compiled, then it is started. `operation` tells how far that is."""
     job = service.create(session, tasks, caller, draft)
     etag(response, job.version)
@@ -63,7 +66,7 @@ def delete(job_id: Id, session: SessionDep, caller: Operator, seen: IfMatch) -> 
 @router.post(
     "/{job_id}/start", operation_id="start_job", response_model=OperationShown, status_code=202, responses=answers(404, 409)
 )
-def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator) -> Operation:
+def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
     """Run it, from its newest checkpoint if there is one. Also ends the waiting of a job that has failed."""
     return service.start(session, tasks, caller, job_id)
 
@@ -71,7 +74,7 @@ def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator) ->
 @router.post(
     "/{job_id}/suspend", operation_id="suspend_job", response_model=OperationShown, status_code=202, responses=answers(404, 409)
 )
-def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator) -> Operation:
+def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
     """Stop it with a last checkpoint, from which it goes on when it is started."""
     return service.suspend(session, tasks, caller, job_id)
 
@@ -79,7 +82,7 @@ def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator) 
 @router.post(
     "/{job_id}/cancel", operation_id="cancel_job", response_model=OperationShown, status_code=202, responses=answers(404, 409)
 )
-def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator) -> Operation:
+def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
     """Stop it at once, without a last checkpoint: started again, it repeats what came after the newest one."""
     return service.cancel(session, tasks, caller, job_id)
 
@@ -91,7 +94,7 @@ def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator) -
     status_code=202,
     responses=answers(404, 409),
 )
-def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator) -> Operation:
+def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
     """Take a checkpoint that is kept until somebody deletes it. The operation's result has its number."""
     return service.savepoint(session, tasks, caller, job_id)
 
@@ -106,9 +109,11 @@ def specs(
 
 
 @router.post(
-    "/{job_id}/specs", operation_id="add_spec", response_model=SpecShown, status_code=201, responses=answers(404, 412, 428)
+    "/{job_id}/specs", operation_id="add_spec", response_model=SpecShown, status_code=201, responses=answers(404, 409, 412, 428)
 )
-def add_spec(job_id: Id, draft: SpecDraft, session: SessionDep, tasks: TasksDep, caller: Operator, seen: IfMatch) -> Spec:
+def add_spec(
+    job_id: Id, draft: SpecDraft, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent, seen: IfMatch
+) -> Spec:
     """A new version. It is compiled at once, and runs once an upgrade to it is applied."""
     return service.add_spec(session, tasks, caller, job_id, seen, draft)
 

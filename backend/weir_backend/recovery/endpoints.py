@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Response
 from weir_backend.jobs.schemas import OperationShown
 from weir_backend.kit.access import Operator, Viewer
 from weir_backend.kit.forms import Id
+from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
 from weir_backend.kit.listing import Listing, listing, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.requests import ServicesDep, SessionDep, TasksDep
@@ -16,7 +17,7 @@ from weir_backend.models import Operation
 from weir_backend.recovery import repository, service
 from weir_backend.recovery.schemas import PlanDraft, PlanShown
 
-router = APIRouter(tags=["recovery"], responses=answers(401, 403, 422))
+router = APIRouter(tags=["recovery"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
 
 
 @router.post(
@@ -29,6 +30,7 @@ def propose(
     services: ServicesDep,
     tasks: TasksDep,
     caller: Operator,
+    _once: Idempotent,
     response: Response,
 ) -> PlanShown:
     """Compute what a rollback, an undo, an upgrade or a rescale would do. Nothing is done yet; a worker looks into checkpoint storage and
@@ -53,7 +55,7 @@ def get(plan_id: Id, session: SessionDep, _: Viewer) -> PlanShown:
 
 
 @router.post("/plans/{plan_id}/approve", operation_id="approve_plan", response_model=PlanShown, responses=answers(404, 409))
-def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Operator) -> PlanShown:
+def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Operator, _once: Idempotent) -> PlanShown:
     """Agree to exactly what the plan says. A plan that goes back needs the permission `rollback`."""
     return PlanShown.model_validate(service.shown(service.approve(session, services.settings, caller, plan_id)))
 
@@ -65,12 +67,14 @@ def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Ope
     status_code=202,
     responses=answers(404, 409),
 )
-def apply(plan_id: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: Operator) -> Operation:
+def apply(
+    plan_id: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: Operator, _once: Idempotent
+) -> Operation:
     """Carry out an approved plan. Refused if the job has changed since it was made."""
     return service.apply(session, services.settings, tasks, caller, plan_id)
 
 
 @router.post("/plans/{plan_id}/withdraw", operation_id="withdraw_plan", response_model=PlanShown, responses=answers(404, 409))
-def withdraw(plan_id: Id, session: SessionDep, caller: Operator) -> PlanShown:
+def withdraw(plan_id: Id, session: SessionDep, caller: Operator, _once: Idempotent) -> PlanShown:
     """Put a plan aside that was not applied."""
     return PlanShown.model_validate(service.shown(service.withdraw(session, caller, plan_id)))

@@ -163,14 +163,16 @@ class LocalStorage:
         return step()
 
     def _mkdir(self, directory: Path) -> None:
-        """Raises FileExistsError if a file stands in the way, and FileNotFoundError if somebody deletes while we make."""
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except FileExistsError as error:
-            # pathlib found it there, and then looked what it is: between the two it may have been deleted (or made anew).
-            if os.path.lexists(error.filename) and not os.path.isdir(error.filename):
-                raise
-            raise FileNotFoundError(error.errno, "deleted by another process", error.filename) from error
+        """Raises FileExistsError if a file stands in the way, FileNotFoundError if others delete all the time."""
+        for _ in range(_ATTEMPTS_MAX):
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+                return
+            except FileExistsError as error:
+                # pathlib found it there, and then looked what it is: between the two it may have been deleted (or made anew).
+                if os.path.lexists(error.filename) and not os.path.isdir(error.filename):
+                    raise
+        raise FileNotFoundError(errno.ENOENT, "it is deleted again and again", str(directory))
 
     def _make_directory(self, directory: Path) -> None:
         missing = [above for above in (directory, *directory.parents) if not above.exists()]

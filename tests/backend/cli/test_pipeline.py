@@ -45,9 +45,6 @@ def test_what_is_well_stays(deploy: Deploy, weir: Weir, job_file: JobFile) -> No
     assert done.returncode == 0 and "flights is well with version 2" in done.stderr, done.stderr
 
 
-@pytest.mark.xfail(
-    strict=True, reason="recovery.carrying_out gives a job its former version back for UPGRADE and RESCALE only, not for UNDO"
-)
 def test_a_version_that_completes_no_checkpoint_is_taken_back(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("restless"), "flights", within="3s")
