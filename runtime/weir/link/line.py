@@ -133,7 +133,10 @@ class ControlPlaneLine:
             return
         # First the answer: what comes of the command is told after it, so nobody need guess what belongs to what.
         self._spool.append(CommandAnswered(command.id, CommandOutcome.ACCEPTED))
-        decided()
+        try:
+            decided()
+        except Exception:  # the next command must come all the same
+            log.exception("a command could not be carried out", command=type(command.command).__name__)
 
 
 def _now_ms() -> int:

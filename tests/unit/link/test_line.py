@@ -139,7 +139,7 @@ def test_closing_never_waits_for_long(there: ControlPlane, tmp_path: Path, away:
 
 def test_a_line_that_was_never_started_can_be_closed(there: ControlPlane, tmp_path: Path) -> None:
     spool = Spool(tmp_path / "run", wall_ms=lambda: 1)
-    ControlPlaneLine(address(there), spool, lambda command: None).close()
+    ControlPlaneLine(address(there), spool, lambda command: lambda: None).close()
 
 
 @pytest.mark.parametrize(
