@@ -65,9 +65,10 @@ def differ(what: str, found: Iterable[Identity], wanted: set[Identity]) -> None:
 class ChainCheck:
     """The stamps of all committed records, put together again: one chain per fold and key, in an order that can have been."""
 
-    def __init__(self, logical: LogicalGraph, *, rescales: bool) -> None:
+    def __init__(self, logical: LogicalGraph, *, moves: bool) -> None:
+        """``moves``: splits may have gone from one subtask to another."""
         self._logical = logical
-        self._rescales = rescales
+        self._moves = moves
         self._links: dict[tuple[OperatorUid, int], dict[int, tuple[int, Row, int]]] = {}
 
     def add(self, row: Row) -> None:
@@ -117,7 +118,7 @@ class ChainCheck:
         uids = [OperatorUid(step.split("#")[0]) for step in route]
         for upstream, uid in zip(uids, uids[1:], strict=False):
             operator = self._logical.operator(uid)
-            if operator.kind is OperatorKind.MAP_BATCHES and self._rescales:
+            if operator.kind is OperatorKind.MAP_BATCHES and self._moves:
                 return False
             edge = next(source for source in operator.inputs if source.operator == upstream)
             uneven = operator.parallelism != self._logical.operator(upstream).parallelism
