@@ -16,12 +16,12 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check contract sim chaos bench lock docs format audit clean
+.PHONY: help setup demo test check contract sim chaos chaos-platform bench lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 	@echo
 	@echo "  PYTHON=python3.12 picks the Python; ARGS='...' is passed on to the program that a target runs."
 
@@ -51,6 +51,9 @@ sim: setup ## The deterministic simulator: SEED=7 replays one run, SEEDS=100000 
 
 chaos: setup ## Real runs with random kills and pauses, output checked against an oracle: RUNS=200
 	@$(RUN) tests/chaos/run.py --runs $(or $(RUNS),200) $(ARGS)
+
+chaos-platform: setup ## A whole platform whose processes are killed at random while a job is taken back and forth: RUNS=50
+	@$(RUN) tests/chaos_platform/run.py --runs $(or $(RUNS),50) $(ARGS)
 
 bench: setup ## Throughput, cost of checkpoints, latency; prints a table, appends to build/bench/results.jsonl
 	@$(RUN) bench/run.py $(ARGS)

@@ -115,6 +115,8 @@ class Spec(Base):
     problem: Mapped[str | None]
     """Of an invalid one: what the user is told."""
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
+    asked_at: Mapped[datetime | None]
+    """When a worker was last asked again to compile it."""
     comment: Mapped[str] = mapped_column(server_default=text("''"))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
@@ -9,9 +11,11 @@ from tests.backend.conftest import Login, RecordedTasks
 from tests.backend.played import WHOLE, Driver, Stage, wait_is_over
 
 from weir.protocol.events import RunState as Told
+from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.kit.tasks import INSPECT
+from weir_backend.kit.tasks import COMPILE, INSPECT
 from weir_backend.models import RecoveryPlan, Role
+from weir_backend.reconciling.chasing import AGAIN, chase
 from weir_backend.recovery.sinks import REVOCABLE
 from weir_backend.settings import Settings
 
@@ -206,6 +210,31 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
     wait_is_over(stage, job_id)
     returned = stage.driver(job_id)
     assert returned.start == {"mode": "from", "checkpoint": 4} and stage.job(job_id)["spec_number"] == 1
+
+
+def test_a_look_that_the_queue_has_lost_is_asked_for_again_and_not_all_the_time(
+    stage: Stage, running: tuple[int, Driver]
+) -> None:
+    job_id, _ = running
+    plan_id = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=ROLLBACK)["id"]
+    spec = stage.send(
+        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": stage.upload()}}, headers={"If-Match": "*"}
+    )
+    wanted = {(INSPECT, (plan_id,)), (COMPILE, (spec["id"],))}
+
+    def chased(after: timedelta) -> set[tuple[str, tuple[int | str, ...]]]:
+        stage.tasks.asked.clear()
+        with stage.database.session() as session:
+            chase(session, stage.tasks, now() + after)
+        return set(stage.tasks.asked)
+
+    assert chased(AGAIN / 2) == set()
+    assert chased(AGAIN * 2) == wanted
+    assert chased(AGAIN * 2) == set(), "not until the same time has passed once more"
+    assert chased(AGAIN * 4) == wanted
+    stage.compile(job_id, spec["number"])
+    stage.inspect(plan_id)
+    assert chased(AGAIN * 8) == set()
 
 
 @pytest.mark.parametrize("number", [9, 77])

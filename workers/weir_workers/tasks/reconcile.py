@@ -7,6 +7,7 @@ import structlog
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import WATCH, host_queue
 from weir_backend.reconciling import repository
+from weir_backend.reconciling.chasing import chase
 from weir_backend.reconciling.service import Reconciler
 from weir_workers.context import Context, current
 from weir_workers.task import task
@@ -29,11 +30,13 @@ def reconcile(job_id: int) -> None:
 
 @task("weir.reconcile_all")
 def reconcile_all() -> None:
-    """Every few seconds: jobs with something to do, whoever has been told of it or not; and each machine looks after its drivers."""
+    """Every few seconds: jobs with something to do, whoever has been told of it or not; work that got lost is asked for again; and
+    each machine looks after its drivers."""
     context = current()
     with context.database.session() as session:
         due = repository.due(session, now(), limit=JOBS_A_ROUND)
         hosts = repository.hosts(session)
+        chase(session, context.tasks, now())
     for host in hosts:
         context.tasks.enqueue(WATCH, queue=host_queue(host))
     for job_id in due:

@@ -1,0 +1,11 @@
+"""Chaos for a whole platform: its servers and the drivers of its jobs are killed at random while a job is deployed, taken back and forth
+again. See command.py."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from tests.chaos_platform.command import main
+
+    raise SystemExit(main())
