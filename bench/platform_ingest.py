@@ -7,12 +7,10 @@ HTTP, which costs less than a millisecond a batch.
 from __future__ import annotations
 
 import argparse
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from weir.protocol.events import (
     AcknowledgedStatistics,
@@ -33,8 +31,7 @@ from weir_backend.kit.access import digest
 from weir_backend.kit.database import Database
 from weir_backend.link import service
 from weir_backend.models import Artifact, ArtifactKind, DesiredState, Job, Run, RunState, Spec, SpecState
-from weir_workers.embedded.children import free_port, server_user
-from weir_workers.embedded.postgres import Postgres, find_binaries, new_password
+from weir_workers.embedded.throwaway import throwaway_postgres
 
 CHAINS, SLOTS = 3, 8
 """24 subtasks."""
@@ -123,26 +120,11 @@ def measure(database: Database, *, batches: int, size: int, drivers: int, name: 
 
 @contextmanager
 def own_database() -> Iterator[Database]:
-    user = server_user()
-    # Not in the caller's directory: another user may have to reach it.
-    with tempfile.TemporaryDirectory(prefix="weir-bench-") as made:
-        root = Path(made)
-        root.chmod(0o755)
-        binaries = find_binaries(copy_to=root, user=user)
-        if user is not None:
-            user.own(root)
-        server = Postgres(root / "data", root / "log", free_port(), new_password(), user)
-        server.prepare(binaries)
-        process = server.start(binaries)
-        try:
-            server.wait_until_ready(process)
-            database = Database(server.url.replace("postgresql://", "postgresql+psycopg://"), pool_size=10, name="weir bench")
-            migrate.upgrade(database.engine)
-            yield database
-            database.close()
-        finally:
-            process.terminate()
-            process.wait()
+    with throwaway_postgres() as server:
+        database = Database(server.url.replace("postgresql://", "postgresql+psycopg://"), pool_size=10, name="weir bench")
+        migrate.upgrade(database.engine)
+        yield database
+        database.close()
 
 
 def main() -> None:

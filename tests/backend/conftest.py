@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,37 +22,16 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.models import Role, Token, TokenKind, User
 from weir_backend.settings import Settings
-from weir_workers.embedded.children import free_port, server_user
-from weir_workers.embedded.postgres import Postgres, find_binaries, new_password
+from weir_workers.embedded.postgres import Postgres
+from weir_workers.embedded.throwaway import throwaway_postgres
 
 _names = (f"test_{number}" for number in itertools.count())
 TEMPLATE = "template_of_tests"
 
 
-@contextmanager
-def own_postgres() -> Iterator[Postgres]:
-    user = server_user()
-    # Not in pytest's directory: another user may have to reach it.
-    with tempfile.TemporaryDirectory(prefix="weir-postgres-") as made:
-        root = Path(made)
-        root.chmod(0o755)
-        binaries = find_binaries(copy_to=root, user=user)
-        if user is not None:
-            user.own(root)
-        server = Postgres(root / "data", root / "log", free_port(), new_password(), user)
-        server.prepare(binaries)
-        process = server.start(binaries)
-        try:
-            server.wait_until_ready(process)
-            yield server
-        finally:
-            process.kill()
-            process.wait()
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    with own_postgres() as server:
+    with throwaway_postgres() as server:
         with psycopg.connect(server.url, autocommit=True) as connection:
             # These databases live for seconds.
             connection.execute("ALTER SYSTEM SET fsync = off")

@@ -20,11 +20,6 @@ def host_id(data_dir: Path) -> str:
     return hashlib.sha256(f"{_machine()}\0{_mark(data_dir)}".encode()).hexdigest()[:16]
 
 
-def queue_of(host: str) -> str:
-    """Of the tasks that only a worker of this host can do."""
-    return f"host.{host}"
-
-
 def _mark(data_dir: Path) -> str:
     """Of the directory: written by whoever comes first."""
     path = data_dir / FILE

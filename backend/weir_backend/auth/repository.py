@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from fastapi import Response
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, select, update
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import Invalid
@@ -126,13 +125,3 @@ def revoke_sessions(session: Session, user_id: int, *, except_token: int | None 
         .values(revoked_at=now())
         .execution_options(synchronize_session=False)
     )
-
-
-def delete_ended_tokens(session: Session, before: datetime) -> int:
-    gone = session.execute(
-        delete(Token)
-        .where(or_(Token.revoked_at < before, Token.expires_at < before))
-        .execution_options(synchronize_session=False)
-        .returning(Token.id)
-    )
-    return len(gone.all())

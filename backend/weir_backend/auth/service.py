@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
@@ -32,8 +30,3 @@ def create_first_administrator(session: Session, name: str, password: str) -> bo
     session.flush()
     audit(session, PLATFORM, "create", "user", user.id, after={"name": name, "role": Role.ADMIN.value, "rollback": True})
     return True
-
-
-def forget_tokens(session: Session, before: datetime) -> int:
-    """Deletes those that were revoked or have expired before that. How many."""
-    return repository.delete_ended_tokens(session, before)

@@ -67,7 +67,7 @@ def measured_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[
     return session.execute(
         select(Checkpoint.end_to_end_ms, Checkpoint.state_bytes)
         .where(Checkpoint.job_id == job_id, Checkpoint.completed_at.is_not(None))
-        .order_by(Checkpoint.completed_at.desc())
+        .order_by(Checkpoint.number.desc())
         .limit(count)
     ).all()
 

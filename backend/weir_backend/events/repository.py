@@ -60,7 +60,7 @@ def _summaries() -> Select[Any]:
     last = (
         select(checkpoint.id, checkpoint.number, checkpoint.completed_at, checkpoint.end_to_end_ms, checkpoint.state_bytes)
         .where(checkpoint.job_id == Job.id, checkpoint.completed_at.is_not(None))
-        .order_by(checkpoint.completed_at.desc())
+        .order_by(checkpoint.number.desc())
         .limit(1)
         .lateral("last")
     )

@@ -29,7 +29,7 @@ def forget_answers(session: Session, before: datetime, rows_max: int) -> int:
 
 
 def forget_tokens(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, Token, Token.id, Token.expires_at < before, rows_max)
+    return _forget(session, Token, Token.id, (Token.expires_at < before) | (Token.revoked_at < before), rows_max)
 
 
 def _forget(

@@ -17,13 +17,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.routing import APIRoute
 from psycopg.errors import LockNotAvailable
-from sqlalchemy import delete, select, text
+from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
@@ -167,14 +166,3 @@ def _keep(kept: _Kept, answer: Response) -> None:
     row.status = answer.status_code
     row.headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
     row.body = bytes(answer.body)
-
-
-def forget(session: Session, before: datetime) -> int:
-    """Deletes the keys that were first sent before that. How many."""
-    gone = session.execute(
-        delete(IdempotencyKey)
-        .where(IdempotencyKey.created_at < before)
-        .execution_options(synchronize_session=False)
-        .returning(IdempotencyKey.id)
-    )
-    return len(gone.all())

@@ -18,10 +18,6 @@ WATCH = "weir.watch"
 """``()``, in the queue of a host: look after the drivers there."""
 INSPECT = "weir.inspect"
 """``(plan_id)``: look into checkpoint storage for what a plan would do, and whether its checkpoint is whole."""
-VERIFY = "weir.verify"
-"""``(checkpoint_id, operation_id)``."""
-DELIVER = "weir.deliver"
-"""``(delivery_id)``: a message to a webhook."""
 
 
 def host_queue(host: str) -> str:

@@ -69,7 +69,7 @@ def last_checkpoints(session: Session) -> Sequence[Row[int, int, int | None, int
         )
         .ext(distinct_on(Checkpoint.job_id))
         .where(Checkpoint.state == CheckpointState.COMPLETED)
-        .order_by(Checkpoint.job_id, Checkpoint.completed_at.desc())
+        .order_by(Checkpoint.job_id, Checkpoint.number.desc())
     ).all()  # fmt: skip
 
 

@@ -65,7 +65,6 @@ class LiveRun:
     given to it and not refused."""
 
     state: RunState
-    created_at: datetime
     submitted_at: datetime | None
     seen: bool
     commands: frozenset[str]

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.history import record
 from weir_backend.kit.clock import now
-from weir_backend.kit.tasks import INSPECT, SUBMIT, Tasks, ask, host_queue
+from weir_backend.kit.tasks import SUBMIT, Tasks, ask, host_queue
 from weir_backend.link import commands
 from weir_backend.models import DesiredState, Failure, Job, OperationKind, OperationState, RecoveryPlan, Run, RunState, Spec
 from weir_backend.operations import repository as operations
@@ -139,10 +139,6 @@ class Reconciler:
                 end_operation(operation, over)
                 record(session, job, "OperationEnded", operation=operation.id, kind_=operation.kind.value, state=over.state.value)
 
-    def inspect_again(self, session: Session, plan: RecoveryPlan) -> None:
-        """Have a worker look into storage for ``plan`` (once more)."""
-        ask(session, self.tasks, INSPECT, plan.id)
-
 
 def _live(session: Session, job: Job) -> Run:
     run = repository.live(session, job.id, lock=True)
@@ -205,7 +201,6 @@ def start_of(job: Job, run: Run | None) -> Start:
 def live_facts(session: Session, run: Run) -> LiveRun:
     return LiveRun(
         state=run.state,
-        created_at=run.created_at,
         submitted_at=run.submitted_at,
         seen=run.pid is not None or run.stored_event > 0 or run.last_contact_at is not None,
         commands=repository.commands_given(session, run.id),

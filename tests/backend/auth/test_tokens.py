@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 from tests.backend.auth.people import SESSION, audited
 from tests.backend.conftest import Login
 
-from weir_backend.auth.service import forget_tokens
 from weir_backend.auth.tokens.service import LIVE_MAX
+from weir_backend.housekeeping.repository import forget_tokens
 from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -135,6 +135,6 @@ def test_tokens_that_have_ended_are_forgotten_after_a_while(client: TestClient, 
     made = client.post(TOKENS, json=new(), headers=mine).json()
     client.delete(f"{TOKENS}/{made['id']}", headers=mine)
     with database.session() as session:
-        assert forget_tokens(session, now() - timedelta(days=1)) == 0
-        assert forget_tokens(session, now()) == 1
+        assert forget_tokens(session, now() - timedelta(days=1), 10) == 0
+        assert forget_tokens(session, now(), 10) == 1
         assert [one.name for one in session.scalars(select(Token))] == ["tests"]

@@ -19,12 +19,13 @@ from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
 from weir_backend.errors import Conflict
+from weir_backend.housekeeping.repository import forget_answers
 from weir_backend.kit import idempotency
 from weir_backend.kit.access import Operator
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.kit.idempotency import Idempotent, IdempotentRoute, forget
+from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
 from weir_backend.kit.requests import SessionDep
 from weir_backend.kit.versions import etag
 from weir_backend.models import AuditEntry, IdempotencyKey, Role
@@ -206,8 +207,8 @@ def test_an_effect_that_cannot_be_committed_leaves_no_answer(send: Send, databas
 def test_keys_are_forgotten(send: Send, database: Database) -> None:
     send()
     with database.session() as session:
-        assert forget(session, now() - timedelta(days=1)) == 0
-        assert forget(session, now()) == 1
+        assert forget_answers(session, now() - timedelta(days=1), 10) == 0
+        assert forget_answers(session, now(), 10) == 1
     assert send().json() == {"number": 2}
 
 

@@ -32,8 +32,8 @@ from weir_backend.reconciling.decide import (
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 STRATEGY = Strategy(attempts=3, initial_s=1.0, max_s=60.0, multiplier=2.0, well_after_s=300.0)
-LIVE = LiveRun(RunState.RUNNING, NOW, NOW, seen=True, commands=frozenset())
-UNSEEN = LiveRun(RunState.CREATED, NOW, None, seen=False, commands=frozenset())
+LIVE = LiveRun(RunState.RUNNING, NOW, seen=True, commands=frozenset())
+UNSEEN = LiveRun(RunState.CREATED, None, seen=False, commands=frozenset())
 FAILED = LastRun(RunState.FAILED, "", "killed", running_at=NOW, ended_at=NOW)
 
 
@@ -143,7 +143,7 @@ def test_a_job_that_is_to_go_back_does_so_until_one_of_its_runs_has_run() -> Non
         spec_state=st.sampled_from(SpecState),
         spec_problem=st.none(),
         live=st.none() | st.builds(
-            LiveRun, state=st.sampled_from(RunState), created_at=st.just(NOW), submitted_at=st.none() | st.just(NOW),
+            LiveRun, state=st.sampled_from(RunState), submitted_at=st.none() | st.just(NOW),
             seen=st.booleans(), commands=st.frozensets(st.sampled_from(["Suspend", "Cancel", "TakeSavepoint"])),
         ),
         last=st.none() | st.builds(

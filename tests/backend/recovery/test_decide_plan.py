@@ -14,7 +14,7 @@ from weir_backend.recovery.decide import LEGAL, RUNS_MAX, Applied, Enter, FailPl
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 DEADLINE = NOW + timedelta(minutes=30)
-LIVE = LiveRun(RunState.RUNNING, NOW, NOW, seen=True, commands=frozenset())
+LIVE = LiveRun(RunState.RUNNING, NOW, seen=True, commands=frozenset())
 FAILED = LastRun(RunState.FAILED, "", "killed", running_at=None, ended_at=NOW)
 PLAN = PlanFacts(
     PlanPhase.VERIFYING, None, None, None, live_is_ours=False, ours=None, runs=0, stop_with="Suspend", start=Start(5), kind="rollback",
@@ -121,7 +121,7 @@ def test_whatever_happens_a_plan_ends_and_never_has_two_runs_nor_touches_a_job_f
                 world.phases.append(phase)
             case BeginRun():
                 assert world.live is None and world.whole
-                world.live, world.live_is_ours = LiveRun(RunState.CREATED, world.now, None, False, frozenset()), True
+                world.live, world.live_is_ours = LiveRun(RunState.CREATED, None, False, frozenset()), True
                 world.runs += 1
             case Submit():
                 assert world.live is not None and not world.live.seen

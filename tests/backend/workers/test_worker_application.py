@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from weir_backend.kit.tasks import host_queue
 from weir_backend.settings import Settings
 from weir_workers import host
 from weir_workers.app import make_app
-from weir_workers.host import host_id, queue_of
+from weir_workers.host import host_id
 from weir_workers.schedule import REPEATED
 from weir_workers.task import TIME_LIMIT_S_MAX, VISIBILITY_S, task
 
@@ -49,7 +50,7 @@ def test_only_json_is_understood(settings: Settings) -> None:
 
 def test_a_worker_takes_what_any_can_do_and_what_only_its_host_can(settings: Settings) -> None:
     queues = [queue.name for queue in make_app(settings).conf.task_queues]
-    assert queues == ["weir", queue_of(host_id(settings.data_dir))]
+    assert queues == ["weir", host_queue(host_id(settings.data_dir))]
 
 
 def test_what_is_asked_for_again_and_again_never_piles_up(settings: Settings) -> None:

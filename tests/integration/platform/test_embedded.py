@@ -19,14 +19,15 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
-from tests.backend.conftest import own_postgres
 from tests.integration.cli.weir_command import Said
 from tests.integration.platform.embedded_rig import Platform, argument_lists, living, open_to_others, until
 
 from weir_backend.kit.broker import CeleryTasks
+from weir_backend.kit.tasks import host_queue
 from weir_workers.embedded.state import Phase
 from weir_workers.embedded.supervision import State
-from weir_workers.host import host_id, queue_of
+from weir_workers.embedded.throwaway import throwaway_postgres
+from weir_workers.host import host_id
 
 pytestmark = pytest.mark.slow
 CHILDREN = {"postgres", "valkey", "api", "worker", "beat"}
@@ -82,7 +83,7 @@ def test_a_task_gets_to_a_worker_by_both_of_its_queues(platform: Platform) -> No
     tasks = CeleryTasks(f"redis://:{platform.secrets.redis_password}@127.0.0.1:{platform.state.ports.valkey}/0")
     host = host_id(platform.root)
     tasks.enqueue("weir.ping", "hello")
-    tasks.enqueue("weir.ping", "hello, host", queue=queue_of(host))
+    tasks.enqueue("weir.ping", "hello, host", queue=host_queue(host))
 
     def heard() -> set[str]:
         return {line["word"] for line in platform.logged("worker") if line["event"] == "ping" and line["host"] == host}
@@ -205,7 +206,7 @@ def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to
 
 
 def test_a_postgres_of_ones_own_is_used_and_said() -> None:
-    with own_postgres() as server, somewhere() as platform:
+    with throwaway_postgres() as server, somewhere() as platform:
         said = platform.weir("up", env={"WEIR_DATABASE_URL": server.url})
         assert said.code == 0, said.err
         assert f"Postgres  yours, at 127.0.0.1:{server.port} (WEIR_DATABASE_URL)" in said.out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -42,22 +41,6 @@ def lives(directory: RunDirectory, name: ProcessName | None) -> bool:
     if directory.path.is_dir():
         return directory.is_alive()
     return name is not None and _find(name) is not None
-
-
-def kill(name: ProcessName) -> None:
-    """At once and for good, with all that it has started. Does nothing if it is gone."""
-    found = _find(name)
-    if found is None:
-        return
-    try:
-        below = found.children(recursive=True)
-    except psutil.NoSuchProcess:
-        below = []
-    for process in (found, *below):
-        try:
-            process.send_signal(signal.SIGKILL)
-        except psutil.NoSuchProcess:
-            pass  # it was faster
 
 
 def _find(name: ProcessName) -> psutil.Process | None:
