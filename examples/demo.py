@@ -9,26 +9,21 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import shlex
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 import flights
 import wordcount
-from demo_input import NoInput, prepare, write_flights, write_texts
-from demo_oracle import Comparison, compare_flights, compare_words
+from demo_input import NoInput
+from demo_scenarios import DemoFailed, Scenario, prepare_inputs, scenarios, verify
+from demo_telling import doing, say, shown
 from demo_worker import slot_processes
-from weir import Job, Params
+from weir import Params
 from weir.errors import WeirError
 from weir.spark.launch import JobResult, RunningJob, RunOptions, launch, session_for
 from weir.storage.inspection import list_checkpoints
@@ -40,55 +35,6 @@ CHECKPOINTS_BEFORE_KILL = 3
 FOLLOW_S = 0.1
 SAY_EVERY_S = 1.0
 ROOT = Path(__file__).resolve().parent.parent
-_began = time.monotonic()
-
-
-class DemoFailed(Exception):
-    """One message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """``rate``: records a second, so that the stream takes seconds and several checkpoints complete."""
-
-    job: Callable[[Params], Job]
-    name: str
-    records: str
-    rate: int
-    input: Path
-    output: Path
-    make_input: Callable[[Path], None]
-    compare: Callable[[SparkSession, Path, Path], list[Comparison]]
-
-    @property
-    def file(self) -> str:
-        return f"examples/{self.name}.py"
-
-
-def scenarios(root: Path) -> list[Scenario]:
-    inputs, outputs = root / "input", root / "output"
-    return [
-        Scenario(
-            job=flights.job,
-            name="flights",
-            records="departures",
-            rate=80_000,
-            input=inputs / "flights",
-            output=outputs / "flights",
-            make_input=write_flights,
-            compare=compare_flights,
-        ),
-        Scenario(
-            job=wordcount.job,
-            name="wordcount",
-            records="lines of text",
-            rate=20_000,
-            input=inputs / "texts",
-            output=outputs / "wordcount",
-            make_input=write_texts,
-            compare=compare_words,
-        ),
-    ]
 
 
 def main() -> int:
@@ -127,20 +73,12 @@ def run(root: Path, *, only_verify: bool) -> None:
             shutil.rmtree(root / "checkpoints", ignore_errors=True)
             for scenario in todo:
                 shutil.rmtree(scenario.output, ignore_errors=True)
-                settings = {"input": str(scenario.input), "output": str(scenario.output), "rate": scenario.rate}
-                follow_and_kill(launch(scenario.job(Params(settings)), options, session=session), scenario)
+                follow_and_kill(launch(scenario.job(Params(scenario.settings)), options, session=session), scenario)
         verify(spark, todo)
     finally:
         session.close()
     if not only_verify:
         say_what_is_next(root, todo[0])
-
-
-def prepare_inputs(todo: list[Scenario]) -> None:
-    for scenario in todo:
-        if not scenario.input.exists():
-            with doing(f"preparing {scenario.records} from installed packages (only the first time)"):
-                prepare(scenario.input, scenario.make_input)
 
 
 def follow_and_kill(job: RunningJob, scenario: Scenario) -> JobResult:
@@ -172,28 +110,6 @@ def follow_and_kill(job: RunningJob, scenario: Scenario) -> JobResult:
     return result
 
 
-def verify(spark: SparkSession, todo: list[Scenario]) -> None:
-    """Raises DemoFailed if anything differs."""
-    unequal = []
-    for scenario in todo:
-        say(f"comparing what {scenario.name} committed with Spark SQL over the same input, in one batch")
-        try:
-            comparisons = scenario.compare(spark, scenario.input, scenario.output)
-        except PySparkException as error:
-            # Said now, as it can no longer say anything when Spark is closed.
-            raise DemoFailed(f"Spark SQL could not compute the comparison: {error}") from None
-        for comparison in comparisons:
-            if comparison.equal:
-                say(f"  EQUAL: {comparison.what}, all {comparison.rows:,} rows")
-                continue
-            unequal.append(comparison.what)
-            say(f"  UNEQUAL: {comparison.what}, for example")
-            for row in comparison.differing:
-                say(f"    {row}")
-    if unequal:
-        raise DemoFailed(f"the committed output is not that of the batch computation: {', '.join(unequal)}")
-
-
 def say_what_is_next(root: Path, scenario: Scenario) -> None:
     checkpoints = root / "checkpoints"
     kept = [
@@ -216,26 +132,6 @@ Try next:
   {weir} run {scenario.file} {settings} --checkpoint-dir {shown(checkpoints)} --from {kept[0]} --yes
   # and compare once more
   {shown(Path(sys.executable))} examples/demo.py --verify{"" if root == ROOT / "build" / "demo" else f" --directory {shown(root)}"}""")
-
-
-def shown(path: Path) -> str:
-    """For a shell in the current directory."""
-    try:
-        return shlex.quote(str(path.relative_to(Path.cwd())))
-    except ValueError:
-        return shlex.quote(str(path))
-
-
-@contextmanager
-def doing(what: str) -> Iterator[None]:
-    say(f"{what} ...")
-    began = time.monotonic()
-    yield
-    say(f"  done in {time.monotonic() - began:.1f} s")
-
-
-def say(text: str) -> None:
-    print(f"{time.monotonic() - _began:5.1f} s  {text}", flush=True)
 
 
 if __name__ == "__main__":

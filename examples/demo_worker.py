@@ -9,10 +9,10 @@ DAEMON = b"\0-m\0weir.spark.daemon\0"
 """As it stands between the other arguments. Java's have the name, too."""
 
 
-def slot_processes() -> list[int]:
-    """Ids of the processes that Spark's Python daemon (a descendant of this process) has forked."""
+def slot_processes(driver: int | None = None) -> list[int]:
+    """Ids of the processes that Spark's Python daemon (a descendant of ``driver``, or of this process) has forked."""
     parents = _parents()
-    mine = {pid for pid in parents if os.getpid() in _ancestors(pid, parents)}
+    mine = {pid for pid in parents if (driver or os.getpid()) in _ancestors(pid, parents)}
     return sorted(pid for pid in mine if DAEMON in _arguments(pid) and DAEMON in _arguments(parents[pid]))
 
 
