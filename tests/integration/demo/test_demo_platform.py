@@ -49,7 +49,9 @@ def test_two_workers_are_killed_and_the_output_is_equal(told: str) -> None:
 
 
 def test_the_live_job_is_taken_back_and_forth_and_its_readers_see_that(platform: Platform, told: str) -> None:
-    (numbers,) = re.findall(r"showed its readers ([\d,]+) before, ([\d,]+) after the rollback, ([\d,]+) after the undo, ([\d,]+) now", told)
+    (numbers,) = re.findall(
+        r"showed its readers ([\d,]+) before, ([\d,]+) after the rollback, ([\d,]+) after the undo, ([\d,]+) now", told
+    )
     before, back, again, now = (int(number.replace(",", "")) for number in numbers)
     assert back < again and before <= again < now
     with platform.connect() as connection:
