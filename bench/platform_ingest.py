@@ -39,7 +39,7 @@ SAMPLES_A_CHECKPOINT = 40
 
 
 class NoTasks:
-    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None) -> None:
+    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
         """Workers are not what is measured."""
 
 

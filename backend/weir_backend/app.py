@@ -26,6 +26,9 @@ from weir_backend.routes import ROOT_ROUTERS, ROUTERS
 from weir_backend.settings import Settings
 
 API = "/api/v1"
+BODY_BYTES_MAX = 1 << 20
+"""Of requests in JSON. They are parsed before it is known who is calling, and nobody else is served meanwhile: larger ones have endpoints
+of their own, which look at the token first."""
 _HARDENING = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -54,7 +57,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
             rates.close()
             database.close()
 
-    app = FastAPI(
+    app = Api(
         title="Weir",
         summary="Operate checkpointed streaming jobs",
         version="1",
@@ -62,11 +65,11 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         docs_url=None,
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
-        max_body_size=settings.artifact_bytes_max + (1 << 20),
+        max_body_size=BODY_BYTES_MAX,
+        redirect_slashes=False,  # a redirect goes to the host that the request names, which may be anybody's
         separate_input_output_schemas=False,
     )
     problems.install(app)
-    app.add_middleware(EveryAnswer)
     for router in routers:
         app.include_router(router, prefix=API)
     for router in (_health, *ROOT_ROUTERS):
@@ -75,8 +78,15 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
     return app
 
 
+class Api(FastAPI):
+    def build_middleware_stack(self) -> ASGIApp:
+        # Around everything, what answers for errors and for bodies that are too large included.
+        return EveryAnswer(super().build_middleware_stack())
+
+
 class EveryAnswer:
-    """An id for each request, and the headers of every answer. Not a middleware of functions: those hold up streams."""
+    """An id for each request, the headers of every answer, and problems in the one form. Not a middleware of functions: those hold up
+    streams."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -88,9 +98,18 @@ class EveryAnswer:
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
 
+        replaced = False
+
         async def answer(message: Message) -> None:
+            nonlocal replaced
+            if replaced:
+                return
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                if message["status"] == 413 and headers.get("Content-Type") != problems.MEDIA_TYPE:
+                    replaced = True
+                    await _too_large(scope, receive, send, request_id)
+                    return
                 headers["X-Request-Id"] = request_id
                 for name, value in _HARDENING.items():
                     headers.setdefault(name, value)
@@ -100,6 +119,15 @@ class EveryAnswer:
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             await self._app(scope, receive, answer)
+
+
+async def _too_large(scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+    """What the framework says of it in words of its own."""
+    answer = problems.problem_answer(
+        413, "too-large", f"the request is too large: at most {BODY_BYTES_MAX:,} bytes are taken here", "leave something out",
+        headers={"X-Request-Id": request_id, "Connection": "close", **_HARDENING},
+    )  # fmt: skip
+    await answer(scope, receive, send)
 
 
 _health = APIRouter(tags=["health"])

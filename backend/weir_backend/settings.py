@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -36,7 +36,9 @@ class Settings(BaseSettings):
     oidc_client_id: str | None = None
     oidc_client_secret: SecretStr | None = None
     oidc_role_claim: str = "weir_role"
-    """Claim of the identity token that holds viewer, operator or admin; without it a user who is new becomes a viewer."""
+    """Claim of the identity token that holds viewer, operator or admin."""
+    oidc_new_users: Literal["refused", "viewer"] = "refused"
+    """Who is new, and of whose role the token says nothing. An issuer may know half the world."""
 
     @property
     def sqlalchemy_url(self) -> str:

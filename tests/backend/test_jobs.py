@@ -128,6 +128,15 @@ def test_a_driver_that_dies_while_it_is_to_suspend_leaves_a_job_that_rests_and_a
     assert stage.job(job_id)["run"]["number"] == 1
 
 
+def test_a_driver_that_was_told_to_cancel_and_had_to_be_killed_has_been_cancelled(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    asked = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
+    driver.die("it was told to cancel, and its driver's process is gone")
+    job = stage.job(job_id)
+    assert (job["state"], job["run"]["number"]) == ("CANCELED", 1)
+    assert stage.operation(asked["id"])["state"] == "SUCCEEDED"
+
+
 def test_what_is_asked_for_later_replaces_what_was_asked_for_before(stage: Stage) -> None:
     job_id, driver = stage.running()
     suspend = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
+from starlette.concurrency import run_in_threadpool
 
 from weir_backend.artifacts import repository, service
 from weir_backend.artifacts.schemas import ArtifactShown
@@ -17,24 +18,46 @@ from weir_backend.kit.problems import answers
 from weir_backend.kit.requests import ServicesDep, SessionDep
 from weir_backend.models import Artifact
 
+READ_BYTES_MAX = 1 << 30
+"""So much is read of an upload that is too large, so that whoever sends it hears why it is refused."""
+
 router = APIRouter(prefix="/artifacts", tags=["artifacts"], responses=answers(401, 403, 422))
 
 
-@router.post("", operation_id="upload_artifact", response_model=ArtifactShown, status_code=201, responses=answers(413))
+async def _content(request: Request, session: SessionDep, services: ServicesDep, _: Operator) -> bytes:
+    """The body, once it is known who is calling. Raises TooLarge."""
+    await run_in_threadpool(session.commit)  # an upload takes its time, and others need the connection
+    return await service.receive(request.stream(), bytes_max=services.settings.artifact_bytes_max)
+
+
+@router.post(
+    "",
+    operation_id="upload_artifact",
+    response_model=ArtifactShown,
+    status_code=201,
+    responses=answers(413),
+    max_body_size=READ_BYTES_MAX,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "description": "The file",
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
 def upload(
-    data: Annotated[bytes, Body(media_type="application/octet-stream", description="The file")],
+    data: Annotated[bytes, Depends(_content)],
     name: Annotated[
         str,
         StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)$", max_length=200),
         Query(description="Its name, with .py, .zip or .whl"),
     ],
     session: SessionDep,
-    services: ServicesDep,
     caller: Operator,
     response: Response,
 ) -> Artifact:
     """Upload a file of user code. The same content uploaded again is the same artifact (answered with 200)."""
-    found, new = service.upload(session, caller, name=name, data=data, bytes_max=services.settings.artifact_bytes_max)
+    found, new = service.upload(session, caller, name=name, data=data)
     if not new:
         response.status_code = 200
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import AsyncIterator
 from pathlib import PurePath
 
 from sqlalchemy.orm import Session
@@ -16,17 +17,29 @@ from weir_backend.models import Artifact, ArtifactKind
 _ZIP_MAGIC = b"PK\x03\x04"
 
 
-def upload(session: Session, caller: Caller, *, name: str, data: bytes, bytes_max: int) -> tuple[Artifact, bool]:
-    """The artifact of this content, and whether it is new. Raises Invalid, TooLarge."""
+async def receive(parts: AsyncIterator[bytes], *, bytes_max: int) -> bytes:
+    """All of it is read, whatever its size: whoever sends it hears the answer only once he has sent everything. Raises TooLarge."""
+    kept, size = [], 0
+    async for part in parts:
+        size += len(part)
+        if size <= bytes_max:
+            kept.append(part)
+        else:
+            kept.clear()
+    if size > bytes_max:
+        raise TooLarge(
+            "too-large",
+            f"the file has {size:,} bytes, at most {bytes_max:,} are taken",
+            "leave data out of it, and large libraries",
+        )
+    return b"".join(kept)
+
+
+def upload(session: Session, caller: Caller, *, name: str, data: bytes) -> tuple[Artifact, bool]:
+    """The artifact of this content, and whether it is new. Raises Invalid."""
     kind = _kind(name)
     if not data:
         raise Invalid("empty", f"{name} is empty", "upload the file of the job")
-    if len(data) > bytes_max:
-        raise TooLarge(
-            "too-large",
-            f"{name} has {len(data):,} bytes, at most {bytes_max:,} are taken",
-            "leave data out of it, and large libraries",
-        )
     if kind is not ArtifactKind.PYTHON and not data.startswith(_ZIP_MAGIC):
         raise Invalid(
             "not-an-archive", f"{name} is no zip archive", "upload a .py file, or a .zip or .whl with the job's package"

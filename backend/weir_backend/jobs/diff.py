@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 import io
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from weir_backend.jobs.schemas import Change
 
 _TEXT_BYTES_MAX = 1 << 20
+_LINES_MAX = 5_000
+_WORK_MAX = 4_000_000
+"""Pairs of equal lines that come up often: what difflib takes its time for, a microsecond and more for each. Of ordinary files a few thousand."""
 _ABSENT = object()
 
 
@@ -28,11 +32,22 @@ def changes(before: Any, after: Any, path: str = "") -> list[Change]:
 
 
 def code_diff(before: bytes, after: bytes, names: tuple[str, str]) -> str | None:
-    """Unified. None if one of them is no text. '' if they are the same."""
+    """Unified. None if one of them is no text, or they are too large to be compared here. '' if they are the same."""
     texts = [_text(data) for data in (before, after)]
     if texts[0] is None or texts[1] is None:
         return None
+    if _takes_too_long(texts[0], texts[1]):
+        return None
     return "".join(difflib.unified_diff(texts[0], texts[1], *names))
+
+
+def _takes_too_long(before: list[str], after: list[str]) -> bool:
+    """Files can be made that occupy difflib for hours: short, of a few lines over and over again."""
+    if max(len(before), len(after)) > _LINES_MAX:
+        return True
+    found, others = Counter(before), Counter(after)
+    pairs = sum(count * others[line] for line, count in found.items())
+    return pairs * min(len(found), len(others)) > _WORK_MAX
 
 
 def _text(data: bytes) -> list[str] | None:

@@ -18,12 +18,15 @@ _TEXT_MAX = 10_000
 def _no_secret(name: str) -> str:
     if _SECRET.search(name):
         raise ValueError(
-            f"{name} looks like a secret: specs are shown to everybody; put it into the file that WEIR_SPARK_CONF_FILE names"
+            f"{name} looks like a secret: specs are shown to everybody; put it into a file that the driver can read (for Spark settings: "
+            "the one that WEIR_SPARK_CONF_FILE names), and name that"
         )
     return name
 
 
-ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)]
+ParameterName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100), AfterValidator(_no_secret)
+]
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 EntryPoint = Annotated[str, StringConstraints(pattern=rf"^({_WORD}(\.{_WORD})*:)?{_WORD}$", max_length=300)]
 SparkSetting = Annotated[str, StringConstraints(pattern=r"^spark\.[A-Za-z0-9._-]+$", max_length=200), AfterValidator(_no_secret)]

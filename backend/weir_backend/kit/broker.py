@@ -25,6 +25,6 @@ class CeleryTasks:
             task_default_queue="weir",
         )
 
-    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None) -> None:
+    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
         """Raises kombu's OperationalError if the broker is not there."""
-        self._celery.send_task(name, arguments, queue=queue, retry=False)
+        self._celery.send_task(name, arguments, queue=queue, expires=expires_s, retry=False)

@@ -110,6 +110,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def on_http(_: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:
+            # What cannot be parsed at all (nested too deeply, say), as what is parsed and wrong.
+            return problem_answer(422, "invalid", str(error.detail))
         code = _TITLES.get(error.status_code, "problem").lower().replace(" ", "-")
         return problem_answer(error.status_code, code, str(error.detail), headers=error.headers)
 

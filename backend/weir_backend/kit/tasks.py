@@ -26,8 +26,8 @@ def host_queue(host: str) -> str:
 
 
 class Tasks(Protocol):
-    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None) -> None:
-        """Raises what the broker's client raises if it is not there."""
+    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
+        """``expires_s``: who gets it later than that leaves it. Raises what the broker's client raises if it is not there."""
 
 
 def ask(session: Session, tasks: Tasks, name: str, *arguments: int | str, queue: str | None = None) -> None:

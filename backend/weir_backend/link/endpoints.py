@@ -18,6 +18,7 @@ from weir_backend.link import service
 from weir_backend.link.schemas import Stored
 
 BODY_BYTES_MAX = 4 << 20
+READ_BYTES_MAX = 64 << 20
 WAIT_S_MAX = 30.0
 LOOK_AGAIN_S = 10.0
 """Nobody who waits depends on being woken."""
@@ -33,6 +34,7 @@ RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
     operation_id="post_events",
     response_model=Stored,
     responses=answers(401, 404, 409, 410, 413, 422, 503),
+    max_body_size=READ_BYTES_MAX,
     openapi_extra={
         "requestBody": {
             "required": True,

@@ -16,6 +16,8 @@ SUBMIT_AGAIN = timedelta(seconds=20)
 """After which a run whose driver nobody has seen is submitted once more. That two drivers of one run live at once is prevented where they start."""
 RESTARTS_OF_WHAT_NEVER_RAN = 2
 """At most so many of a version that has never run: whoever has just deployed it waits for an answer."""
+CANCEL_TAKES = timedelta(seconds=60)
+"""A driver that was told to cancel so long ago and still lives hears nothing, or hangs. The job's log fences whatever it may be doing."""
 HOPELESS = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
 """Kinds of errors that another try does not mend: somebody has to change something."""
 
@@ -207,6 +209,11 @@ def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
     if before >= attempts:
         return GiveUp(f"it has failed {before + 1} times in a row, the last time with: {last.reason}")
     return RestartLater(before + 1, last.ended_at + timedelta(seconds=facts.strategy.delay_s(before)))
+
+
+def is_to_be_killed(cancelled_at: datetime | None, now: datetime) -> bool:
+    """Of a driver whose process lives. ``cancelled_at``: when it was first told to cancel; None: it was not."""
+    return cancelled_at is not None and now >= cancelled_at + CANCEL_TAKES
 
 
 def towards_rest(live: LiveRun | None, command: str, now: datetime) -> Rest | EndRun | Give | Submit:

@@ -43,6 +43,11 @@ def commands_given(session: Session, run_id: int) -> frozenset[str]:
     return frozenset(rows)
 
 
+def cancelled_at(session: Session, run_id: int) -> datetime | None:
+    """When the run was first told to cancel."""
+    return session.scalar(select(func.min(Command.created_at)).where(Command.run_id == run_id, Command.kind == "Cancel"))
+
+
 def newest_checkpoint(session: Session, job_id: int) -> int | None:
     """Number of the one that completed last: the tip of the line that the job is on. By number and not by time, as numbers only grow and
     clocks of drivers do what they like."""

@@ -219,7 +219,10 @@ def last_facts(run: Run) -> LastRun:
 
 
 def driver_gone(session: Session, job_id: int, run_id: int, reason: str) -> bool:
-    """The process of the run is no more, and all that it has left behind is told. False: it was over already."""
+    """The process of the run is no more, and all that it has left behind is told. False: it was over already.
+
+    A driver that was told to cancel has done so, however it came to its end.
+    """
     job = jobs.find(session, job_id, lock=True)
     run = repository.find(session, run_id)
     if job is None or run is None:
@@ -228,7 +231,10 @@ def driver_gone(session: Session, job_id: int, run_id: int, reason: str) -> bool
     if run.ended_at is not None:
         return False
     moment = now()
-    session.add(Failure(job_id=job.id, run_id=run.id, generation=run.generation, kind=DRIVER_LOST, reason=reason, at=moment))
-    runs.end(session, job, run, RunState.FAILED, reason)
+    if repository.cancelled_at(session, run.id) is not None:
+        runs.end(session, job, run, RunState.CANCELED, reason)
+    else:
+        session.add(Failure(job_id=job.id, run_id=run.id, generation=run.generation, kind=DRIVER_LOST, reason=reason, at=moment))
+        runs.end(session, job, run, RunState.FAILED, reason)
     job.next_look_at = moment
     return True

@@ -10,7 +10,7 @@ VERIFYING ── whole ──> STOPPING ── stopped ──> STARTING ── r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias, assert_never
 
 from weir_backend.models import PlanPhase, RunState
@@ -28,6 +28,8 @@ from weir_backend.reconciling.decide import (
     towards_rest,
 )
 
+RETURN_TAKES = timedelta(minutes=10)
+"""From the deadline on. By then a run of the plan that would not come up is gone, unless nobody can reach it."""
 RUNS_MAX = 2
 """A driver may die of something that has nothing to do with the plan."""
 
@@ -139,6 +141,8 @@ def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
 def _returning(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.live is not None:
         # It did not come up in time. It must be gone before another begins.
-        return towards_rest(facts.live, "Cancel", now)
+        if now >= facts.deadline + RETURN_TAKES:
+            return FailPlan("the job did not start, and its driver does not stop either: is its machine there?", bring_back=True)
+        return _no_later_than(facts.deadline + RETURN_TAKES, towards_rest(facts.live, "Cancel", now))
     reason = facts.ours.reason if facts.ours is not None else "the run was not up in time"
     return FailPlan(f"the job did not start: {reason}. It goes on from where it was stopped", bring_back=True)

@@ -31,6 +31,7 @@ from weir_backend.models import (
 )
 from weir_backend.operations import service as operations
 from weir_backend.reconciling import repository as runs
+from weir_backend.reconciling.runs import directory
 from weir_backend.recovery import repository
 from weir_backend.recovery.schemas import (
     Inspection,
@@ -68,7 +69,7 @@ class Computed:
 def propose(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, draft: PlanDraft) -> RecoveryPlan:
     """A plan, shown or (unless ``dry_run``) kept and looked into by a worker. Raises NotFound, Conflict."""
     job = job_service.get(session, job_id, lock=True)
-    computed = _compute(session, tasks, caller, job, draft.request, keep=not draft.dry_run)
+    computed = _compute(session, settings, tasks, caller, job, draft.request, keep=not draft.dry_run)
     plan = RecoveryPlan(
         job_id=job.id,
         kind=computed.kind,
@@ -93,7 +94,9 @@ def propose(session: Session, settings: Settings, tasks: Tasks, caller: Caller, 
     return plan
 
 
-def _compute(session: Session, tasks: Tasks, caller: Caller, job: Job, request: PlanRequest, *, keep: bool) -> Computed:
+def _compute(
+    session: Session, settings: Settings, tasks: Tasks, caller: Caller, job: Job, request: PlanRequest, *, keep: bool
+) -> Computed:
     current = jobs.find_spec(session, job.id, job.spec_number)
     assert current is not None
     match request:
@@ -114,12 +117,24 @@ def _compute(session: Session, tasks: Tasks, caller: Caller, job: Job, request: 
                 raise Conflict(
                     "spec-not-valid", f"version {number} is {spec.state.value}: {spec.problem or 'a worker is compiling it'}"
                 )
+            _same_directory(settings, job, current, spec)
             return Computed(PlanKind.UPGRADE, None, spec, "Suspend" if mode == "savepoint" else "Cancel")
         case RescaleRequest(parallelism=parallelism):
             rescaled = _rescaled(session, tasks, caller, job, current, parallelism, keep=keep)
             return Computed(PlanKind.RESCALE, None, rescaled, "Suspend")
         case _:
             assert_never(request)
+
+
+def _same_directory(settings: Settings, job: Job, current: Spec, wanted: Spec) -> None:
+    """Else it would begin from nothing, with checkpoints of the same numbers as those that the job has. Raises Conflict."""
+    before, after = (directory(settings, job, spec) for spec in (current, wanted))
+    if before != after:
+        raise Conflict(
+            "directory-changed",
+            f"version {wanted.number} keeps its checkpoints in {after}, the job has its own in {before}: it would begin from nothing",
+            "leave the checkpoint directory as it is, or make another job of it",
+        )
 
 
 def _target(session: Session, job: Job, number: int) -> Checkpoint:

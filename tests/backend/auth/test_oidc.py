@@ -48,7 +48,10 @@ def provider(one_provider: FakeProvider) -> FakeProvider:
 @pytest.fixture
 def client(settings: Settings, tasks: RecordedTasks, provider: FakeProvider) -> Iterator[TestClient]:
     configured = settings.model_copy(
-        update={"oidc_issuer": AnyHttpUrl(provider.issuer), "oidc_client_id": CLIENT, "oidc_client_secret": SecretStr(SECRET)}
+        update={
+            "oidc_issuer": AnyHttpUrl(provider.issuer), "oidc_client_id": CLIENT, "oidc_client_secret": SecretStr(SECRET),
+            "oidc_new_users": "viewer",
+        }
     )
     with TestClient(create_app(configured, tasks), raise_server_exceptions=False, follow_redirects=False) as opened:
         yield opened
@@ -87,6 +90,19 @@ def test_who_logs_in_for_the_first_time_becomes_a_viewer(client: TestClient, pro
     assert audited(database) == [("weir", "create", "user"), ("james", "log-in", "session")]
     log_in(client, provider)
     assert client.get(SESSION).json()["user_id"] == seen["user_id"], "the same, the second time"
+
+
+def test_who_is_new_and_has_no_role_is_refused_unless_that_is_wanted(
+    settings: Settings, tasks: RecordedTasks, provider: FakeProvider
+) -> None:
+    configured = settings.model_copy(
+        update={"oidc_issuer": AnyHttpUrl(provider.issuer), "oidc_client_id": CLIENT, "oidc_client_secret": SecretStr(SECRET)}
+    )
+    with TestClient(create_app(configured, tasks), follow_redirects=False) as client:
+        answer = log_in(client, provider)
+        assert answer.status_code == 403 and answer.json()["code"] == "unknown"
+        provider.claims["weir_role"] = "operator"
+        assert log_in(client, provider).status_code == 302
 
 
 def test_the_state_is_kept_in_a_cookie_that_scripts_and_others_do_not_get(client: TestClient) -> None:

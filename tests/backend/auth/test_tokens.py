@@ -66,6 +66,21 @@ def test_a_token_with_less_than_its_user_cannot_make_one_with_more(client: TestC
     assert client.get("/api/v1/users", headers=less).status_code == 403
 
 
+def test_a_token_makes_none_that_outlives_it(client: TestClient, login: Login) -> None:
+    short = client.post(TOKENS, json=new(expires_in_days=1), headers=login()).json()["token"]
+    answer = client.post(TOKENS, json=new(expires_in_days=2), headers=bearer(short))
+    assert answer.status_code == 403 and answer.json()["code"] == "outlives"
+
+
+def test_a_token_revokes_none_that_may_more_but_always_itself(client: TestClient, login: Login) -> None:
+    mine = login(Role.OPERATOR)
+    more = client.post(TOKENS, json=new(role="operator"), headers=mine).json()["id"]
+    less = client.post(TOKENS, json=new(), headers=mine).json()
+    assert client.delete(f"{TOKENS}/{more}", headers=bearer(less["token"])).status_code == 403
+    assert client.delete(f"{TOKENS}/{less['id']}", headers=bearer(less["token"])).status_code == 204
+    assert client.delete(f"{TOKENS}/{more}", headers=mine).status_code == 204
+
+
 def test_a_revoked_token_and_one_that_has_expired_are_refused_at_once(
     client: TestClient, database: Database, login: Login
 ) -> None:

@@ -91,7 +91,7 @@ class Worker:
         self._drivers: dict[int, Driver] = {}
         self._numbers: defaultdict[int, int] = defaultdict(int)
 
-    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None) -> None:
+    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
         self._asked.put((name, arguments))
 
     def start(self, url: str) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from weir_backend.models import DesiredState, RunState, SpecState
 from weir_backend.reconciling.decide import (
+    CANCEL_TAKES,
     HOPELESS,
     SUBMIT_AGAIN,
     BeginRun,
@@ -27,6 +28,7 @@ from weir_backend.reconciling.decide import (
     Strategy,
     Submit,
     decide,
+    is_to_be_killed,
     next_start,
 )
 
@@ -40,6 +42,12 @@ FAILED = LastRun(RunState.FAILED, "", "killed", running_at=NOW, ended_at=NOW)
 def job(**facts: object) -> JobFacts:
     base = JobFacts(DesiredState.RUNNING, SpecState.VALID, None, None, None, 0, None, None, STRATEGY)
     return replace(base, **facts)  # type: ignore[arg-type]  # names and types are those of JobFacts
+
+
+def test_a_driver_is_killed_only_if_it_was_told_to_cancel_and_had_its_time() -> None:
+    assert not is_to_be_killed(None, NOW)
+    assert not is_to_be_killed(NOW, NOW + CANCEL_TAKES - timedelta(seconds=1))
+    assert is_to_be_killed(NOW, NOW + CANCEL_TAKES)
 
 
 def test_a_new_job_is_begun_once_its_code_is_compiled() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from weir_backend.models import PlanPhase, RunState
 from weir_backend.reconciling.decide import BeginRun, EndRun, Give, LastRun, LiveRun, Rest, Start, Submit
-from weir_backend.recovery.decide import LEGAL, RUNS_MAX, Applied, Enter, FailPlan, PlanFacts, decide_plan
+from weir_backend.recovery.decide import LEGAL, RETURN_TAKES, RUNS_MAX, Applied, Enter, FailPlan, PlanFacts, decide_plan
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 DEADLINE = NOW + timedelta(minutes=30)
@@ -51,6 +51,14 @@ def test_a_run_that_fails_is_tried_once_more_and_then_the_job_is_brought_back() 
     assert decide_plan(replace(starting, runs=RUNS_MAX), NOW) == Enter(PlanPhase.RETURNING)
     returned = decide_plan(replace(starting, phase=PlanPhase.RETURNING, runs=RUNS_MAX), NOW)
     assert isinstance(returned, FailPlan) and returned.bring_back and "killed" in returned.problem
+
+
+def test_a_plan_ends_also_if_the_driver_of_its_run_does_not() -> None:
+    deaf = replace(LIVE, state=RunState.INITIALIZING, commands=frozenset({"Cancel"}))
+    returning = replace(PLAN, phase=PlanPhase.RETURNING, live=deaf, live_is_ours=True, runs=1)
+    assert decide_plan(returning, DEADLINE) == Rest(DEADLINE + RETURN_TAKES, "it is told to stop")
+    over = decide_plan(returning, DEADLINE + RETURN_TAKES)
+    assert isinstance(over, FailPlan) and over.bring_back and "does not stop either" in over.problem
 
 
 def test_a_run_that_cannot_succeed_is_not_tried_again() -> None:

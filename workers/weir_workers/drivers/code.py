@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import lzma
 import shutil
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from weir.errors import ConfigError
@@ -12,6 +14,10 @@ from weir_backend.models import ArtifactKind
 
 UNPACKED_BYTES_MAX = 1 << 30
 FILES_MAX = 50_000
+_DAMAGED = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError, OSError,
+)  # fmt: skip
+"""What unpacking raises, as no archive is checked before."""
 
 
 def place(kind: ArtifactKind, name: str, data: bytes, folder: Path) -> Path | None:
@@ -38,5 +44,5 @@ def _unpack(name: str, data: bytes, folder: Path) -> None:
                 if path.is_absolute() or ".." in path.parts:
                     raise ConfigError(f"{name} holds {member.filename!r}, which would lie outside of it")
             archive.extractall(folder)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+    except _DAMAGED as error:
         raise ConfigError(f"{name} cannot be unpacked: {error}") from None

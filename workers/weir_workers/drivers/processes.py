@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -50,6 +52,18 @@ def _find(name: ProcessName) -> psutil.Process | None:
         return process if same and process.status() != psutil.STATUS_ZOMBIE else None
     except psutil.NoSuchProcess:
         return None
+
+
+def kill(name: ProcessName) -> None:
+    """And its process group, which has its JVM in it. Nothing happens if it is gone."""
+    process = _find(name)
+    if process is None:
+        return
+    with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+        if os.getpgid(process.pid) == process.pid:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def bound_log(directory: RunDirectory) -> None:

@@ -39,6 +39,11 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
         )
         if environment.get(variable)
     }
+    if before is not None and POSTGRES in before.external and POSTGRES not in external and not directory.postgres.exists():
+        raise ConfigError(
+            f"the last time this platform used the database at {before.external[POSTGRES]}, and all its jobs are there: set {DATABASE_URL} "
+            "again, or choose a new directory with --data-dir for a platform of its own"
+        )
     notes: list[str] = []
     ports = _ports(before.ports if before else Ports(), external, notes)
     assert ports.api is not None

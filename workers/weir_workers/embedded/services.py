@@ -24,6 +24,8 @@ from weir_workers.embedded.valkey import Valkey
 START_S_MAX = 120.0
 """Of our own programs, also on a machine that is very busy."""
 WORKER_PROCESSES = 2
+TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
+"""Addresses or networks, with commas between them."""
 _PROBE_S = 2.0
 
 
@@ -82,7 +84,7 @@ def services(
         Service(
             Child(API, (SCHEMA, *data, *queue), start_s_max=START_S_MAX),
             # Open event streams would hold it up for ever; their readers go on where they were.
-            python(API, *uvicorn, "--no-access-log", "--timeout-graceful-shutdown", "3"),
+            python(API, *uvicorn, *_proxies(environment), "--no-access-log", "--timeout-graceful-shutdown", "3"),
             lambda _: api_is_ready(api_port),
         )
     )
@@ -107,6 +109,12 @@ def services(
         )
     )
     return found
+
+
+def _proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Where a request comes from is what its connection says, not what whoever sends it says: unless a proxy of ours does."""
+    trusted = environment.get(TRUSTED_PROXIES, "")
+    return ("--proxy-headers", "--forwarded-allow-ips", trusted) if trusted else ("--no-proxy-headers",)
 
 
 def _postgres(server: Postgres, binaries: Path) -> Service:

@@ -171,7 +171,8 @@ class Supervisor:
         except OSError as error:
             # No room, say. The platform goes on; who asks for its state sees an older one.
             log.error("the state cannot be written", problem=str(error))
-        self._written = found
+        else:
+            self._written = found
         self._tell(found)
 
     # ---- waiting -------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+from celery.exceptions import SoftTimeLimitExceeded
 
 from weir.errors import ConfigError
 from weir_backend.artifacts import repository as artifacts
@@ -30,6 +31,8 @@ log = structlog.get_logger(__name__)
 TIME_S = 90.0
 CPU_S = 120
 FILE_BYTES_MAX = 1 << 30
+MEMORY_BYTES_MAX = 4 << 30
+"""Of one process: Postgres and other jobs' drivers are on the same machine."""
 GRAPH_BYTES_MAX = 16 << 20
 MESSAGE_CHARACTERS_MAX = 2_000
 
@@ -50,6 +53,12 @@ def compile_spec(spec_id: int) -> None:
         problem = None
     except ConfigError as error:
         graph, problem = None, str(error)
+    except SoftTimeLimitExceeded:
+        graph, problem = None, "loading the job's file takes too long"
+    except Exception as error:
+        # A version that is compiled again and again, and never said to be wrong, helps nobody.
+        log.exception("a version could not be compiled", spec=spec_id)
+        graph, problem = None, f"it cannot be compiled: {type(error).__name__}: {error}"
     _keep(context, spec_id, graph, problem)
     look(context, spec.job_id)
 
@@ -108,6 +117,8 @@ def _run(line: list[str], environment: dict[str, str], folder: Path) -> tuple[by
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+    # Not of addresses, of which a JVM reserves many times what it uses.
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

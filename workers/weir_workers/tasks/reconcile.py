@@ -14,6 +14,8 @@ from weir_workers.task import task
 
 log = structlog.get_logger(__name__)
 JOBS_A_ROUND = 200
+WATCH_EXPIRES_S = 10
+"""Of a machine that is away nothing is to pile up."""
 
 
 def look(context: Context, job_id: int) -> None:
@@ -38,7 +40,7 @@ def reconcile_all() -> None:
         hosts = repository.hosts(session)
         chase(session, context.tasks, now())
     for host in hosts:
-        context.tasks.enqueue(WATCH, queue=host_queue(host))
+        context.tasks.enqueue(WATCH, queue=host_queue(host), expires_s=WATCH_EXPIRES_S)
     for job_id in due:
         try:
             look(context, job_id)

@@ -12,6 +12,7 @@ from weir_backend.kit.clock import now
 from weir_backend.link import service as link
 from weir_backend.models import Run, RunState
 from weir_backend.reconciling import repository
+from weir_backend.reconciling.decide import is_to_be_killed
 from weir_backend.reconciling.service import driver_gone
 from weir_workers.context import Context, current
 from weir_workers.drivers import processes
@@ -45,15 +46,26 @@ def _watch(context: Context, run: Run) -> None:
         processes.bound_log(directory)
         if known is None:
             _take_in(context, run, directory)
+        else:
+            _end_if_deaf(context, run, known)
         return
     if run.submitted_at is None or (known is None and now() < run.submitted_at + COMES_UP):
         return
     _tell_the_rest(context, run, directory)
     with context.database.session() as session:
-        ended = driver_gone(session, run.job_id, run.id, _why(run, directory))
+        cancelled = repository.cancelled_at(session, run.id) is not None
+        ended = driver_gone(session, run.job_id, run.id, _why(run, directory, cancelled=cancelled))
     if ended:
         log.info("a driver is gone", run=run.id)
     look(context, run.job_id)
+
+
+def _end_if_deaf(context: Context, run: Run, name: ProcessName) -> None:
+    with context.database.session() as session:
+        cancelled_at = repository.cancelled_at(session, run.id)
+    if is_to_be_killed(cancelled_at, now()):
+        log.warning("a driver that was told to cancel goes on, and is killed", run=run.id, pid=name.pid)
+        processes.kill(name)
 
 
 def _take_in(context: Context, run: Run, directory: RunDirectory) -> None:
@@ -74,7 +86,9 @@ def _tell_the_rest(context: Context, run: Run, directory: RunDirectory) -> None:
             link.store_leftover(session, context.tasks, run.id, batch)
 
 
-def _why(run: Run, directory: RunDirectory) -> str:
+def _why(run: Run, directory: RunDirectory, *, cancelled: bool) -> str:
+    if cancelled:
+        return "it was told to cancel, and its driver's process is gone"
     if run.state is RunState.CREATED:
         try:
             said = directory.log.read_bytes()[-2_000:].decode(errors="replace").strip()

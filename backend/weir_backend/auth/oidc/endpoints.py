@@ -106,6 +106,7 @@ def finish_oidc_session(
         session,
         claims,
         role_claim=services.settings.oidc_role_claim,
+        anybody=services.settings.oidc_new_users == "viewer",
         address=address_of(request),
         request_id=request_id_of(request),
     )

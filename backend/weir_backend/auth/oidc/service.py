@@ -22,14 +22,19 @@ _ORDER = [Role.ADMIN, Role.OPERATOR, Role.VIEWER]
 
 
 def log_in(
-    session: Session, claims: Mapping[str, Any], *, role_claim: str, address: str | None, request_id: str | None
+    session: Session, claims: Mapping[str, Any], *, role_claim: str, anybody: bool, address: str | None, request_id: str | None
 ) -> Opened:
-    """``claims``: verified. Raises Forbidden, Conflict."""
+    """``claims``: verified. ``anybody``: who is new is let in, also if the claims say nothing of a role. Raises Forbidden, Conflict."""
     wanted = role_in(claims, role_claim)
     # An account with a password is never taken over: it is the provider's subject that counts, not a name that somebody chose there.
     subject = f"{claims['iss']} {claims['sub']}"
     user = repository.locked_user_of_subject(session, subject)
     if user is None:
+        if wanted is None and not anybody:
+            raise Forbidden(
+                "unknown", "nobody here knows this person, and the provider says nothing of a role",
+                f"have the provider give the claim {role_claim}, or set WEIR_OIDC_NEW_USERS=viewer",
+            )  # fmt: skip
         user = User(name=_free_name(session, claims), role=wanted or Role.VIEWER, oidc_subject=subject)
         session.add(user)
         session.flush()  # two first log-ins at once: the second is told to try again

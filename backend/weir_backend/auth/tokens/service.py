@@ -50,10 +50,18 @@ def create(
         raise Unauthenticated("unauthenticated", "the account has just been deleted")
     if repository.live_tokens(session, caller.user_id, TokenKind.API) >= LIVE_MAX:
         raise Conflict("too-many-tokens", f"{caller.name} has {LIVE_MAX} tokens that are valid", "revoke those that nobody needs")
+    expires_at = now() + expires_in
+    own = repository.token(session, caller.token_id) if caller.token_id is not None else None
+    if own is not None and own.kind is TokenKind.API and expires_at > own.expires_at:
+        raise Forbidden(
+            "outlives",
+            f"a token that is made with a token cannot outlive that one, which expires at {own.expires_at:%Y-%m-%d %H:%M} UTC",
+            "log in to make it, or let it expire earlier",
+        )
     secret = new_secret()
     token = Token(
         user_id=caller.user_id, name=name, kind=TokenKind.API, role=role, rollback=rollback, digest=digest(secret),
-        expires_at=now() + expires_in,
+        expires_at=expires_at,
     )  # fmt: skip
     session.add(token)
     session.flush()
@@ -63,8 +71,13 @@ def create(
 
 
 def revoke(session: Session, caller: Caller, token_id: int) -> None:
-    """Again: nothing happens. Raises NotFound."""
+    """Again: nothing happens. Raises NotFound, Forbidden for a token that may more than the one that the caller came with."""
     token = get(session, caller, token_id)
+    missing = permissions_of(token.role, rollback=token.rollback) - caller.permissions
+    if missing and Permission.ADMINISTER not in caller.permissions and token.id != caller.token_id:
+        raise Forbidden(
+            "forbidden", f"token {token_id} may more than the one you came with: {', '.join(sorted(missing))}", "log in to revoke it"
+        )
     if token.revoked_at is None:
         token.revoked_at = now()
         audit(session, caller, "revoke", "token", token.id, before={"name": token.name, "user_id": token.user_id})
