@@ -16,7 +16,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-platform down test check contract sim chaos chaos-platform bench lock docs format audit clean
+.PHONY: help setup demo demo-platform down test check contract sim chaos chaos-platform bench bench-platform lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -63,6 +63,9 @@ chaos-platform: setup ## A whole platform whose processes are killed at random w
 
 bench: setup ## Throughput, cost of checkpoints, latency; prints a table, appends to build/bench/results.jsonl
 	@$(RUN) bench/run.py $(ARGS)
+
+bench-platform: setup ## The control plane with a million events: reading, ingest, streams, growth; appends to build/bench/platform.jsonl
+	@$(RUN) bench/platform/run.py $(ARGS)
 
 format: setup ## Let ruff put formatting and imports right
 	$(BIN)/ruff check --fix $(CHECKED)

@@ -20,6 +20,7 @@ from weir_backend.kit.database import Database
 from weir_backend.kit.problems import ProblemBody
 from weir_backend.kit.rates import Rates
 from weir_backend.kit.requests import Services, ServicesDep
+from weir_backend.kit.sharing import SharedReads
 from weir_backend.kit.tasks import Tasks
 from weir_backend.kit.wakeups import Wakeups
 from weir_backend.routes import ROOT_ROUTERS, ROUTERS
@@ -46,7 +47,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         database = Database(settings.sqlalchemy_url, pool_size=settings.pool_size, name="weir api")
         wakeups = Wakeups(settings.database_url.get_secret_value())
         rates = Rates(settings.redis_url.get_secret_value())
-        app.state.services = Services(settings, database, tasks, wakeups, rates)
+        app.state.services = Services(settings, database, tasks, wakeups, rates, SharedReads())
         listening = asyncio.create_task(wakeups.run())
         try:
             yield

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import func, select, update
 from tests.backend.conftest import RecordedTasks
 from tests.backend.jobs import completed, new_run, numbered, sample, triggered
@@ -56,6 +58,44 @@ def test_what_is_new_stays_and_what_is_old_goes_but_for_completed_checkpoints(da
         with database.session() as session:
             chore.do(session, settings)
     assert counted(database) == {"metric_samples": 0, "events": 0, "checkpoints": 1}
+
+
+def made_old(database: Database) -> None:
+    with database.session() as session:
+        session.execute(update(MetricSample).values(at=now() - timedelta(days=1_000)))
+        session.execute(update(Event).values(received_at=now() - timedelta(days=1_000)))
+        session.execute(update(Checkpoint).values(triggered_at=now()))
+
+
+def test_a_round_takes_bites_of_all_in_turns_until_nothing_is_left(
+    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history(database)
+    made_old(database)
+    monkeypatch.setattr(service, "BITE_ROWS", 2)
+    removed = service.do_round(database.session, settings, lambda: 0.0)
+    assert {name: rows for name, rows in removed.items() if rows} == {"metric samples": 5, "events": 3}
+    assert counted(database) == {"metric_samples": 0, "events": 0, "checkpoints": 2}
+
+
+def test_a_round_ends_when_its_time_is_over_and_the_next_one_goes_on(
+    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history(database)
+    made_old(database)
+    monkeypatch.setattr(service, "BITE_ROWS", 2)
+    clock = itertools.count(step=service.ROUND_S / 1.5)  # its beginning, one turn, and then it is over
+    assert service.do_round(database.session, settings, lambda: next(clock))["metric samples"] == 2
+    assert counted(database)["metric_samples"] == 3
+    assert service.do_round(database.session, settings, lambda: 0.0)["metric samples"] == 3
+
+
+def test_what_is_oldest_goes_first(database: Database) -> None:
+    history(database)
+    with database.session() as session:
+        newest = session.scalars(select(MetricSample.at).order_by(MetricSample.at.desc())).first()
+        assert repository.forget_samples(session, now() + timedelta(days=10_000), 4) == 4
+        assert session.scalars(select(MetricSample.at)).all() == [newest]
 
 
 def test_it_is_done_in_bites(database: Database) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import Row, Select, select, true
+from sqlalchemy import Row, Select, Table, and_, select, true
 from sqlalchemy.orm import Session, aliased
 
 from weir_backend.kit.listing import Fields, equals
 from weir_backend.models import Checkpoint, CheckpointState, Event, Job, Run
+
+_EVENTS = cast(Table, Event.__table__)
 
 FIELDS = Fields(
     sortable={"id": Event.id, "number": Event.number, "at": Event.at, "received_at": Event.received_at},
@@ -29,27 +31,42 @@ def event_number(session: Session, job_id: int) -> int | None:
     return session.scalar(select(Job.event_number).where(Job.id == job_id, Job.deleted_at.is_(None)))
 
 
-def events_after(session: Session, job_id: int, number: int, count: int) -> Sequence[Event]:
-    query = select(Event).where(Event.job_id == job_id, Event.number > number).order_by(Event.number).limit(count)
-    return session.scalars(query).all()
+def events_after(session: Session, job_id: int, number: int, count: int) -> Sequence[Row[Any]]:
+    """Rows with the columns of the table: no object for each."""
+    query = select(*_EVENTS.c).where(Event.job_id == job_id, Event.number > number).order_by(Event.number).limit(count)
+    return session.execute(query).all()
 
 
-def in_progress(session: Session, run_id: int) -> Row[Any] | None:
-    """The checkpoint that was triggered last."""
+def standing(session: Session, job_id: int) -> Row[Any] | None:
+    """How a job stands, in one statement: ``event_number``, its newest run (``run_id`` None: it has none), and the checkpoint of that which
+    was triggered last and is in progress (``checkpoint_id`` None). None: there is no such job."""
+    run, checkpoint = aliased(Run), aliased(Checkpoint)
+    current = (
+        select(
+            checkpoint.id,
+            checkpoint.number,
+            checkpoint.trigger,
+            checkpoint.triggered_at,
+            checkpoint.subtasks,
+            checkpoint.acknowledged,
+            checkpoint.progress,
+        )
+        .where(checkpoint.run_id == run.id, checkpoint.state == CheckpointState.IN_PROGRESS)
+        .order_by(checkpoint.number.desc())
+        .limit(1)
+        .lateral("current")
+    )
     query = (
         select(
-            Checkpoint.id, Checkpoint.run_id, Checkpoint.number, Checkpoint.trigger, Checkpoint.triggered_at, Checkpoint.subtasks,
-            Checkpoint.acknowledged, Checkpoint.progress,
+            Job.event_number, run.id.label("run_id"), run.number.label("run_number"), run.state, run.reason, run.generation,
+            run.running_at, run.ended_at, current.c.id.label("checkpoint_id"), current.c.number.label("checkpoint"),
+            current.c.trigger, current.c.triggered_at, current.c.subtasks, current.c.acknowledged, current.c.progress,
         )
-        .where(Checkpoint.run_id == run_id, Checkpoint.state == CheckpointState.IN_PROGRESS)
-        .order_by(Checkpoint.number.desc())
-        .limit(1)
+        .outerjoin(run, and_(run.job_id == Job.id, run.number == Job.run_number))
+        .outerjoin(current, true())
+        .where(Job.id == job_id, Job.deleted_at.is_(None))
     )  # fmt: skip
     return session.execute(query).one_or_none()
-
-
-def newest_run(session: Session, job_id: int) -> Run | None:
-    return session.scalar(select(Run).where(Run.job_id == job_id).order_by(Run.number.desc()).limit(1))
 
 
 def _summaries() -> Select[Any]:

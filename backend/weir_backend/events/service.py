@@ -34,36 +34,46 @@ def position(session: Session, job_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """``newest``: number of the job's newest event; None: the job is gone. ``run``, ``progress``: as they are."""
+    """All as JSON, as it is told: written once, however many follow. ``events``: with their numbers. ``newest``: number of the job's newest
+    event; None: the job is gone. ``run``, ``progress``: as they are; None: there is none."""
 
-    events: Sequence[EventBody]
+    events: Sequence[tuple[int, str]]
     newest: int | None
-    run: RunNewsBody | None
-    progress: ProgressBody | None
+    run: str | None
+    progress: str | None
 
 
 def news(session: Session, job_id: int, after: int) -> News:
     """At most ``PAGE`` events above ``after``, and how things stand."""
-    events = [EventBody.model_validate(one) for one in repository.events_after(session, job_id, after, PAGE)]
-    # In this order: should events be added in between, the newest must not seem older than those that were read.
-    newest = repository.event_number(session, job_id)
-    run = repository.newest_run(session, job_id)
-    if run is None:
-        return News(events, newest, None, None)
-    told = RunNewsBody(
-        id=run.id, number=run.number, state=run.state, reason=run.reason, generation=run.generation, running_at=run.running_at,
-        ended_at=run.ended_at,
-    )  # fmt: skip
-    return News(events, newest, told, _progress(repository.in_progress(session, run.id)))
-
-
-def _progress(row: Row[Any] | None) -> ProgressBody | None:
+    row = repository.standing(session, job_id)
     if row is None:
+        return News((), None, None, None)
+    events: list[tuple[int, str]] = []
+    newest: int = row.event_number
+    if newest > after:
+        found = repository.events_after(session, job_id, after, PAGE)
+        events = [(one.number, EventBody.model_validate(one).model_dump_json()) for one in found]
+        # Some may have been added in between: the newest must not seem older than those that were read.
+        newest = max([newest, *(number for number, _ in events)])
+    return News(events, newest, _run(row), _progress(row))
+
+
+def _run(row: Row[Any]) -> str | None:
+    if row.run_id is None:
+        return None
+    return RunNewsBody(
+        id=row.run_id, number=row.run_number, state=row.state, reason=row.reason, generation=row.generation,
+        running_at=row.running_at, ended_at=row.ended_at,
+    ).model_dump_json()  # fmt: skip
+
+
+def _progress(row: Row[Any]) -> str | None:
+    if row.checkpoint_id is None:
         return None
     return ProgressBody(
-        checkpoint=row.number, checkpoint_id=row.id, run_id=row.run_id, trigger=row.trigger, triggered_at=row.triggered_at,
-        subtasks=row.subtasks, acknowledged=row.acknowledged, progress=row.progress,
-    )  # fmt: skip
+        checkpoint=row.checkpoint, checkpoint_id=row.checkpoint_id, run_id=row.run_id, trigger=row.trigger,
+        triggered_at=row.triggered_at, subtasks=row.subtasks, acknowledged=row.acknowledged, progress=row.progress,
+    ).model_dump_json()  # fmt: skip
 
 
 def job_news(session: Session, jobs: Collection[int]) -> list[JobNewsBody]:

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TypeVar
 
 from fastapi.sse import ServerSentEvent
-from pydantic import BaseModel
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
@@ -33,25 +32,27 @@ STREAM_S = 900.0
 async def follow_job(services: Services, job_id: int, after: int) -> AsyncIterator[ServerSentEvent]:
     """``event`` for each entry of the log above ``after``, with its number as id; ``run`` and ``progress`` when they change."""
     until = time.monotonic() + STREAM_S
-    run: BaseModel | None = None
-    progress: BaseModel | None = None
+    run: str | None = None
+    progress: str | None = None
     # Whoever is cut off before the first entry comes again from here.
     yield ServerSentEvent(comment="following", id=str(after))
     with services.wakeups.subscribe(job_key(job_id)) as news:
         while time.monotonic() < until:
             looked = time.monotonic()
-            found = await _read(services, partial(service.news, job_id=job_id, after=after))
+            # All who have been told the same share what is read next.
+            read = partial(_read, services, partial(service.news, job_id=job_id, after=after))
+            found = await services.reads.read((job_id, after), read)
             if found.newest is None:
                 return
-            for event in found.events:
-                yield ServerSentEvent(event="event", id=str(event.number), raw_data=event.model_dump_json())
-                after = event.number
+            for number, event in found.events:
+                yield ServerSentEvent(event="event", id=str(number), raw_data=event)
+                after = number
             if found.run is not None and found.run != run:
                 run = found.run
-                yield ServerSentEvent(event="run", raw_data=run.model_dump_json())
+                yield ServerSentEvent(event="run", raw_data=run)
             if found.progress is not None and found.progress != progress:
                 progress = found.progress
-                yield ServerSentEvent(event="progress", raw_data=progress.model_dump_json())
+                yield ServerSentEvent(event="progress", raw_data=progress)
             if after > found.newest:
                 # We were set back: what comes next has a lower number than what was told.
                 after = found.newest

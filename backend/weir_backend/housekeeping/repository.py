@@ -12,16 +12,16 @@ from weir_backend.models import Base, Checkpoint, CheckpointState, Event, Idempo
 
 
 def forget_samples(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, MetricSample, MetricSample.id, MetricSample.at < before, rows_max)
+    return _forget(session, MetricSample, MetricSample.id, MetricSample.at < before, rows_max, oldest=MetricSample.at)
 
 
 def forget_events(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, Event, Event.id, Event.received_at < before, rows_max)
+    return _forget(session, Event, Event.id, Event.received_at < before, rows_max, oldest=Event.received_at)
 
 
 def forget_failed_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
     gone = (Checkpoint.state == CheckpointState.FAILED) & (Checkpoint.triggered_at < before)
-    return _forget(session, Checkpoint, Checkpoint.id, gone, rows_max)
+    return _forget(session, Checkpoint, Checkpoint.id, gone, rows_max, oldest=Checkpoint.triggered_at)
 
 
 def forget_answers(session: Session, before: datetime, rows_max: int) -> int:
@@ -33,9 +33,17 @@ def forget_tokens(session: Session, before: datetime, rows_max: int) -> int:
 
 
 def _forget(
-    session: Session, table: type[Base], key: InstrumentedAttribute[int], condition: ColumnElement[bool], rows_max: int
+    session: Session,
+    table: type[Base],
+    key: InstrumentedAttribute[int],
+    condition: ColumnElement[bool],
+    rows_max: int,
+    *,
+    oldest: InstrumentedAttribute[datetime] | None = None,
 ) -> int:
+    """``oldest``: by what rows go first, where there may be more of them than in a bite: along its index, so that a bite begins where the
+    one before it has ended and not with all that is gone already."""
     # Rows that somebody holds are left for the next time.
-    chosen = select(key).where(condition).limit(rows_max).with_for_update(skip_locked=True)
+    chosen = select(key).where(condition).order_by(oldest).limit(rows_max).with_for_update(skip_locked=True)
     result: Any = session.execute(delete(table).where(key.in_(chosen.scalar_subquery())))
     return int(result.rowcount)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,7 +14,8 @@ from weir_backend.kit.clock import now
 from weir_backend.settings import Settings
 
 BITE_ROWS = 5_000
-BITES_A_ROUND = 40
+ROUND_S = 25.0
+"""So long the chores of one round take at most: they have their turns, bite by bite, and another round comes soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +56,20 @@ CHORES = (
     Chore("answers to requests that could come again", _answers),
     Chore("tokens that have expired", _tokens),
 )
+
+
+def do_round(
+    session: Callable[[], AbstractContextManager[Session]], settings: Settings, clock_s: Callable[[], float]
+) -> Mapping[str, int]:
+    """All chores, in turns, each bite in a transaction of its own, until there is nothing left or the time is over. Rows removed by each."""
+    until = clock_s() + ROUND_S
+    removed = dict.fromkeys((chore.name for chore in CHORES), 0)
+    left = list(CHORES)
+    while left and clock_s() < until:
+        for chore in tuple(left):
+            with session() as opened:
+                rows = chore.do(opened, settings)
+            removed[chore.name] += rows
+            if rows < BITE_ROWS:
+                left.remove(chore)
+    return removed

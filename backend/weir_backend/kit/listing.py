@@ -18,6 +18,8 @@ from weir_backend.kit.json_form import clean_text
 ROWS_MAX = 500
 COUNTED_MAX = 10_000
 """Beyond that a list only says that there are more: counting a million rows takes longer than showing some."""
+DEEP = 1_000
+"""From so many rows before it on a page is deep."""
 BIGINT_MAX = (1 << 63) - 1
 
 
@@ -111,7 +113,13 @@ def page(
     )
     assert total is not None
     order = (column.desc(), fields.key.desc()) if descending else (column.asc(), fields.key.asc())
-    rows = session.scalars(query.order_by(*order).offset(wanted.first).limit(wanted.count)).all()
+    if wanted.first < DEEP:
+        query = query.offset(wanted.first).limit(wanted.count)
+    else:
+        # What comes before the page is passed over by keys alone; only rows of the page are read whole.
+        keys = query.with_only_columns(fields.key).order_by(*order).offset(wanted.first).limit(wanted.count)
+        query = query.where(fields.key.in_(keys.scalar_subquery()))
+    rows = session.scalars(query.order_by(*order)).all()
     content_range(response, unit, wanted.first, len(rows), total)
     return rows
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from weir_backend.kit.database import Database
 from weir_backend.kit.rates import Rates
+from weir_backend.kit.sharing import SharedReads
 from weir_backend.kit.tasks import Tasks
 from weir_backend.kit.wakeups import Wakeups
 from weir_backend.settings import Settings
@@ -25,6 +26,7 @@ class Services:
     tasks: Tasks
     wakeups: Wakeups
     rates: Rates
+    reads: SharedReads
 
 
 def services(request: Request) -> Services:

@@ -53,15 +53,14 @@ _UPDATE_FAILURE = (
 
 def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, bool]:
     """Number of the job's newest event, the run, and whether it is fenced; first the job's row is locked, then the run's."""
-    event_number = session.scalar(select(Job.event_number).where(Job.id == job_id).with_for_update(key_share=True))
     columns = (
-        Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events,
+        Job.event_number, Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events,
         Run.failure_kind, Run.fenced_at,
     )  # fmt: skip
-    found = session.execute(select(*columns).where(Run.id == run_id).with_for_update(key_share=True)).mappings().one()
-    assert event_number is not None
-    values = dict(found)
-    fenced = values.pop("fenced_at") is not None
+    # Postgres locks the rows of a join in the order in which the tables are named, and reads those again that it had to wait for.
+    query = select(*columns).join_from(Job, Run, Run.job_id == Job.id).where(Job.id == job_id, Run.id == run_id)
+    values = dict(session.execute(query.with_for_update(key_share=True, of=(Job, Run))).mappings().one())
+    event_number, fenced = values.pop("event_number"), values.pop("fenced_at") is not None
     return event_number, RunRow(run_id, job_id, **values), fenced
 
 
@@ -207,9 +206,12 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
         values["graph_id"] = graph_ids[changes.graphs[-1].digest]
     if contact:
         values["last_contact_at"] = moment
-    session.connection().execute(update(_RUNS).where(_RUNS.c.id == run.id).values(values))
+    changed = update(_RUNS).where(_RUNS.c.id == run.id).values(values)
     if changes.events:
-        session.connection().execute(update(_JOBS).where(_JOBS.c.id == run.job_id).values(event_number=changes.event_number))
+        # Both in one statement: many batches are small, and what each of them costs is the number of its statements.
+        job = update(_JOBS).where(_JOBS.c.id == run.job_id).values(event_number=changes.event_number)
+        changed = changed.add_cte(job.cte("job"))
+    session.connection().execute(changed)
 
 
 def touch(session: Session, run_id: int, moment: datetime) -> None:

@@ -133,3 +133,8 @@ class Changes:
     failures: list[FailureRow] = field(default_factory=list)
     commands: dict[int, CommandRow] = field(default_factory=dict)
     operations: list[OperationEnd] = field(default_factory=list)
+
+    @property
+    def shown(self) -> bool:
+        """There is something that those who follow the job are told: not of samples alone."""
+        return bool(self.events or self.checkpoints or self.failures or self.operations)

@@ -115,12 +115,15 @@ def store(
     was_reconciling = run.state is RunState.RECONCILING
     changes = fold(repository.facts_for(session, event_number, run, fresh), fresh, received_at=moment)
     repository.write(session, changes, moment=moment, contact=contact)
-    _tell(session, tasks, run, state_changed=changes.state_changed or was_reconciling)
+    state_changed = changes.state_changed or was_reconciling
+    _tell(session, tasks, run, anything=state_changed or changes.shown, state_changed=state_changed)
     return run.stored_event
 
 
-def _tell(session: Session, tasks: Tasks, run: RunRow, *, state_changed: bool) -> None:
-    wake(session, job_key(run.job_id))
+def _tell(session: Session, tasks: Tasks, run: RunRow, *, anything: bool, state_changed: bool) -> None:
+    """``anything``: that streams show. Most batches are samples, and wake nobody."""
+    if anything:
+        wake(session, job_key(run.job_id))
     if run.ended_at is not None:
         wake(session, run_key(run.id))
     if state_changed:

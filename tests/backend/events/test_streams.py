@@ -10,15 +10,17 @@ from functools import partial
 from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import MadeRun, completed, new_job, new_run, numbered, triggered
+from tests.backend.jobs import MadeRun, completed, new_job, new_run, numbered, sample, triggered
 from tests.backend.serving import served
 
-from weir.protocol.events import Event, FailureOccurred, RunState, RunStateChanged, SubtaskAcknowledged
+from weir.protocol.events import Event, FailureOccurred, MetricsSampled, RunState, RunStateChanged, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir_backend.app import create_app
 from weir_backend.kit.database import Database
+from weir_backend.kit.wakeups import CHANNEL, job_key
 from weir_backend.link import service
 from weir_backend.settings import Settings
 from weir_workers.embedded.children import free_port
@@ -176,6 +178,48 @@ def test_all_jobs_are_followed_at_once(api: httpx2.Client, database: Database) -
     assert [message.data["name"] for message in found[:2]] == ["quiet", "busy"] and found[0].data["state"] is None
     assert found[0].data["id"] == quiet and {message.data["name"] for message in found[2:]} == {"busy"}
     assert len(found) < 25, "fifty changes are not fifty messages"
+
+
+def test_samples_alone_wake_nobody(settings: Settings, database: Database) -> None:
+    run = new_run(database)
+    with psycopg.connect(settings.database_url.get_secret_value(), autocommit=True) as listening:
+        listening.execute(f"LISTEN {CHANNEL}")
+        tell(database, run, 1, *[MetricsSampled(sample(0, second)) for second in range(3)])
+        tell(database, run, 4, triggered(1))
+        tell(database, run, 5, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 0), 3))
+        tell(database, run, 6, MetricsSampled(sample(0, 3)))
+        # What was committed before this has been told by then.
+        listening.execute("SELECT 1")
+        told = [one.payload for one in listening.notifies(timeout=0)]
+    assert told == [job_key(run.job_id)] * 2, "a checkpoint that begins, and an acknowledgement"
+
+
+def test_many_who_follow_one_job_are_told_all_of_it(api: httpx2.Client, database: Database) -> None:
+    run = new_run(database)
+    total, followers = 60, 12
+    found: dict[int, list[int]] = {}
+    open_ones = threading.Semaphore(0)
+
+    def follow(number: int) -> None:
+        with api.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") as answer:
+            open_ones.release()
+            seen: list[Message] = []
+            for message in messages(answer):
+                seen.append(message)
+                if has_entries(total, seen):
+                    break
+        found[number] = entries(seen)
+
+    readers = [threading.Thread(target=follow, args=(number,)) for number in range(followers)]
+    for reader in readers:
+        reader.start()
+    for _ in readers:
+        assert open_ones.acquire(timeout=20)
+    for first in range(1, total + 1, 5):
+        tell(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(5)])
+    for reader in readers:
+        reader.join(20)
+    assert found == {number: list(range(1, total + 1)) for number in range(followers)}
 
 
 def test_streams_hold_no_connection_to_the_database(api: httpx2.Client, settings: Settings, database: Database) -> None:

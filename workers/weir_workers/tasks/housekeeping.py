@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import structlog
 
 from weir_backend.housekeeping import service
@@ -15,13 +17,6 @@ log = structlog.get_logger(__name__)
 def housekeeping() -> None:
     """Forget events, samples and answers that are old enough, in small bites: nobody waits for a lock on them."""
     context = current()
-    for what in service.CHORES:
-        removed = 0
-        for _ in range(service.BITES_A_ROUND):
-            with context.database.session() as session:
-                bite = what.do(session, context.settings)
-            removed += bite
-            if bite < service.BITE_ROWS:
-                break
-        if removed:
-            log.info("forgotten", what=what.name, rows=removed)
+    for name, rows in service.do_round(context.database.session, context.settings, time.monotonic).items():
+        if rows:
+            log.info("forgotten", what=name, rows=rows)

@@ -1,0 +1,35 @@
+"""The graph of the jobs that fill the tables: compiled as a worker does it, from a job as users write them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import polars as pl
+
+from weir import Job, agg, sinks, sources
+from weir.graph.compile import compile_graph
+from weir.protocol.codec import to_json
+
+SLOTS = 8
+CHAINS = 3
+"""Of the graph below: what subtasks tell has to fit it."""
+SUBTASKS = CHAINS * SLOTS
+
+
+def graph() -> dict[str, Any]:
+    """As a driver tells it and the compiler keeps it: physical, the logical one in it."""
+    job = Job("orders")
+    orders = job.read(
+        sources.generator({"customer": sources.uniform_ints(distinct=10_000), "cents": sources.ints(0, 100_000)}), uid="orders"
+    )
+    valid = orders.filter(pl.col("cents") > 0)
+    per_customer = valid.key_by("customer").aggregate(orders=agg.count(), cents=agg.sum("cents"), uid="per-customer")
+    classes = per_customer.select(level=pl.col("cents") // 100_000, orders=pl.col("orders"))
+    per_level = classes.key_by("level").aggregate(orders=agg.sum("orders"), uid="per-level")
+    per_level.write(sinks.stats(), uid="out")
+    logical, _ = job.to_graph()
+    physical = compile_graph(logical, slots=SLOTS)
+    assert [chain.parallelism for chain in physical.chains] == [SLOTS] * CHAINS, (
+        "the graph has other chains than it is taken to have"
+    )
+    return cast("dict[str, Any]", to_json(physical))

@@ -1,0 +1,181 @@
+"""How many events a second the API takes in over HTTP, with full tables: from drivers that catch up, each as fast as it is answered.
+
+Bodies are made beforehand, so drivers cost next to nothing. What is stored is counted afterwards, kind by kind.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import func, select
+
+from bench.platform.client import Client
+from bench.platform.graph import SUBTASKS
+from bench.platform.history import Batch, Rows, batch, batches, numbered
+from bench.platform.results import Aim, Measurement
+from bench.platform.serving import Platform
+from bench.platform.stories import Author, LiveRun
+from bench.platform.usage import Usage, usage
+from bench.results import percentile
+from weir.protocol.events import GraphDeployed, RunState, RunStateChanged
+from weir.protocol.ids import Generation
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.models import Checkpoint, CheckpointState, Event, MetricSample, Run
+
+EVENTS_PER_S = 5_000
+CATCHING_UP = 100
+"""From so many events a batch on the aim holds. Who sends fewer has nothing to catch up with: then it is seen what a request costs."""
+BEGIN = 3
+"""Events with which each run begins."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """What one driver has sent, and been told that it is stored. ``ms``: of each request."""
+
+    last: int = BEGIN
+    rows: list[Rows] = field(default_factory=list)
+    ms: list[float] = field(default_factory=list)
+    problem: str | None = None
+
+
+def new_runs(platform: Platform, author: Author, name: str, count: int) -> list[LiveRun]:
+    """Of new jobs; their drivers have told that they run."""
+    found = [author.live_run(author.deploy(f"{name}-{number}")) for number in range(count)]
+    begin = [
+        GraphDeployed(author.graph),
+        RunStateChanged(RunState.INITIALIZING, Generation(1)),
+        RunStateChanged(RunState.RUNNING, Generation(1)),
+    ]
+    assert len(begin) == BEGIN
+    for run in found:
+        with Client(platform.url, run.token) as client:
+            problem = post(client, run, batch(numbered(begin, first=1, at_ms=_now_ms())))
+            assert problem is None, problem
+    return found
+
+
+def post(client: Client, run: LiveRun, one: Batch) -> str | None:
+    """What is wrong with the answer; None: all of it is stored."""
+    answer = client.post(f"/api/v1/runs/{run.run_id}/events?first={one.first}&oldest={one.first}", one.body)
+    if answer.status != 200:
+        return f"run {run.run_id}: {answer.status} {answer.body[:200].decode(errors='replace')}"
+    stored = answer.json()["stored"]
+    return None if stored == one.last else f"run {run.run_id}: stored up to {stored} after sending up to {one.last}"
+
+
+def measure(platform: Platform, author: Author, *, size: int, drivers: int, seconds: float, seed: int) -> Measurement:
+    """Batches of ``size`` events."""
+    rate = _rate(platform, author, size, drivers, seed)
+    # As many as could be sent if it were half as fast again: who has sent all of them stops.
+    count = max(20, int(1.5 * rate * seconds / size / drivers))
+    runs = new_runs(platform, author, f"ingest-{size}", drivers)
+    before = usage(platform.api, platform.postgres)
+    sent = _drive(platform, runs, _made(count, size, seed), seconds)
+    used = usage(platform.api, platform.postgres).since(before)
+    events = sum(one.last - BEGIN for one in sent)
+    values = {"events_per_batch": size, "drivers": drivers, **rates(events, used), **_requests(sent)}
+    met = events / used.at >= EVENTS_PER_S
+    aim = Aim(f"at least {EVENTS_PER_S:,} events/s", met) if size >= CATCHING_UP else None
+    return Measurement("ingest", f"batches of {size}, {drivers} drivers", values, aim, wrong(platform.database, runs, sent))
+
+
+def rates(events: int, used: Usage) -> dict[str, float]:
+    """Events a second, and what a thousand of them cost. ``*_cores``: on average that busy."""
+    return {
+        "seconds": used.at,
+        "events": events,
+        "events_per_s": events / used.at,
+        "api_cores": used.api / used.at,
+        "postgres_cores": used.postgres / used.at,
+        "bench_cores": used.bench / used.at,
+        "api_cpu_s_per_1000": 1000 * used.api / max(1, events),
+        "postgres_cpu_s_per_1000": 1000 * used.postgres / max(1, events),
+    }
+
+
+def wrong(database: Database, runs: Sequence[LiveRun], sent: Sequence[Sent]) -> str | None:
+    """What was answered with an error, and what is not stored as it was told."""
+    problems = [one.problem for one in sent if one.problem is not None]
+    for run, one in zip(runs, sent, strict=True):
+        problems += _differing(database, run, one)
+    return "; ".join(problems[:5]) or None
+
+
+def _differing(database: Database, run: LiveRun, sent: Sent) -> list[str]:
+    events, completed = sent.last - BEGIN, sum(rows.completed for rows in sent.rows)
+    should = {
+        "stored events": sent.last,
+        "entries of the log": BEGIN + sum(rows.logged for rows in sent.rows),
+        "samples": sum(rows.samples for rows in sent.rows),
+        "completed checkpoints": completed,
+        "acknowledgements": events - sum(rows.logged + rows.samples for rows in sent.rows),
+    }
+    with database.session() as session:
+        own = Checkpoint.run_id == run.run_id
+        progress = select(func.coalesce(func.sum(func.jsonb_array_length(Checkpoint.progress)), 0)).where(own)
+        found = {
+            "stored events": session.scalar(select(Run.stored_event).where(Run.id == run.run_id)),
+            "entries of the log": session.scalar(
+                select(func.count()).where(Event.job_id == run.job_id, Event.run_event.is_not(None)).select_from(Event)
+            ),
+            "samples": session.scalar(select(func.count()).where(MetricSample.run_id == run.run_id).select_from(MetricSample)),
+            "completed checkpoints": session.scalar(
+                select(func.count()).where(own, Checkpoint.state == CheckpointState.COMPLETED).select_from(Checkpoint)
+            ),
+            "acknowledgements": session.scalar(progress),
+        }
+    assert completed * SUBTASKS <= should["acknowledgements"]
+    return [f"run {run.run_id}: {found[name]} {name} instead of {should[name]}" for name in should if found[name] != should[name]]
+
+
+def _rate(platform: Platform, author: Author, size: int, drivers: int, seed: int) -> float:
+    """Events a second of two seconds: roughly, to know how much has to be made."""
+    runs = new_runs(platform, author, f"warm-{size}", drivers)
+    began = time.monotonic()
+    sent = _drive(platform, runs, _made(max(10, 40_000 // size // drivers), size, seed), 2.0)
+    return sum(one.last - BEGIN for one in sent) / (time.monotonic() - began)
+
+
+def _made(count: int, size: int, seed: int) -> list[Batch]:
+    luck = random.Random(seed)
+    return batches(count, size, random=luck, at_ms=_now_ms(), first=BEGIN + 1)
+
+
+def _drive(platform: Platform, runs: Sequence[LiveRun], made: Sequence[Batch], seconds: float) -> list[Sent]:
+    sent = [Sent() for _ in runs]
+    until = time.monotonic() + seconds
+
+    def drive(run: LiveRun, own: Sent) -> None:
+        with Client(platform.url, run.token) as client:
+            for one in made:
+                began = time.monotonic()
+                if began >= until:
+                    return
+                own.problem = post(client, run, one)
+                own.ms.append((time.monotonic() - began) * 1000)
+                if own.problem is not None:
+                    return
+                own.last = one.last
+                own.rows.append(one.rows)
+
+    threads = [threading.Thread(target=drive, args=pair) for pair in zip(runs, sent, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sent
+
+
+def _requests(sent: Sequence[Sent]) -> dict[str, float | None]:
+    ms = [one for own in sent for one in own.ms]
+    return {"requests": len(ms), "request_p50_ms": percentile(ms, 0.5), "request_p95_ms": percentile(ms, 0.95)}
+
+
+def _now_ms() -> int:
+    return int(now().timestamp() * 1000)
