@@ -22,7 +22,9 @@ from weir_backend.metrics.endpoints import root as prometheus
 from weir_backend.metrics.endpoints import router as metrics
 from weir_backend.operations.endpoints import router as operations
 from weir_backend.recovery.endpoints import router as recovery
+from weir_backend.retention.endpoints import router as retention
 from weir_backend.runs.endpoints import router as runs
+from weir_backend.verification.endpoints import router as verification
 
 ROUTERS: Sequence[APIRouter] = (
     sessions,
@@ -37,6 +39,8 @@ ROUTERS: Sequence[APIRouter] = (
     runs,
     logs,
     checkpoints,
+    verification,
+    retention,
     failures,
     events,
     metrics,

@@ -32,6 +32,12 @@ class Settings(BaseSettings):
     """Connections to the database that one process keeps."""
     events_kept_days: Annotated[float, Field(gt=0)] = 90.0
     samples_kept_hours: Annotated[float, Field(gt=0)] = 24.0
+    checkpoints_kept_days: Annotated[float, Field(gt=0)] = 365.0
+    """What is known of a completed checkpoint, after its files are gone."""
+    undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
+    """For so long after a plan was applied the checkpoint stays to which an undo of it would return."""
+    verify_after_hours: Annotated[float, Field(gt=0)] = 24.0
+    """How long the files of a checkpoint are believed to be as they were."""
     oidc_issuer: AnyHttpUrl | None = None
     oidc_client_id: str | None = None
     oidc_client_secret: SecretStr | None = None

@@ -127,6 +127,8 @@ def upgrade() -> None:
         sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
         sa.Column("gave_up", sa.Text(), nullable=True),
         sa.Column("next_look_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("storage_look_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("tidied_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("created_by", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
@@ -135,6 +137,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
     )
     op.create_index(op.f("ix_jobs_next_look_at"), "jobs", ["next_look_at"], unique=False)
+    op.create_index(
+        "ix_jobs_storage_look_at", "jobs", ["storage_look_at"], unique=False, postgresql_where=sa.text("deleted_at IS NULL")
+    )
     op.create_index("uq_jobs_name", "jobs", ["name"], unique=True, postgresql_where=sa.text("deleted_at IS NULL"))
     op.create_table(
         "tokens",
@@ -450,6 +455,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_id", "number", name=op.f("uq_runs_job_id_number")),
         sa.UniqueConstraint("token_digest", name=op.f("uq_runs_token_digest")),
     )
+    op.create_index(op.f("ix_runs_checkpoint_directory"), "runs", ["checkpoint_directory"], unique=False)
     op.create_index("ix_runs_live_host", "runs", ["host"], unique=False, postgresql_where=sa.text("ended_at IS NULL"))
     op.create_index("uq_runs_live", "runs", ["job_id"], unique=True, postgresql_where=sa.text("ended_at IS NULL"))
     op.create_table(
@@ -483,6 +489,8 @@ def upgrade() -> None:
         sa.Column("statistics", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=True),
         sa.Column("pinned", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column("pinned_reason", sa.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("pin_in_force", sa.Boolean(), server_default=sa.text("false"), nullable=False),
+        sa.Column("leaving_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("discarded_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("verified_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("damage", sa.Text(), nullable=True),
@@ -500,7 +508,28 @@ def upgrade() -> None:
         postgresql_where=sa.text("state = 'COMPLETED'"),
     )
     op.create_index(
+        "ix_checkpoints_discarded",
+        "checkpoints",
+        ["discarded_at"],
+        unique=False,
+        postgresql_where=sa.text("discarded_at IS NOT NULL"),
+    )
+    op.create_index(
         "ix_checkpoints_in_progress", "checkpoints", ["run_id"], unique=False, postgresql_where=sa.text("state = 'IN_PROGRESS'")
+    )
+    op.create_index(
+        "ix_checkpoints_pins",
+        "checkpoints",
+        ["id"],
+        unique=False,
+        postgresql_where=sa.text("pinned <> pin_in_force AND discarded_at IS NULL"),
+    )
+    op.create_index(
+        "ix_checkpoints_there",
+        "checkpoints",
+        ["job_id", "number"],
+        unique=False,
+        postgresql_where=sa.text("state = 'COMPLETED' AND discarded_at IS NULL"),
     )
     op.create_table(
         "commands",
@@ -567,9 +596,25 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_metric_samples_at"), "metric_samples", ["at"], unique=False, postgresql_using="brin")
     op.create_index(op.f("ix_metric_samples_run_id_at"), "metric_samples", ["run_id", "at"], unique=False)
+    op.create_table(
+        "verifications",
+        sa.Column("checkpoint_id", sa.BigInteger(), nullable=False),
+        sa.Column("claim", sa.BigInteger(), nullable=False),
+        sa.Column("wanted", sa.Boolean(), nullable=False),
+        sa.Column("files_done", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("bytes_done", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("tries", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("next_try_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("problem", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["checkpoint_id"], ["checkpoints.id"], name=op.f("fk_verifications_checkpoint_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("checkpoint_id", name=op.f("pk_verifications")),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("verifications")
     op.drop_index(op.f("ix_metric_samples_run_id_at"), table_name="metric_samples")
     op.drop_index(op.f("ix_metric_samples_at"), table_name="metric_samples", postgresql_using="brin")
     op.drop_table("metric_samples")
@@ -578,11 +623,21 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_events_received_at"), table_name="events", postgresql_using="brin")
     op.drop_table("events")
     op.drop_table("commands")
+    op.drop_index(
+        "ix_checkpoints_there", table_name="checkpoints", postgresql_where=sa.text("state = 'COMPLETED' AND discarded_at IS NULL")
+    )
+    op.drop_index(
+        "ix_checkpoints_pins",
+        table_name="checkpoints",
+        postgresql_where=sa.text("pinned <> pin_in_force AND discarded_at IS NULL"),
+    )
     op.drop_index("ix_checkpoints_in_progress", table_name="checkpoints", postgresql_where=sa.text("state = 'IN_PROGRESS'"))
+    op.drop_index("ix_checkpoints_discarded", table_name="checkpoints", postgresql_where=sa.text("discarded_at IS NOT NULL"))
     op.drop_index("ix_checkpoints_completed", table_name="checkpoints", postgresql_where=sa.text("state = 'COMPLETED'"))
     op.drop_table("checkpoints")
     op.drop_index("uq_runs_live", table_name="runs", postgresql_where=sa.text("ended_at IS NULL"))
     op.drop_index("ix_runs_live_host", table_name="runs", postgresql_where=sa.text("ended_at IS NULL"))
+    op.drop_index(op.f("ix_runs_checkpoint_directory"), table_name="runs")
     op.drop_table("runs")
     op.drop_index("ix_deliveries_open", table_name="deliveries", postgresql_where=sa.text("ended_at IS NULL"))
     op.drop_table("deliveries")
@@ -602,6 +657,7 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_tokens_user_id"), table_name="tokens")
     op.drop_table("tokens")
     op.drop_index("uq_jobs_name", table_name="jobs", postgresql_where=sa.text("deleted_at IS NULL"))
+    op.drop_index("ix_jobs_storage_look_at", table_name="jobs", postgresql_where=sa.text("deleted_at IS NULL"))
     op.drop_index(op.f("ix_jobs_next_look_at"), table_name="jobs")
     op.drop_table("jobs")
     op.drop_index(op.f("ix_idempotency_keys_created_at"), table_name="idempotency_keys")

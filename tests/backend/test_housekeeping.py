@@ -8,14 +8,14 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, update
 from tests.backend.conftest import RecordedTasks
-from tests.backend.jobs import completed, new_run, numbered, sample, triggered
+from tests.backend.jobs import completed, end_run, new_run, numbered, sample, triggered
 
 from weir.protocol.events import MetricsSampled
 from weir_backend.housekeeping import repository, service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link.service import KnownRun, store
-from weir_backend.models import Checkpoint, CheckpointState, Event, MetricSample
+from weir_backend.models import Checkpoint, CheckpointState, Event, Job, MetricSample, PlanKind, PlanState, RecoveryPlan
 from weir_backend.settings import Settings
 
 
@@ -102,3 +102,31 @@ def test_it_is_done_in_bites(database: Database) -> None:
     history(database)
     with database.session() as session:
         assert [repository.forget_samples(session, now() + timedelta(days=1), 2) for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_completed_checkpoints_are_forgotten_long_after_their_files_and_not_those_that_history_refers_to(
+    database: Database, settings: Settings
+) -> None:
+    run = new_run(database)
+    told = [one for number in range(1, 10) for one in (triggered(number), completed(number))]
+    with database.session() as session:
+        store(session, RecordedTasks(), KnownRun(run.id, run.job_id, False, 0, None), numbered(told), oldest=1)
+    end_run(database, run)
+    new_run(database, run.job_id, start={"mode": "from", "checkpoint": 2})
+    plan = {
+        "job_id": run.job_id, "kind": PlanKind.ROLLBACK, "state": PlanState.APPLIED, "job_version": 1, "request": {}, "signature": b"",
+    }  # fmt: skip
+    old, recent = now() - timedelta(days=366), now() - timedelta(days=364)
+    with database.session() as session:
+        session.add(RecoveryPlan(**plan, preview={"checkpoint": 3}, safety_checkpoint=4))
+        session.add(RecoveryPlan(**plan, preview={"checkpoint": None}))
+        session.execute(update(Job).values(next_start={"checkpoint": 5, "after_run": 1}))
+        session.execute(update(Checkpoint).values(discarded_at=old))
+        session.execute(update(Checkpoint).where(Checkpoint.number == 6).values(discarded_at=recent))
+        session.execute(update(Checkpoint).where(Checkpoint.number == 7).values(discarded_at=None))
+    for chore in service.CHORES:
+        with database.session() as session:
+            chore.do(session, settings)
+    with database.session() as session:
+        left = sorted(session.scalars(select(Checkpoint.number)))
+    assert left == [2, 3, 4, 5, 6, 7, 9], "what was gone back to, what is not gone for long, and where the line ends"

@@ -12,7 +12,7 @@ from weir_backend.checkpoints.schemas import CheckpointBody, CheckpointDetailBod
 from weir_backend.kit.access import Operator, Viewer
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import SessionDep
+from weir_backend.kit.requests import SessionDep, TasksDep
 from weir_backend.models import Checkpoint
 
 router = APIRouter(tags=["checkpoints"])
@@ -46,9 +46,12 @@ def get_checkpoint(caller: Viewer, session: SessionDep, checkpoint_id: Checkpoin
     response_model=CheckpointBody,
     responses=answers(401, 403, 404, 409, 422),
 )
-def pin_checkpoint(caller: Operator, session: SessionDep, checkpoint_id: CheckpointKey, wanted: CheckpointPatch) -> Checkpoint:
-    """Pin a checkpoint, so that it is kept however old it gets; or let go of it."""
-    return service.pin(session, caller, checkpoint_id, wanted)
+def pin_checkpoint(
+    caller: Operator, session: SessionDep, tasks: TasksDep, checkpoint_id: CheckpointKey, wanted: CheckpointPatch
+) -> Checkpoint:
+    """Pin a checkpoint, so that it is kept however old it gets; or let go of it. A worker writes it into the job's log: from then on,
+    as `pin_in_force` says, a driver that runs keeps it, too. Until then the driver may retire it."""
+    return service.pin(session, tasks, caller, checkpoint_id, wanted)
 
 
 @router.get(

@@ -46,7 +46,8 @@ def locked(session: Session, checkpoint_id: int) -> Checkpoint | None:
     if job_id is None:
         return None
     session.execute(select(Job.id).where(Job.id == job_id).with_for_update(key_share=True))
-    return session.scalar(select(Checkpoint).where(Checkpoint.id == checkpoint_id).with_for_update(key_share=True))
+    found = select(Checkpoint).where(Checkpoint.id == checkpoint_id).with_for_update(key_share=True)
+    return session.scalar(found.execution_options(populate_existing=True))
 
 
 def graph_of_run(session: Session, run_id: int) -> dict[str, Any] | None:

@@ -12,7 +12,9 @@ from weir_backend.models import CheckpointState
 
 
 class CheckpointBody(BaseModel):
-    """``number``: its id in the job's log. ``parent``: number of the one it goes on from."""
+    """``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``pin_in_force``: the job's log says that it is
+    pinned, so nobody retires it. ``leaving_at``: it is being deleted. ``discarded_at``: it was found retired, and its files are gone.
+    ``damage``: what reading its files has found, at ``verified_at``."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -36,6 +38,8 @@ class CheckpointBody(BaseModel):
     acknowledged: int
     pinned: bool
     pinned_reason: str
+    pin_in_force: bool
+    leaving_at: datetime | None
     discarded_at: datetime | None
     verified_at: datetime | None
     damage: str | None
@@ -172,7 +176,7 @@ def _kept(text: str) -> str:
 
 
 class CheckpointPatch(BaseModel):
-    """Retention never takes a pinned one."""
+    """Retention never takes a pinned one, once that is in force."""
 
     model_config = ConfigDict(extra="forbid")
 

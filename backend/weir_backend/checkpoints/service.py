@@ -21,11 +21,13 @@ from weir_backend.checkpoints.schemas import (
 )
 from weir_backend.errors import Conflict, NotFound
 from weir_backend.graphs.names import operators_by_chain
+from weir_backend.jobs import repository as jobs
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.listing import Listing, page
 from weir_backend.kit.summaries import summary_of
-from weir_backend.models import Checkpoint, CheckpointState
+from weir_backend.kit.tasks import PIN, Tasks, ask
+from weir_backend.models import Checkpoint, CheckpointState, Job
 
 
 def list_checkpoints(session: Session, wanted: Listing, response: Response) -> Sequence[Checkpoint]:
@@ -90,17 +92,45 @@ def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
     )
 
 
-def pin(session: Session, caller: Caller, checkpoint_id: int, wanted: CheckpointPatch) -> Checkpoint:
-    """Raises NotFound, and Conflict if there is nothing left to keep."""
+def completed_and_there(session: Session, job: Job, number: int) -> Checkpoint:
+    """A checkpoint that something may refer to. Raises NotFound, Conflict. Under the lock on the job."""
+    found = jobs.completed(session, job.id, number)
+    if found is None:
+        raise NotFound(
+            "no-checkpoint", f"job '{job.name}' has no completed checkpoint {number}", "list its checkpoints, and choose one"
+        )
+    _there(found)
+    return found
+
+
+def _there(found: Checkpoint) -> None:
+    if found.discarded_at is not None:
+        raise Conflict(
+            "discarded",
+            f"the files of checkpoint {found.number} are gone since {found.discarded_at:%Y-%m-%d %H:%M} UTC",
+            "choose another one",
+        )
+    if found.leaving_at is not None:
+        raise Conflict(
+            "being-deleted",
+            f"checkpoint {found.number} is being deleted since {found.leaving_at:%Y-%m-%d %H:%M} UTC",
+            "choose another one",
+        )
+
+
+def pin(session: Session, tasks: Tasks, caller: Caller, checkpoint_id: int, wanted: CheckpointPatch) -> Checkpoint:
+    """It is in force once a worker has written it into the job's log. Raises NotFound, and Conflict if there is nothing left to keep."""
     found = repository.locked(session, checkpoint_id)
     if found is None:
         raise _none(checkpoint_id)
-    if wanted.pinned and found.discarded_at is not None:
-        raise Conflict("discarded", f"the files of checkpoint {found.number} are gone already", "choose one that is still there")
+    if wanted.pinned:
+        _there(found)
     before = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
     found.pinned, found.pinned_reason = wanted.pinned, wanted.reason if wanted.pinned else ""
     after = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
     audit(session, caller, "pin" if wanted.pinned else "unpin", "checkpoint", found.id, before=before, after=after)
+    if found.pinned != found.pin_in_force and found.state is CheckpointState.COMPLETED:
+        ask(session, tasks, PIN, found.id)
     return found
 
 

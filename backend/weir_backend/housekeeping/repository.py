@@ -5,10 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import BigInteger, ColumnElement, delete, or_, select
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from weir_backend.models import Base, Checkpoint, CheckpointState, Event, IdempotencyKey, MetricSample, Token
+from weir_backend.models import (
+    Base,
+    Checkpoint,
+    CheckpointState,
+    Event,
+    IdempotencyKey,
+    Job,
+    MetricSample,
+    RecoveryPlan,
+    Run,
+    Token,
+)
 
 
 def forget_samples(session: Session, before: datetime, rows_max: int) -> int:
@@ -22,6 +33,31 @@ def forget_events(session: Session, before: datetime, rows_max: int) -> int:
 def forget_failed_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
     gone = (Checkpoint.state == CheckpointState.FAILED) & (Checkpoint.triggered_at < before)
     return _forget(session, Checkpoint, Checkpoint.id, gone, rows_max, oldest=Checkpoint.triggered_at)
+
+
+def forget_discarded_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
+    """Completed ones whose files are gone. Not those that a plan or a run went back to, or that a job was stopped with for a plan: without
+    them nobody could read where a line of its history comes from. Nor the last one, which says where that ends."""
+    gone = (Checkpoint.state == CheckpointState.COMPLETED) & (Checkpoint.discarded_at < before)
+    of_job = RecoveryPlan.job_id == Checkpoint.job_id
+    target = RecoveryPlan.preview["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
+    of_plan = select(RecoveryPlan.id).where(of_job, or_(target, RecoveryPlan.safety_checkpoint == Checkpoint.number))
+    begun_with = Run.start["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
+    of_run = select(Run.id).where(Run.job_id == Checkpoint.job_id, begun_with)
+    of_next_run = select(Job.id).where(
+        Job.id == Checkpoint.job_id, Job.next_start["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
+    )
+    later = aliased(Checkpoint)
+    later_one = select(later.id).where(
+        later.job_id == Checkpoint.job_id, later.state == CheckpointState.COMPLETED, later.number > Checkpoint.number
+    )
+    return _forget(
+        session,
+        Checkpoint,
+        Checkpoint.id,
+        gone & ~of_plan.exists() & ~of_run.exists() & ~of_next_run.exists() & later_one.exists(),
+        rows_max,
+    )
 
 
 def forget_answers(session: Session, before: datetime, rows_max: int) -> int:

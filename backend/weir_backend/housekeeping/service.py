@@ -37,6 +37,11 @@ def _progress(session: Session, settings: Settings) -> int:
     return repository.forget_failed_checkpoints(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
 
 
+def _discarded(session: Session, settings: Settings) -> int:
+    before = _ago(timedelta(days=settings.checkpoints_kept_days))
+    return repository.forget_discarded_checkpoints(session, before, BITE_ROWS)
+
+
 def _answers(session: Session, settings: Settings) -> int:
     return repository.forget_answers(session, _ago(timedelta(days=1)), BITE_ROWS)
 
@@ -53,6 +58,7 @@ CHORES = (
     Chore("metric samples", _samples),
     Chore("events", _events),
     Chore("failed checkpoints", _progress),
+    Chore("checkpoints whose files are gone", _discarded),
     Chore("answers to requests that could come again", _answers),
     Chore("tokens that have expired", _tokens),
 )

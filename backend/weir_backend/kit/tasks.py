@@ -18,6 +18,12 @@ WATCH = "weir.watch"
 """``()``, in the queue of a host: look after the drivers there."""
 INSPECT = "weir.inspect"
 """``(plan_id)``: look into checkpoint storage for what a plan would do, and whether its checkpoint is whole."""
+VERIFY = "weir.verify"
+"""``(checkpoint_id, claim, files_done)``: read the next files of a checkpoint, and compare them with what was written."""
+TIDY = "weir.tidy"
+"""``(job_id)``: look into its checkpoint storage, and let go of what is not kept."""
+PIN = "weir.pin"
+"""``(checkpoint_id)``: have the job's log say that it is pinned, or is not any more."""
 
 
 def host_queue(host: str) -> str:

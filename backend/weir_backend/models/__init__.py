@@ -3,7 +3,7 @@
 from weir_backend.models.accounts import AuditEntry, IdempotencyKey, Role, Token, TokenKind, User
 from weir_backend.models.alerts import Alert, AlertKind, AlertRule, AlertState, Delivery, Webhook
 from weir_backend.models.base import Base
-from weir_backend.models.checkpoints import Checkpoint, CheckpointState
+from weir_backend.models.checkpoints import Checkpoint, CheckpointState, Verification
 from weir_backend.models.jobs import Artifact, ArtifactContent, ArtifactKind, DesiredState, Graph, Job, Spec, SpecState
 from weir_backend.models.operations import (
     Operation,
@@ -52,5 +52,6 @@ __all__ = [
     "Token",
     "TokenKind",
     "User",
+    "Verification",
     "Webhook",
 ]

@@ -26,6 +26,9 @@ class Checkpoint(Base):
         UniqueConstraint("job_id", "number"),
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
         Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
+        Index("ix_checkpoints_there", "job_id", "number", postgresql_where=text("state = 'COMPLETED' AND discarded_at IS NULL")),
+        Index("ix_checkpoints_pins", "id", postgresql_where=text("pinned <> pin_in_force AND discarded_at IS NULL")),
+        Index("ix_checkpoints_discarded", "discarded_at", postgresql_where=text("discarded_at IS NOT NULL")),
     )
 
     id: Mapped[Key]
@@ -56,9 +59,35 @@ class Checkpoint(Base):
     """``[chain, index, {...}]`` of each subtask, of a completed one."""
     pinned: Mapped[bool] = mapped_column(server_default=text("false"))
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
+    pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
+    """That it is pinned is in the job's log, too: from then on nobody retires it, not even a driver that runs."""
+    leaving_at: Mapped[datetime | None]
+    """When it was decided that it goes: nothing may refer to it from then on. None again if nothing came of that."""
     discarded_at: Mapped[datetime | None]
-    """Its files are gone."""
+    """When it was found retired in the job's log: its files are gone, or about to be."""
     verified_at: Mapped[datetime | None]
     damage: Mapped[str | None]
     """What verifying found. None: nothing, or not verified."""
     created_at: Mapped[Created]
+
+
+class Verification(Base):
+    """The files of a checkpoint are being read, or are to be. The row is gone once that is done.
+
+    A part of them is read at a time. ``claim`` grows each time somebody sets out: who carries an older one out has been replaced.
+    """
+
+    __tablename__ = "verifications"
+
+    checkpoint_id: Mapped[int] = mapped_column(ForeignKey("checkpoints.id", ondelete="CASCADE"), primary_key=True)
+    claim: Mapped[int]
+    wanted: Mapped[bool]
+    """Somebody has asked for it, so it is done whatever was verified when."""
+    files_done: Mapped[int] = mapped_column(server_default=text("0"))
+    bytes_done: Mapped[int] = mapped_column(server_default=text("0"))
+    tries: Mapped[int] = mapped_column(server_default=text("0"))
+    """Since it last got on."""
+    next_try_at: Mapped[datetime]
+    """Who has set out has not got on by then: it is asked for again."""
+    problem: Mapped[str | None]
+    """Why the last try came to nothing."""

@@ -67,6 +67,7 @@ class Job(Base):
     __table_args__ = (
         Index("uq_jobs_name", "name", unique=True, postgresql_where=text("deleted_at IS NULL")),
         Index(None, "next_look_at"),
+        Index("ix_jobs_storage_look_at", "storage_look_at", postgresql_where=text("deleted_at IS NULL")),
     )
 
     id: Mapped[Key]
@@ -93,6 +94,10 @@ class Job(Base):
     """Why no further restart is tried until a person starts the job again."""
     next_look_at: Mapped[datetime | None]
     """When reconciling has something to do for this job at the latest. None: nothing until something happens."""
+    storage_look_at: Mapped[Created]
+    """When a worker looks into its checkpoint storage next."""
+    tidied_until: Mapped[datetime | None]
+    """A worker lets go of checkpoints: until then, or until it has said that it is done, no run is begun."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     updated_at: Mapped[Created]

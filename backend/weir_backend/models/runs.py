@@ -38,6 +38,7 @@ class Run(Base):
         UniqueConstraint("job_id", "number"),
         Index("uq_runs_live", "job_id", unique=True, postgresql_where=text("ended_at IS NULL")),
         Index("ix_runs_live_host", "host", postgresql_where=text("ended_at IS NULL")),
+        Index(None, "checkpoint_directory"),
     )
 
     id: Mapped[Key]

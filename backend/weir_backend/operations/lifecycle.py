@@ -102,6 +102,10 @@ def _stopped(kind: OperationKind, around: Around) -> Over:
 def _still(kind: OperationKind, around: Around) -> str:
     if kind in (OperationKind.SUSPEND, OperationKind.CANCEL):
         return "its driver has not stopped yet"
+    if kind is OperationKind.VERIFY:
+        return "its files were not read to the end; is a worker running, and does storage answer?"
+    if kind is OperationKind.DELETE:
+        return "no worker could let go of it; is one running, and does storage answer?"
     if around.spec_state is SpecState.COMPILING:
         return "its code is still being compiled; is a worker running?"
     if around.run_state is None:

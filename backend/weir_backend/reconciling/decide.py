@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from weir_backend.models import DesiredState, RunState, SpecState
 
@@ -149,6 +149,7 @@ class GiveUp:
 
 
 Decision: TypeAlias = Rest | BeginRun | Submit | Give | EndRun | RestartLater | GiveUp
+_Decision = TypeVar("_Decision")
 
 
 def decide(facts: JobFacts, now: datetime) -> Decision:
@@ -161,6 +162,14 @@ def decide(facts: JobFacts, now: datetime) -> Decision:
             return towards_rest(facts.live, "Cancel", now)
         case _:
             assert_never(facts.desired)
+
+
+def held_back(decision: _Decision, tidied_until: datetime | None, now: datetime) -> _Decision | Rest:
+    """No run is begun while a worker lets go of checkpoints of the job: it takes a generation in the job's log, which a driver that starts
+    beside it would be fenced by."""
+    if isinstance(decision, BeginRun) and tidied_until is not None and now < tidied_until:
+        return Rest(until=tidied_until, why="a worker is letting go of old checkpoints")
+    return decision
 
 
 def _towards_running(facts: JobFacts, live: LiveRun, now: datetime) -> Decision:

@@ -35,6 +35,7 @@ from weir_backend.reconciling.decide import (
     Strategy,
     Submit,
     decide,
+    held_back,
     next_start,
 )
 from weir_backend.recovery import carrying_out as plans
@@ -68,7 +69,8 @@ class Reconciler:
         for _ in range(DECISIONS_MAX):
             moment = now()
             plan = plan_rows.applying(session, job.id)
-            decision = decide_plan(plan_facts(session, job, plan), moment) if plan else decide(facts(session, job), moment)
+            wanted = decide_plan(plan_facts(session, job, plan), moment) if plan else decide(facts(session, job), moment)
+            decision = held_back(wanted, job.tidied_until, moment)
             if isinstance(decision, Rest):
                 return decision.until
             log.info("decided", job=job.name, decision=type(decision).__name__, plan=plan.id if plan else None)

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 from sqlalchemy.orm import Session
 
+from weir_backend.checkpoints.service import completed_and_there
 from weir_backend.errors import Conflict, NotFound
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service as job_service
@@ -138,17 +139,7 @@ def _same_directory(settings: Settings, job: Job, current: Spec, wanted: Spec) -
 
 
 def _target(session: Session, job: Job, number: int) -> Checkpoint:
-    found = jobs.completed(session, job.id, number)
-    if found is None:
-        raise NotFound(
-            "no-checkpoint", f"job '{job.name}' has no completed checkpoint {number}", "list its checkpoints, and choose one"
-        )
-    if found.discarded_at is not None:
-        raise Conflict(
-            "discarded",
-            f"the files of checkpoint {number} are gone since {found.discarded_at:%Y-%m-%d %H:%M} UTC",
-            "choose another one",
-        )
+    found = completed_and_there(session, job, number)
     if found.damage is not None:
         raise Conflict("damaged", f"checkpoint {number} is damaged: {found.damage}", "choose another one")
     return found

@@ -1,0 +1,216 @@
+"""A job whose driver is played and whose checkpoints are real: a log, manifests and state files in a directory, and what the control plane
+was told of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import select, update
+from tests.backend.jobs import AT_MS
+from tests.backend.played import Driver, Stage
+from tests.unit.storage.storage_builders import RunningJob, manifest_of, nonce
+
+from weir.protocol.events import CheckpointCompleted as Completed
+from weir.protocol.events import CheckpointTriggered, RunStateChanged
+from weir.protocol.events import RunState as Told
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.joblog import CheckpointCompleted
+from weir.protocol.logview import LogView
+from weir.protocol.snapshots import StateFile
+from weir.storage.base import CheckpointStorage, StoredObject
+from weir.storage.joblog import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.local import LocalStorage
+from weir.storage.manifests import write_manifest
+from weir_backend.kit.clock import now
+from weir_backend.models import Checkpoint, Event, Job, Run
+from weir_workers.context import Context
+from weir_workers.tasks.tidy import tidy_job
+
+NAME = "played"
+"""Of the job in its code, as ``played.GRAPH`` has it."""
+
+
+class Killed(BaseException):
+    """The process is gone: no ``except`` of ours gets to run."""
+
+
+@dataclass
+class Mortal:
+    """A storage whose process is killed with its ``lives``-th change, before it is made or (``after``) after it. Of a deletion each object is
+    one. ``changes``: how many were begun."""
+
+    inner: CheckpointStorage
+    lives: int = 1 << 30
+    after: bool = False
+    changes: int = 0
+
+    def _change(self, make: Callable[[], Any]) -> Any:
+        self.changes += 1
+        dies = self.changes == self.lives
+        if dies and not self.after:
+            raise Killed
+        made = make()
+        if dies:
+            raise Killed
+        return made
+
+    def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
+        self._change(lambda: self.inner.put(path, data))
+
+    def create(self, path: str, data: bytes) -> bool:
+        created: bool = self._change(lambda: self.inner.create(path, data))
+        return created
+
+    def delete(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._change(lambda path=path: self.inner.delete([path]))
+
+    def get(self, path: str) -> memoryview:
+        return self.inner.get(path)
+
+    def list(self, prefix: str) -> list[StoredObject]:
+        return self.inner.list(prefix)
+
+    @property
+    def url(self) -> str:
+        return self.inner.url
+
+
+@dataclass
+class StoredRun(RunningJob):
+    """Each manifest says that all before it is published, unless ``published_up_to`` is set."""
+
+    published_up_to: int | None = None
+    written: dict[int, StateFile] = field(default_factory=dict)
+
+    def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
+        file = self.write_state(checkpoint)
+        said = checkpoint - 1 if self.published_up_to is None else self.published_up_to
+        manifest = replace(manifest_of(self.generation, checkpoint, (*also, file)), published_up_to=CheckpointId(said))
+        written = write_manifest(self.storage, self.layout, manifest)
+        self.append(
+            CheckpointCompleted(
+                self.generation, CheckpointId(checkpoint), written.path, written.checksum, file.bytes, nonce(), AT_MS,
+                is_savepoint=savepoint,
+            )
+        )  # fmt: skip
+        self.written[checkpoint] = file
+        return file
+
+
+@dataclass
+class StoredJob:
+    stage: Stage
+    job_id: int
+    driver: Driver
+    directory: str
+    run: StoredRun
+
+    @classmethod
+    def running(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, **spec: Any) -> StoredJob:
+        """With checkpoints 1 to ``checkpoints``, and a driver that retires none."""
+        body = {"artifact": stage.upload(), "checkpointing": {"retained": retained, **spec}}
+        job_id = stage.send("POST", "/jobs", status=201, json={"name": NAME, "spec": body})["id"]
+        stage.compile(job_id)
+        driver = stage.driver(job_id)
+        driver.begin()
+        with stage.database.session() as session:
+            directory = session.scalars(select(Run.checkpoint_directory).where(Run.id == driver.run_id)).one()
+        made = cls(stage, job_id, driver, directory, StoredRun(LocalStorage(directory), layout=JobLayout(NAME)))
+        made.run.start(1)
+        for number in range(1, checkpoints + 1):
+            made.complete(number)
+        return made
+
+    @classmethod
+    def suspended(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, **spec: Any) -> StoredJob:
+        made = cls.running(stage, checkpoints, retained=retained, **spec)
+        made.suspend()
+        return made
+
+    @property
+    def storage(self) -> CheckpointStorage:
+        return self.run.storage
+
+    @property
+    def context(self) -> Context:
+        return Context(self.stage.settings, self.stage.database, self.stage.tasks, "host", os.getpid())
+
+    def complete(self, number: int, *, savepoint: bool = False) -> None:
+        self.run.complete(number, savepoint=savepoint)
+        trigger = "savepoint" if savepoint else "periodic"
+        generation = self.run.generation
+        first = CheckpointTriggered(CheckpointId(number), generation, trigger, 0)
+        assert self.driver.tell(first, Completed(CheckpointId(number), generation, trigger, 5, 9, ())) == 200
+
+    def suspend(self) -> None:
+        self.stage.send("POST", f"/jobs/{self.job_id}/suspend", status=202)
+        self.stage.look(self.job_id)
+        assert self.driver.commands() == ["Suspend"]
+        self.driver.tell(RunStateChanged(Told.SUSPENDED, self.run.generation, "", ""))
+
+    def start_again(self, restored_from: int | None = None) -> StoredRun:
+        """Another driver, which has taken the next generation in the log."""
+        self.stage.send("POST", f"/jobs/{self.job_id}/start", status=202)
+        self.stage.look(self.job_id)
+        return self.go_on(restored_from)
+
+    def go_on(self, restored_from: int | None = None) -> StoredRun:
+        """The driver of the run that was begun takes the next generation."""
+        self.driver = self.stage.driver(self.job_id)
+        view = self.view()
+        assert view.newest is not None
+        self.run = StoredRun(self.storage, layout=JobLayout(NAME))
+        self.run.start(view.generation + 1, restored_from or view.newest.checkpoint)
+        for state in (Told.INITIALIZING, Told.RUNNING):
+            assert self.driver.tell(RunStateChanged(state, Generation(view.generation + 1), "", "")) == 200
+        return self.run
+
+    def view(self) -> LogView:
+        return JobLog(LocalStorage(self.directory), JobLayout(NAME)).read()[0]
+
+    def kept(self) -> list[int]:
+        return [int(record.checkpoint) for record in self.view().kept]
+
+    def files_of(self, number: int) -> list[str]:
+        """Manifest and state of one checkpoint, as far as they are there."""
+        return [path for path in self.run.paths() if f"-c{number}-" in path or path.startswith(f"checkpoints/{number}/")]
+
+    def path_of(self, number: int) -> str:
+        """Of its state file, in the file system."""
+        return os.path.join(self.directory, self.run.layout.absolute(self.run.written[number].path))
+
+    def tidy(self, storage: CheckpointStorage | None = None) -> None:
+        """What a worker does who is asked to look into the storage."""
+        tidy_job(self.context, self.job_id, lambda _: storage or LocalStorage(self.directory))
+
+    def time_passes(self) -> None:
+        """So much that nobody waits any longer for a worker that has died."""
+        with self.stage.database.session() as session:
+            session.execute(update(Job).where(Job.id == self.job_id, Job.tidied_until.is_not(None)).values(tidied_until=now()))
+
+    def row(self, number: int) -> Checkpoint:
+        with self.stage.database.session() as session:
+            return session.scalars(select(Checkpoint).where(Checkpoint.job_id == self.job_id, Checkpoint.number == number)).one()
+
+    def discarded(self) -> list[int]:
+        with self.stage.database.session() as session:
+            query = select(Checkpoint.number).where(Checkpoint.job_id == self.job_id, Checkpoint.discarded_at.is_not(None))
+            return sorted(session.scalars(query))
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        """Fields of the events of this kind in the job's history."""
+        with self.stage.database.session() as session:
+            query = select(Event.fields).where(Event.job_id == self.job_id, Event.kind == kind).order_by(Event.number)
+            return list(session.scalars(query))
+
+    def send(self, method: str, number: int, what: str = "", *, status: int, **more: Any) -> Any:
+        """A request about one checkpoint."""
+        return self.stage.send(method, f"/jobs/{self.job_id}/checkpoints/{number}{what}", status=status, **more)
+
+    def pin(self, number: int, pinned: bool = True, *, status: int = 200) -> Any:
+        return self.stage.send("PATCH", f"/checkpoints/{self.row(number).id}", status=status, json={"pinned": pinned})
