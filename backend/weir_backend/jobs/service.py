@@ -17,11 +17,14 @@ from weir_backend.jobs.spec import SpecBody
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
+from weir_backend.kit.json_form import clean_text
 from weir_backend.kit.tasks import COMPILE, RECONCILE, Tasks, ask
 from weir_backend.kit.versions import check_version
 from weir_backend.link import commands
-from weir_backend.models import DesiredState, Job, Operation, OperationKind, RunState, Spec, SpecState
+from weir_backend.models import DesiredState, Job, Operation, OperationKind, OperationState, RunState, Spec, SpecState
+from weir_backend.operations import repository as operation_rows
 from weir_backend.operations import service as operations
+from weir_backend.operations.lifecycle import Over
 from weir_backend.reconciling import repository as runs
 from weir_backend.recovery import repository as plans
 
@@ -127,6 +130,7 @@ def compiled(session: Session, tasks: Tasks, spec: Spec, *, graph_id: int | None
         return
     assert (graph_id is None) != (problem is None)
     spec.state = SpecState.VALID if problem is None else SpecState.INVALID
+    problem = clean_text(problem) if problem is not None else None  # it repeats what user code says
     spec.graph_id, spec.problem = graph_id, problem
     record(session, job, "SpecCompiled", spec=spec.number, state=spec.state.value, problem=problem)
     look_soon(session, tasks, job)
@@ -211,6 +215,8 @@ def delete(session: Session, caller: Caller, job_id: int, seen: str | None) -> N
         raise Conflict("running", f"job '{job.name}' is running", "suspend or cancel it first")
     job.deleted_at = now()
     job.next_look_at = None
+    for operation in operation_rows.open_of(session, job.id):
+        operations.end(operation, Over(OperationState.ABANDONED, problem="the job was deleted"))
     touch(job)
     record(session, job, "JobDeleted", by=caller.name)
     audit(session, caller, "delete", "job", job.id, before={"name": job.name})

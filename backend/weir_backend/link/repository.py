@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, LiteralString, cast
 
 import psycopg
-from sqlalchemy import BigInteger, Table, and_, bindparam, insert, literal, or_, select, union_all, update
+from sqlalchemy import Table, and_, bindparam, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from weir.protocol.events import (
@@ -23,6 +23,7 @@ from weir.protocol.events import (
     RunStateChanged,
     SubtaskAcknowledged,
 )
+from weir_backend.checkpoints.lines import newest_completed
 from weir_backend.errors import Unavailable
 from weir_backend.graphs import repository as graphs
 from weir_backend.kit.json_form import dumps
@@ -78,7 +79,7 @@ def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence
         run,
         checkpoints,
         taken,
-        _newest_completed(session, run) if needs.line else None,
+        newest_completed(session, run.job_id, run.id) if needs.line else None,
         _open_failures(session, run) if needs.failures else [],
         _commands(session, run.id, needs.commands) if needs.commands or savepoints else {},
     )
@@ -137,28 +138,6 @@ def _checkpoints(session: Session, run: RunRow, numbers: Iterable[int]) -> tuple
     return ours, frozenset(taken)
 
 
-def _newest_completed(session: Session, run: RunRow) -> int | None:
-    """Of the line of history that this run goes on with. Numbers of checkpoints grow with those of runs, on every line."""
-    this = select(Run.number).where(Run.id == run.id).scalar_subquery()
-    earlier = and_(Run.job_id == run.job_id, Run.number <= this)
-    completed = (
-        select(Checkpoint.number.label("checkpoint"), Run.number.label("run"), literal(1).label("rank"))
-        .join(Run, Run.id == Checkpoint.run_id)
-        .where(Checkpoint.job_id == run.job_id, Checkpoint.state == CheckpointState.COMPLETED, earlier)
-        .order_by(Checkpoint.number.desc())
-        .limit(1)
-    )
-    begun = (
-        select(Run.start["checkpoint"].astext.cast(BigInteger), Run.number, literal(0))
-        .where(earlier, Run.start["mode"].astext != "resume")
-        .order_by(Run.number.desc())
-        .limit(1)
-    )
-    # What was completed by the run that began the line, or after that; else what that run began with.
-    both = union_all(completed.subquery().select(), begun.subquery().select()).subquery()
-    return session.scalar(select(both.c.checkpoint).order_by(both.c.run.desc(), both.c.rank.desc()).limit(1))
-
-
 def _open_failures(session: Session, run: RunRow) -> list[FailureRow]:
     query = (
         select(Failure.generation, Failure.reason, Failure.at, Failure.kind, Failure.id)
@@ -209,7 +188,11 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
     changed = update(_RUNS).where(_RUNS.c.id == run.id).values(values)
     if changes.events:
         # Both in one statement: many batches are small, and what each of them costs is the number of its statements.
-        job = update(_JOBS).where(_JOBS.c.id == run.job_id).values(event_number=changes.event_number)
+        of_job: dict[str, Any] = {"event_number": changes.event_number}
+        if changes.state_changed or changes.operations:
+            # What follows from it is not to hang on a message that may get lost.
+            of_job["next_look_at"] = moment
+        job = update(_JOBS).where(_JOBS.c.id == run.job_id).values(of_job)
         changed = changed.add_cte(job.cte("job"))
     session.connection().execute(changed)
 

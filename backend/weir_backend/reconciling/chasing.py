@@ -8,7 +8,7 @@ from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.tasks import COMPILE, INSPECT, Tasks, ask
-from weir_backend.models import PlanPhase, PlanState, RecoveryPlan, Spec, SpecState
+from weir_backend.models import Job, PlanPhase, PlanState, RecoveryPlan, Spec, SpecState
 
 AGAIN = timedelta(seconds=20)
 """Doing it twice does no harm, only costs a worker's time."""
@@ -20,9 +20,12 @@ def chase(session: Session, tasks: Tasks, moment: datetime) -> int:
     late = moment - AGAIN
     specs = (
         select(Spec.id)
+        .join(Job, Job.id == Spec.job_id)
+        .where(Job.deleted_at.is_(None))
         .where(Spec.state == SpecState.COMPILING, func.coalesce(Spec.asked_at, Spec.created_at) < late)
+        .order_by(Spec.id)
         .limit(AT_ONCE)
-        .with_for_update(skip_locked=True)
+        .with_for_update(skip_locked=True, of=Spec)
     )
     waiting = or_(
         (RecoveryPlan.state == PlanState.PROPOSED) & (RecoveryPlan.preview["inspection"].astext.is_(None)),
@@ -30,9 +33,12 @@ def chase(session: Session, tasks: Tasks, moment: datetime) -> int:
     )
     plans = (
         select(RecoveryPlan.id)
+        .join(Job, Job.id == RecoveryPlan.job_id)
+        .where(Job.deleted_at.is_(None))
         .where(waiting, func.coalesce(RecoveryPlan.asked_at, RecoveryPlan.created_at) < late)
+        .order_by(RecoveryPlan.id)
         .limit(AT_ONCE)
-        .with_for_update(skip_locked=True)
+        .with_for_update(skip_locked=True, of=RecoveryPlan)
     )
     found = 0
     for name, table, chosen in ((COMPILE, Spec, specs), (INSPECT, RecoveryPlan, plans)):

@@ -47,18 +47,16 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class GoBack:
-    """Runs after number ``after_run`` begin with ``checkpoint``, until one of them has run: then the job has gone back, and the newest
-    checkpoint is the right one again. That two runs go back, as the first one died on the way, does no harm: nothing was completed between."""
+    """Runs after number ``after_run`` begin with ``checkpoint``, until any of them has run: then the job has gone back, and the newest
+    checkpoint is the right one again, for good. That two runs go back, as the first one died on the way, does no harm: nothing was completed between."""
 
     checkpoint: int
     after_run: int
 
 
-def next_start(wanted: GoBack | None, *, last_number: int, last_ran: bool) -> Start:
-    """Of the run after number ``last_number``, which has reached RUNNING or not."""
-    if wanted is None or (last_number > wanted.after_run and last_ran):
-        return Start()
-    return Start(wanted.checkpoint)
+def next_start(wanted: GoBack | None, *, has_gone_back: bool) -> Start:
+    """``has_gone_back``: any run after number ``wanted.after_run`` has reached RUNNING."""
+    return Start() if wanted is None or has_gone_back else Start(wanted.checkpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,8 @@ class LiveRun:
     submitted_at: datetime | None
     seen: bool
     commands: frozenset[str]
+    ran: bool = False
+    """It has reached RUNNING, whatever it does now."""
 
 
 @dataclass(frozen=True, slots=True)

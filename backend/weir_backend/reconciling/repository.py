@@ -8,7 +8,8 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from weir_backend.models import Checkpoint, CheckpointState, Command, Job, Operation, RecoveryPlan, Run
+from weir_backend.checkpoints.lines import newest_completed
+from weir_backend.models import Command, Job, Operation, RecoveryPlan, Run
 
 
 def newest(session: Session, job: Job) -> Run | None:
@@ -30,6 +31,12 @@ def has_run(session: Session, spec_id: int) -> bool:
     return session.scalar(select(Run.id).where(Run.spec_id == spec_id, Run.running_at.is_not(None)).limit(1)) is not None
 
 
+def has_run_since(session: Session, job_id: int, number: int) -> bool:
+    """Some run after this one has reached RUNNING."""
+    later = select(Run.id).where(Run.job_id == job_id, Run.number > number, Run.running_at.is_not(None))
+    return session.scalar(later.limit(1)) is not None
+
+
 def of_plan(session: Session, plan: RecoveryPlan) -> Sequence[Run]:
     """Oldest first."""
     return session.scalars(select(Run).where(Run.plan_id == plan.id).order_by(Run.number)).all()
@@ -49,11 +56,10 @@ def cancelled_at(session: Session, run_id: int) -> datetime | None:
 
 
 def newest_checkpoint(session: Session, job_id: int) -> int | None:
-    """Number of the one that completed last: the tip of the line that the job is on. By number and not by time, as numbers only grow and
-    clocks of drivers do what they like."""
-    return session.scalar(
-        select(func.max(Checkpoint.number)).where(Checkpoint.job_id == job_id, Checkpoint.state == CheckpointState.COMPLETED)
-    )
+    """Number of the one that completed last on the line that the job is on: after a rollback that has completed none yet, the one
+    that it went back to. By number and not by time, as numbers only grow and clocks of drivers do what they like."""
+    run = session.scalar(select(Run).where(Run.job_id == job_id).order_by(Run.number.desc()).limit(1))
+    return newest_completed(session, job_id, run.id) if run is not None else None
 
 
 def due(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
@@ -72,6 +78,11 @@ def hosts(session: Session) -> Sequence[str]:
 
 def live_on(session: Session, host: str) -> Sequence[Run]:
     return session.scalars(select(Run).where(Run.ended_at.is_(None), Run.host == host).order_by(Run.id)).all()
+
+
+def fenced_on(session: Session, host: str, *, since: datetime) -> Sequence[Run]:
+    """Runs that were ended over the heads of their drivers."""
+    return session.scalars(select(Run).where(Run.host == host, Run.fenced_at >= since).order_by(Run.id)).all()
 
 
 def next_deadline(session: Session, job_id: int) -> datetime | None:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.history import record
 from weir_backend.kit.clock import now
+from weir_backend.kit.json_form import clean_text
 from weir_backend.kit.tasks import SUBMIT, Tasks, ask, host_queue
 from weir_backend.link import commands
 from weir_backend.models import DesiredState, Failure, Job, OperationKind, OperationState, RecoveryPlan, Run, RunState, Spec
@@ -169,7 +170,7 @@ def facts(session: Session, job: Job) -> JobFacts:
         gave_up=job.gave_up,
         strategy=Strategy(**restart),
         has_run=repository.has_run(session, spec.id),
-        start=start_of(job, run),
+        start=start_of(session, job),
     )
 
 
@@ -189,15 +190,16 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
         ours=last_facts(over[-1]) if over else None,
         runs=len(ours),
         stop_with=plan.preview["stop_with"],
-        start=start_of(job, repository.newest(session, job)),
+        start=start_of(session, job),
         kind=plan.kind.value,
         deadline=operation.deadline_at,
     )
 
 
-def start_of(job: Job, run: Run | None) -> Start:
+def start_of(session: Session, job: Job) -> Start:
+    """Of the next run."""
     wanted = GoBack(**job.next_start) if job.next_start is not None else None
-    return next_start(wanted, last_number=run.number if run else 0, last_ran=run is not None and run.running_at is not None)
+    return next_start(wanted, has_gone_back=wanted is not None and repository.has_run_since(session, job.id, wanted.after_run))
 
 
 def live_facts(session: Session, run: Run) -> LiveRun:
@@ -206,6 +208,7 @@ def live_facts(session: Session, run: Run) -> LiveRun:
         submitted_at=run.submitted_at,
         seen=run.pid is not None or run.stored_event > 0 or run.last_contact_at is not None,
         commands=repository.commands_given(session, run.id),
+        ran=run.running_at is not None,
     )
 
 
@@ -233,6 +236,7 @@ def driver_gone(session: Session, job_id: int, run_id: int, reason: str) -> bool
     if run.ended_at is not None:
         return False
     moment = now()
+    reason = clean_text(reason)  # the last line of a log may hold anything
     if repository.cancelled_at(session, run.id) is not None:
         runs.end(session, job, run, RunState.CANCELED, reason)
     else:

@@ -58,12 +58,13 @@ def failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, brin
         job.spec_number = plan.request["spec_before"]
         job.gave_up, job.not_before, job.restarts = None, None, 0
         if runs.of_plan(session, plan):
-            # One of its runs may have gone back already.
-            job.next_start = (
-                {"checkpoint": plan.safety_checkpoint, "after_run": job.run_number}
-                if plan.safety_checkpoint is not None
-                else None
-            )
+            if plan.preview["checkpoint"] is not None:
+                # One of its runs may have gone back already. A plan without a checkpoint of its own leaves the line as it is.
+                job.next_start = (
+                    {"checkpoint": plan.safety_checkpoint, "after_run": job.run_number}
+                    if plan.safety_checkpoint is not None
+                    else None
+                )
             job.not_before = now()
     plan.state, plan.phase, plan.ended_at, plan.problem = PlanState.FAILED, None, now(), problem
     _end(session, plan, Over(OperationState.FAILED, problem=problem))

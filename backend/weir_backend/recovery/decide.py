@@ -123,7 +123,7 @@ def _no_later_than(deadline: datetime, decision: PlanDecision) -> PlanDecision:
 
 def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.live is not None and facts.live_is_ours:
-        if facts.live.state is RunState.RUNNING:
+        if facts.live.ran:
             return Applied()
         if now >= facts.deadline:
             return Enter(PlanPhase.RETURNING)

@@ -49,7 +49,9 @@ def provider(one_provider: FakeProvider) -> FakeProvider:
 def client(settings: Settings, tasks: RecordedTasks, provider: FakeProvider) -> Iterator[TestClient]:
     configured = settings.model_copy(
         update={
-            "oidc_issuer": AnyHttpUrl(provider.issuer), "oidc_client_id": CLIENT, "oidc_client_secret": SecretStr(SECRET),
+            "oidc_issuer": AnyHttpUrl(provider.issuer),
+            "oidc_client_id": CLIENT,
+            "oidc_client_secret": SecretStr(SECRET),
             "oidc_new_users": "viewer",
         }
     )

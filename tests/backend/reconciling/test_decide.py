@@ -137,10 +137,9 @@ def test_a_run_that_was_submitted_and_is_not_seen_is_told_to_stop_and_submitted_
 
 def test_a_job_that_is_to_go_back_does_so_until_one_of_its_runs_has_run() -> None:
     wanted = GoBack(checkpoint=7, after_run=3)
-    assert next_start(None, last_number=3, last_ran=True) == Start()
-    assert next_start(wanted, last_number=3, last_ran=True) == Start(7), "that run was before"
-    assert next_start(wanted, last_number=4, last_ran=False) == Start(7), "it died on the way"
-    assert next_start(wanted, last_number=4, last_ran=True) == Start()
+    assert next_start(None, has_gone_back=False) == Start()
+    assert next_start(wanted, has_gone_back=False) == Start(7)
+    assert next_start(wanted, has_gone_back=True) == Start()
     assert decide(job(last=replace(FAILED, state=RunState.SUSPENDED), start=Start(7)), NOW) == BeginRun("start", Start(7))
 
 

@@ -1,6 +1,7 @@
 """What a run has on the disk of the machine that its driver is on.
 
 RUN/lock         held by the driver's process for as long as it lives: a run has one driver, whoever starts it how often
+RUN/starting     held by whoever is about to start it
 RUN/process      its pid and start time, written before it becomes the driver
 RUN/code/        the job's file, or what the archive holds
 RUN/driver.log   what it says
@@ -12,6 +13,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +39,20 @@ class RunDirectory:
     def lock(self) -> Path:
         return self.path / "lock"
 
+    @contextmanager
+    def starting(self) -> Iterator[bool]:
+        """Whether it is ours to start the driver, until the end of the context. False: another process is at it."""
+        descriptor = os.open(self.path / "starting", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(descriptor)
+
     @property
     def process(self) -> Path:
         return self.path / "process"
@@ -57,18 +74,12 @@ class RunDirectory:
         self.spool.mkdir(mode=0o700, exist_ok=True)
 
     def is_alive(self) -> bool:
-        """Somebody holds the lock. Raises OSError."""
-        try:
-            descriptor = os.open(self.lock, os.O_RDWR)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
+        """The driver, as far as one can tell: somebody holds its lock. Raises OSError."""
+        return _is_held(self.lock)
+
+    def is_starting(self) -> bool:
+        """Raises OSError."""
+        return _is_held(self.path / "starting")
 
     def process_name(self) -> ProcessName | None:
         """None: no driver was started here, or it has not come that far."""
@@ -77,3 +88,18 @@ class RunDirectory:
         except (FileNotFoundError, ValueError):
             return None
         return ProcessName(int(said["pid"]), float(said["started"]))
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared: who looks at the same time is not taken for a holder.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

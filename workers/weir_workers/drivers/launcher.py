@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 LOG_MODE = 0o600
+LOCK_S = 1.0
 
 
 def main() -> None:
@@ -25,9 +26,7 @@ def main() -> None:
         os._exit(0)
     os.setsid()
     descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _locked(descriptor):
         os._exit(0)
     os.set_inheritable(descriptor, True)
     _say_who_we_are(directory)
@@ -39,6 +38,20 @@ def main() -> None:
     os.chdir(directory)
     os.umask(0o077)
     os.execve(what["command"][0], what["command"], what["environment"])
+
+
+def _locked(descriptor: int) -> bool:
+    """Whoever looks whether a driver lives has the lock for a moment."""
+    until = time.monotonic() + LOCK_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.02)
+        else:
+            return True
 
 
 def _say_who_we_are(directory: Path) -> None:

@@ -39,9 +39,10 @@ def _bare() -> dict[str, str]:
 
 
 def lives(directory: RunDirectory, name: ProcessName | None) -> bool:
-    """``name``: as it is known of the run; None: it is not known. A process is taken for alive as long as it cannot be told otherwise."""
+    """``name``: as it is known of the run; None: it is not known. A process is taken for alive as long as it cannot be told otherwise,
+    and one that is just being started, too."""
     if directory.path.is_dir():
-        return directory.is_alive()
+        return directory.is_alive() or directory.is_starting()
     return name is not None and _find(name) is not None
 
 

@@ -20,6 +20,7 @@ from weir_backend.graphs import repository as graphs
 from weir_backend.graphs.content import content_of
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
+from weir_backend.kit.alone import Work, alone
 from weir_backend.models import Artifact, Spec, SpecState
 from weir_workers.context import Context, current
 from weir_workers.drivers import command
@@ -41,6 +42,13 @@ MESSAGE_CHARACTERS_MAX = 2_000
 def compile_spec(spec_id: int) -> None:
     """The graph of a version of a spec, or what is wrong with it."""
     context = current()
+    # It may take longer than somebody waits who asks again.
+    with alone(context.database, Work.COMPILE, spec_id) as ours:
+        if ours:
+            _compile(context, spec_id)
+
+
+def _compile(context: Context, spec_id: int) -> None:
     with context.database.session() as session:
         spec = jobs.find_spec_by_id(session, spec_id)
         if spec.state is not SpecState.COMPILING:
@@ -48,25 +56,21 @@ def compile_spec(spec_id: int) -> None:
         artifact = artifacts.find(session, spec.artifact_id)
         assert artifact is not None, "a spec keeps its artifact"
         data = artifacts.content(session, artifact.id)
+    graph, problem = None, None
     try:
-        graph: dict[str, Any] | None = compiled(spec, artifact, data)
-        problem = None
+        graph = content_of(compiled(spec, artifact, data))
     except ConfigError as error:
-        graph, problem = None, str(error)
+        problem = str(error)
     except SoftTimeLimitExceeded:
-        graph, problem = None, "loading the job's file takes too long"
+        problem = "loading the job's file takes too long"
     except Exception as error:
         # A version that is compiled again and again, and never said to be wrong, helps nobody.
         log.exception("a version could not be compiled", spec=spec_id)
-        graph, problem = None, f"it cannot be compiled: {type(error).__name__}: {error}"
-    _keep(context, spec_id, graph, problem)
-    look(context, spec.job_id)
-
-
-def _keep(context: Context, spec_id: int, graph: dict[str, Any] | None, problem: str | None) -> None:
+        problem = f"it cannot be compiled: {type(error).__name__}: {error}"
     with context.database.session() as session:
-        graph_id = graphs.store(session, content_of(graph)) if graph is not None else None
+        graph_id = graphs.store(session, graph) if graph is not None else None
         service.compiled(session, context.tasks, jobs.find_spec_by_id(session, spec_id), graph_id=graph_id, problem=problem)
+    look(context, spec.job_id)
 
 
 def compiled(spec: Spec, artifact: Artifact, data: bytes) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from weir.storage.layout import JobLayout
 from weir.storage.manifests import read_manifest
 from weir.storage.open import open_storage
 from weir_backend.jobs import repository as jobs
+from weir_backend.kit.alone import Work, alone
 from weir_backend.kit.tasks import RECONCILE
 from weir_backend.reconciling import runs
 from weir_backend.recovery import repository, service
 from weir_backend.recovery.schemas import Inspection, SinkEffect, SourcePosition
 from weir_backend.recovery.sinks import sinks_of
-from weir_workers.context import current
+from weir_workers.context import Context, current
 from weir_workers.task import task
 
 log = structlog.get_logger(__name__)
@@ -31,6 +32,13 @@ SPLITS_SHOWN = 50
 def inspect(plan_id: int) -> None:
     """Whether its checkpoint is whole, what would be left behind, what would be read again."""
     context = current()
+    # It may take longer than somebody waits who asks again.
+    with alone(context.database, Work.INSPECT, plan_id) as ours:
+        if ours:
+            _inspect(context, plan_id)
+
+
+def _inspect(context: Context, plan_id: int) -> None:
     with context.database.session() as session:
         plan = repository.find(session, plan_id)
         job = jobs.find(session, plan.job_id) if plan is not None else None

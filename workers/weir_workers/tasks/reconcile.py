@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import structlog
+from celery.exceptions import SoftTimeLimitExceeded
 
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import WATCH, host_queue
@@ -44,5 +45,7 @@ def reconcile_all() -> None:
     for job_id in due:
         try:
             look(context, job_id)
+        except SoftTimeLimitExceeded:
+            raise
         except Exception:  # one job that cannot be looked at must not hold up all others
             log.exception("a job could not be looked at", job_id=job_id)

@@ -9,6 +9,7 @@ import structlog
 from weir.errors import ConfigError
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.jobs import repository as jobs
+from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import SUBMIT, host_queue
 from weir_backend.models import Run, RunState
 from weir_backend.reconciling import repository, runs
@@ -30,12 +31,20 @@ def submit(run_id: int) -> None:
     claimed = _claim(context, run_id)
     if claimed is None:
         return
+    directory = RunDirectory.of(context.settings.data_dir, run_id)
+    problem: str | None = None
     try:
-        _start(context, claimed)
+        directory.make()
+        with directory.starting() as ours:
+            if not ours:
+                return
+            _start(context, claimed, directory)
     except (ConfigError, OSError) as error:
-        log.warning("a driver could not be started", run=run_id, problem=str(error))
+        problem = str(error)
+    if problem is not None and not processes.lives(directory, None):
+        log.warning("a driver could not be started", run=run_id, problem=problem)
         with context.database.session() as session:
-            driver_gone(session, claimed.job_id, run_id, f"its driver could not be started: {error}")
+            driver_gone(session, claimed.job_id, run_id, f"its driver could not be started: {problem}")
     look(context, claimed.job_id)
 
 
@@ -53,12 +62,12 @@ def _claim(context: Context, run_id: int) -> Run | None:
         if seen.host != context.host:
             context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(seen.host))
             return None
+        # Whoever looks after it counts from here, not from when it was asked for: it may have waited for long.
+        seen.submitted_at = now()
         return seen
 
 
-def _start(context: Context, run: Run) -> None:
-    directory = RunDirectory.of(context.settings.data_dir, run.id)
-    directory.make()
+def _start(context: Context, run: Run, directory: RunDirectory) -> None:
     if not directory.is_alive():
         with context.database.session() as session:
             spec = jobs.find_spec_by_id(session, run.spec_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import structlog
-from sqlalchemy.exc import DBAPIError
+from celery.exceptions import SoftTimeLimitExceeded
 
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.clock import now
@@ -22,8 +22,8 @@ from weir_workers.task import task
 from weir_workers.tasks.reconcile import look
 
 log = structlog.get_logger(__name__)
-COMES_UP = timedelta(seconds=15)
-"""A driver that was submitted so long ago and is nowhere has not come up, or has died at once."""
+FENCED_FOR = timedelta(days=1)
+"""So long it is looked for what goes on though its job was taken from it."""
 
 
 @task("weir.watch", time_limit_s=60)
@@ -35,8 +35,14 @@ def watch() -> None:
     for run in found:
         try:
             _watch(context, run)
-        except (OSError, DBAPIError):
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:  # one that cannot be looked after must not hold up all others
             log.exception("a driver could not be looked after", run=run.id)
+    with context.database.session() as session:
+        fenced = repository.fenced_on(session, context.host, since=now() - FENCED_FOR)
+    for run in fenced:
+        _end_zombie(context, run)
 
 
 def _watch(context: Context, run: Run) -> None:
@@ -49,15 +55,27 @@ def _watch(context: Context, run: Run) -> None:
         else:
             _end_if_deaf(context, run, known)
         return
-    if run.submitted_at is None or (known is None and now() < run.submitted_at + COMES_UP):
-        return
+    if known is None and directory.process_name() is None:
+        return  # nobody has come as far as starting it: that is asked for again
     _tell_the_rest(context, run, directory)
     with context.database.session() as session:
+        jobs.find(session, run.job_id, lock=True)
+        if processes.lives(directory, known):
+            return  # it was started meanwhile
         cancelled = repository.cancelled_at(session, run.id) is not None
         ended = driver_gone(session, run.job_id, run.id, _why(run, directory, cancelled=cancelled))
     if ended:
         log.info("a driver is gone", run=run.id)
     look(context, run.job_id)
+
+
+def _end_zombie(context: Context, run: Run) -> None:
+    """It can do no harm where another run has the job. Where none has, nothing but this stops it."""
+    directory = RunDirectory.of(context.settings.data_dir, run.id)
+    name = directory.process_name()
+    if name is not None and directory.path.is_dir() and directory.is_alive():
+        log.warning("a driver whose job was taken from it goes on, and is killed", run=run.id, pid=name.pid)
+        processes.kill(name)
 
 
 def _end_if_deaf(context: Context, run: Run, name: ProcessName) -> None:

@@ -76,7 +76,9 @@ def revoke(session: Session, caller: Caller, token_id: int) -> None:
     missing = permissions_of(token.role, rollback=token.rollback) - caller.permissions
     if missing and Permission.ADMINISTER not in caller.permissions and token.id != caller.token_id:
         raise Forbidden(
-            "forbidden", f"token {token_id} may more than the one you came with: {', '.join(sorted(missing))}", "log in to revoke it"
+            "forbidden",
+            f"token {token_id} may more than the one you came with: {', '.join(sorted(missing))}",
+            "log in to revoke it",
         )
     if token.revoked_at is None:
         token.revoked_at = now()
