@@ -20,7 +20,7 @@ from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.models import Job
+from weir_backend.models import Checkpoint, Job
 from weir_backend.reconciling import repository, runs
 from weir_backend.reconciling.service import Reconciler, driver_gone
 from weir_backend.recovery.schemas import Inspection
@@ -82,10 +82,16 @@ class Stage:
             Reconciler(self.settings, self.tasks).look(session, job_id)
 
     def inspect(self, plan_id: int, found: Inspection = WHOLE) -> None:
+        self.pin()
         with self.database.session() as session:
             waiting = inspected(session, self.settings, plan_id, found)
         if waiting is not None:
             self.look(waiting)
+
+    def pin(self) -> None:
+        """A worker has written to the logs of jobs what is pinned."""
+        with self.database.session() as session:
+            session.execute(update(Checkpoint).values(pin_in_force=Checkpoint.pinned))
 
     def job(self, job_id: int) -> dict[str, Any]:
         found: dict[str, Any] = self.send("GET", f"/jobs/{job_id}", status=200)

@@ -48,7 +48,8 @@ class Start:
 @dataclass(frozen=True, slots=True)
 class GoBack:
     """Runs after number ``after_run`` begin with ``checkpoint``, until any of them has run: then the job has gone back, and the newest
-    checkpoint is the right one again, for good. That two runs go back, as the first one died on the way, does no harm: nothing was completed between."""
+    checkpoint is the right one again, for good. That two runs go back, as the first one died on the way, does no harm: nothing was
+    completed between."""
 
     checkpoint: int
     after_run: int

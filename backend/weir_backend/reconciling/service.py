@@ -181,7 +181,10 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
     over = [run for run in ours if run.ended_at is not None]
     operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
     assert operation is not None, f"plan {plan.id} is being applied without an operation"
+    target = jobs.completed(session, job.id, plan.preview["checkpoint"]) if plan.preview["checkpoint"] is not None else None
     return PlanFacts(
+        target_gone=target is not None and target.discarded_at is not None,
+        target_held=target is None or target.pin_in_force or target.is_savepoint or live is None,
         phase=plan.phase,
         target_whole=plan.target_whole,
         damage=plan.problem,

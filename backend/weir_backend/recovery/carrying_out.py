@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.history import record
 from weir_backend.kit.clock import now
 from weir_backend.models import (
@@ -20,6 +21,7 @@ from weir_backend.operations.service import end as end_operation
 from weir_backend.operations.service import step
 from weir_backend.reconciling import repository as runs
 from weir_backend.recovery.decide import LEGAL
+from weir_backend.retention.pins import release
 
 _STEPS = {
     PlanPhase.VERIFYING: "verifying the files of the checkpoint",
@@ -44,7 +46,19 @@ def enter(session: Session, job: Job, plan: RecoveryPlan, phase: PlanPhase) -> N
     record(session, job, "PlanEntered", plan=plan.id, phase=phase.value)
 
 
+def pin_reason(plan: RecoveryPlan) -> str:
+    return f"plan {plan.id} goes back to it"
+
+
+def _release(session: Session, plan: RecoveryPlan) -> None:
+    number = plan.preview["checkpoint"]
+    target = jobs.completed(session, plan.job_id, number) if number is not None else None
+    if target is not None:
+        release(target, pin_reason(plan))
+
+
 def applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
+    _release(session, plan)
     plan.state, plan.phase, plan.ended_at = PlanState.APPLIED, None, now()
     _end(session, plan, Over(OperationState.SUCCEEDED, result={"plan": plan.id, "safety_checkpoint": plan.safety_checkpoint}))
     _changed(job)
@@ -53,6 +67,7 @@ def applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
 
 def failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
     """``bring_back``: the job goes on as before the plan, from the checkpoint that it was stopped with."""
+    _release(session, plan)
     if bring_back:
         job.desired_state = DesiredState(plan.request["desired_before"])
         job.spec_number = plan.request["spec_before"]

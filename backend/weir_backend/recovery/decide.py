@@ -57,6 +57,10 @@ class PlanFacts:
     start: Start
     kind: str
     deadline: datetime
+    target_gone: bool = False
+    """Its files are, or will be in a moment: the job has retired it."""
+    target_held: bool = True
+    """Nobody retires it any more, not even the job while it runs on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +101,20 @@ def decide_plan(facts: PlanFacts, now: datetime) -> PlanDecision:
 
 
 def _verifying(facts: PlanFacts, now: datetime) -> PlanDecision:
+    if facts.target_gone:
+        return FailPlan(
+            "the job has retired its checkpoint meanwhile: choose a newer one. The job was not touched", bring_back=False
+        )
     if facts.target_whole is None:
         if now >= facts.deadline:
             return FailPlan("its checkpoint could not be verified in time; is a worker running?", bring_back=False)
         return Rest(until=facts.deadline, why="the files of the checkpoint are being verified")
     if not facts.target_whole:
         return FailPlan(f"it would not work: {facts.damage}. The job was not touched", bring_back=False)
+    if not facts.target_held:
+        if now >= facts.deadline:
+            return FailPlan("its checkpoint could not be pinned in time; is a worker running?", bring_back=False)
+        return Rest(until=facts.deadline, why="its checkpoint is being pinned, so that the job does not retire it meanwhile")
     return Enter(PlanPhase.STOPPING)
 
 

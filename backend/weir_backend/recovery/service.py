@@ -34,6 +34,7 @@ from weir_backend.operations import service as operations
 from weir_backend.reconciling import repository as runs
 from weir_backend.reconciling.runs import directory
 from weir_backend.recovery import repository
+from weir_backend.recovery.carrying_out import pin_reason
 from weir_backend.recovery.schemas import (
     Inspection,
     PlanDraft,
@@ -46,6 +47,7 @@ from weir_backend.recovery.schemas import (
 )
 from weir_backend.recovery.signature import is_signed, sign
 from weir_backend.recovery.sinks import operators_of, sinks_of
+from weir_backend.retention.pins import hold
 from weir_backend.settings import Settings
 
 VALID_FOR = timedelta(hours=24)
@@ -289,6 +291,8 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
     record(session, job, "PlanApplying", plan=plan.id, by=caller.name)
     audit(session, caller, "apply", "plan", plan.id, after={"job": job.name})
     if plan.target_whole is None:
+        # A job that runs on retires its oldest checkpoint with each new one, the last one before it stops included.
+        hold(session, tasks, _target(session, job, plan.preview["checkpoint"]), pin_reason(plan))
         ask(session, tasks, INSPECT, plan.id)
     job_service.look_soon(session, tasks, job)
     return operation

@@ -12,6 +12,7 @@ from weir_backend.checkpoints.place import Place, place_of_run
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.history import record
 from weir_backend.kit.clock import now
+from weir_backend.kit.tasks import PIN, Tasks, ask
 from weir_backend.models import Checkpoint
 
 
@@ -36,6 +37,19 @@ def wanted(session: Session, checkpoint_id: int) -> WantedPin | None:
     return WantedPin(place, found.number, found.generation, found.pinned or found.is_savepoint)
 
 
+def hold(session: Session, tasks: Tasks, found: Checkpoint, reason: str) -> None:
+    """For as long as something is done with it; whoever has pinned it himself keeps his pin. Under the lock on the job."""
+    if not found.pinned and not found.is_savepoint:
+        found.pinned, found.pinned_reason = True, reason
+        ask(session, tasks, PIN, found.id)
+
+
+def release(found: Checkpoint, reason: str) -> None:
+    """What ``hold`` has done. A worker finds that the log is to say so. Under the lock on the job."""
+    if found.pinned and found.pinned_reason == reason:
+        found.pinned, found.pinned_reason = False, ""
+
+
 def in_log(session: Session, checkpoint_id: int, said: WantedPin) -> None:
     """The log says so. If somebody has changed his mind since, the next round finds that."""
     seen = session.get(Checkpoint, checkpoint_id)
@@ -45,6 +59,7 @@ def in_log(session: Session, checkpoint_id: int, said: WantedPin) -> None:
         return
     if said.pinned == (found.pinned or found.is_savepoint):
         found.pin_in_force = found.pinned
+        job.next_look_at = now()  # a plan may wait for it
         record(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
 
 
@@ -55,3 +70,4 @@ def too_late(session: Session, checkpoint_id: int) -> None:
     found = checkpoints.locked(session, checkpoint_id)
     if job is not None and found is not None and found.leaving_at is None:
         discard(session, job, [found], now())
+        job.next_look_at = now()

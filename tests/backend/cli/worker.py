@@ -44,8 +44,8 @@ from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.kit.tasks import COMPILE, INSPECT, RECONCILE, SUBMIT
-from weir_backend.models import Run
+from weir_backend.kit.tasks import COMPILE, INSPECT, PIN, RECONCILE, SUBMIT
+from weir_backend.models import Checkpoint, Job, Run
 from weir_backend.reconciling import repository, runs
 from weir_backend.reconciling.service import Reconciler
 from weir_backend.recovery import repository as plans
@@ -154,6 +154,11 @@ class Worker:
                 Reconciler(self.settings, self).look(session, key)
         elif name == SUBMIT:
             self._submit(key)
+        elif name == PIN:
+            with self.database.session() as session:
+                found = session.get_one(Checkpoint, key)
+                found.pin_in_force = found.pinned
+                session.get_one(Job, found.job_id).next_look_at = now()
         elif name == INSPECT:
             self._inspect(key)
 

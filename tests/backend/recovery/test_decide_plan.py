@@ -14,7 +14,7 @@ from weir_backend.recovery.decide import LEGAL, RETURN_TAKES, RUNS_MAX, Applied,
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 DEADLINE = NOW + timedelta(minutes=30)
-LIVE = LiveRun(RunState.RUNNING, NOW, seen=True, commands=frozenset())
+LIVE = LiveRun(RunState.RUNNING, NOW, seen=True, commands=frozenset(), ran=True)
 FAILED = LastRun(RunState.FAILED, "", "killed", running_at=None, ended_at=NOW)
 PLAN = PlanFacts(
     PlanPhase.VERIFYING, None, None, None, live_is_ours=False, ours=None, runs=0, stop_with="Suspend", start=Start(5), kind="rollback",
@@ -29,6 +29,16 @@ def test_nothing_is_touched_before_the_checkpoint_is_known_to_be_whole() -> None
     assert decide_plan(replace(PLAN, live=LIVE, target_whole=True), NOW) == Enter(PlanPhase.STOPPING)
 
 
+def test_the_job_is_not_stopped_before_its_checkpoint_is_held_nor_if_it_is_gone() -> None:
+    loose = replace(PLAN, live=LIVE, target_whole=True, target_held=False)
+    assert decide_plan(loose, NOW) == Rest(
+        DEADLINE, "its checkpoint is being pinned, so that the job does not retire it meanwhile"
+    )
+    assert isinstance(decide_plan(loose, DEADLINE), FailPlan)
+    gone = decide_plan(replace(loose, target_gone=True), NOW)
+    assert isinstance(gone, FailPlan) and not gone.bring_back and "has retired its checkpoint" in gone.problem
+
+
 def test_the_job_is_stopped_with_a_checkpoint_before_another_run_is_begun() -> None:
     stopping = replace(PLAN, phase=PlanPhase.STOPPING, live=LIVE)
     assert decide_plan(stopping, NOW) == Give("Suspend")
@@ -40,7 +50,7 @@ def test_the_job_is_stopped_with_a_checkpoint_before_another_run_is_begun() -> N
 def test_its_run_goes_back_and_the_plan_is_applied_once_that_runs() -> None:
     starting = replace(PLAN, phase=PlanPhase.STARTING)
     assert decide_plan(starting, NOW) == BeginRun("rollback", Start(5))
-    coming = replace(starting, live=replace(LIVE, state=RunState.INITIALIZING), live_is_ours=True, runs=1)
+    coming = replace(starting, live=replace(LIVE, state=RunState.INITIALIZING, ran=False), live_is_ours=True, runs=1)
     assert isinstance(decide_plan(coming, NOW), Rest)
     assert decide_plan(replace(coming, live=LIVE), NOW) == Applied()
 
@@ -54,7 +64,7 @@ def test_a_run_that_fails_is_tried_once_more_and_then_the_job_is_brought_back() 
 
 
 def test_a_plan_ends_also_if_the_driver_of_its_run_does_not() -> None:
-    deaf = replace(LIVE, state=RunState.INITIALIZING, commands=frozenset({"Cancel"}))
+    deaf = replace(LIVE, state=RunState.INITIALIZING, ran=False, commands=frozenset({"Cancel"}))
     returning = replace(PLAN, phase=PlanPhase.RETURNING, live=deaf, live_is_ours=True, runs=1)
     assert decide_plan(returning, DEADLINE) == Rest(DEADLINE + RETURN_TAKES, "it is told to stop")
     over = decide_plan(returning, DEADLINE + RETURN_TAKES)
@@ -101,7 +111,7 @@ class World:
         if not self.live.seen and self.live.submitted_at is not None and self.luck.random() < 0.5:
             self.live = replace(self.live, seen=True, state=RunState.INITIALIZING)
         elif self.live.state is RunState.INITIALIZING and self.luck.random() < 0.5:
-            self.live = replace(self.live, state=RunState.RUNNING)
+            self.live = replace(self.live, state=RunState.RUNNING, ran=True)
         if self.live.commands and self.live.seen and self.luck.random() < 0.7:
             self._over(RunState.SUSPENDED, "")
         elif self.luck.random() < 0.15:
@@ -145,6 +155,7 @@ def test_whatever_happens_a_plan_ends_and_never_has_two_runs_nor_touches_a_job_f
                 return
             case FailPlan(bring_back=bring_back):
                 assert bring_back == (PlanPhase.STOPPING in world.phases)
-                assert not (bring_back and world.live_is_ours), "the job is brought back beside a run of the plan"
+                beside = bring_back and world.live_is_ours
+                assert not beside or world.now >= DEADLINE + RETURN_TAKES, "the job is brought back beside a run of the plan"
                 return
     pytest.fail(f"seed {seed}: the plan did not end")
