@@ -131,6 +131,7 @@ def test_a_driver_that_dies_while_it_is_to_suspend_leaves_a_job_that_rests_and_a
 def test_a_driver_that_was_told_to_cancel_and_had_to_be_killed_has_been_cancelled(stage: Stage) -> None:
     job_id, driver = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
+    stage.look(job_id)
     driver.die("it was told to cancel, and its driver's process is gone")
     job = stage.job(job_id)
     assert (job["state"], job["run"]["number"]) == ("CANCELED", 1)

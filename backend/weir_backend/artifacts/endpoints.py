@@ -11,11 +11,11 @@ from starlette.concurrency import run_in_threadpool
 
 from weir_backend.artifacts import repository, service
 from weir_backend.artifacts.schemas import ArtifactShown
-from weir_backend.kit.access import Operator, Viewer
+from weir_backend.kit.access import Operator, Permission, Viewer, current_caller
 from weir_backend.kit.forms import Id
 from weir_backend.kit.listing import Listing, listing, page
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import ServicesDep, SessionDep
+from weir_backend.kit.requests import Services, ServicesDep, SessionDep
 from weir_backend.models import Artifact
 
 READ_BYTES_MAX = 1 << 30
@@ -24,10 +24,16 @@ READ_BYTES_MAX = 1 << 30
 router = APIRouter(prefix="/artifacts", tags=["artifacts"], responses=answers(401, 403, 422))
 
 
-async def _content(request: Request, session: SessionDep, services: ServicesDep, _: Operator) -> bytes:
-    """The body, once it is known who is calling. Raises TooLarge."""
-    await run_in_threadpool(session.commit)  # an upload takes its time, and others need the connection
+async def _content(request: Request, services: ServicesDep) -> bytes:
+    """The body, once it is known who is calling. Comes before the caller of the endpoint, so no connection is held while it is read.
+    Raises Unauthenticated, Forbidden, TooLarge."""
+    await run_in_threadpool(_let_in, request, services)
     return await service.receive(request.stream(), bytes_max=services.settings.artifact_bytes_max)
+
+
+def _let_in(request: Request, services: Services) -> None:
+    with services.database.session() as session:
+        current_caller(request, session, services).needs(Permission.OPERATE)
 
 
 @router.post(
