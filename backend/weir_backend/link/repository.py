@@ -209,7 +209,10 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
         values["last_contact_at"] = moment
     session.connection().execute(update(_RUNS).where(_RUNS.c.id == run.id).values(values))
     if changes.events:
-        session.connection().execute(update(_JOBS).where(_JOBS.c.id == run.job_id).values(event_number=changes.event_number))
+        of_job: dict[str, Any] = {"event_number": changes.event_number}
+        if any(row.state is CheckpointState.COMPLETED for row in changes.checkpoints.values()):
+            of_job["checkpoint_told_at"] = moment
+        session.connection().execute(update(_JOBS).where(_JOBS.c.id == run.job_id).values(of_job))
 
 
 def touch(session: Session, run_id: int, moment: datetime) -> None:
