@@ -6,14 +6,25 @@ from datetime import timedelta
 
 from sqlalchemy import func, select, update
 from tests.backend.conftest import RecordedTasks
-from tests.backend.jobs import completed, new_run, numbered, sample, triggered
+from tests.backend.jobs import completed, new_job, new_run, numbered, sample, triggered
 
 from weir.protocol.events import MetricsSampled
 from weir_backend.housekeeping import repository, service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link.service import KnownRun, store
-from weir_backend.models import Checkpoint, CheckpointState, Event, MetricSample
+from weir_backend.models import (
+    Alert,
+    AlertKind,
+    AlertState,
+    Checkpoint,
+    CheckpointState,
+    Delivery,
+    Event,
+    MessageAbout,
+    MetricSample,
+    Webhook,
+)
 from weir_backend.settings import Settings
 
 
@@ -56,6 +67,36 @@ def test_what_is_new_stays_and_what_is_old_goes_but_for_completed_checkpoints(da
         with database.session() as session:
             chore.do(session, settings)
     assert counted(database) == {"metric_samples": 0, "events": 0, "checkpoints": 1}
+
+
+def test_alerts_that_are_over_and_messages_are_forgotten_and_what_fires_or_waits_stays(
+    database: Database, settings: Settings
+) -> None:
+    job_id, old = new_job(database), now() - timedelta(days=1_000)
+    with database.session() as session:
+        webhook = Webhook(name="ops", url="http://127.0.0.1/")
+        session.add(webhook)
+        session.flush()
+        for state, resolved_at in ((AlertState.FIRING, None), (AlertState.RESOLVED, now()), (AlertState.RESOLVED, old)):
+            alert = Alert(
+                rule_name="r",
+                kind=AlertKind.FAILURES,
+                job_id=job_id,
+                state=state,
+                message="m",
+                since=old,
+                resolved_at=resolved_at,
+            )
+            session.add(alert)
+            session.flush()
+            for about, ended_at in ((MessageAbout.FIRING, old), (MessageAbout.RESOLVED, None)):
+                session.add(Delivery(alert_id=alert.id, webhook_id=webhook.id, about=about, next_try_at=old, ended_at=ended_at))
+    for chore in service.CHORES:
+        with database.session() as session:
+            chore.do(session, settings)
+    with database.session() as session:
+        assert session.scalar(select(func.count()).select_from(Alert)) == 2
+        assert [one.about for one in session.scalars(select(Delivery))] == [MessageAbout.RESOLVED] * 2
 
 
 def test_it_is_done_in_bites(database: Database) -> None:

@@ -16,6 +16,7 @@ INTERVALS_MISSED = 2
 """A job that takes a checkpoint an hour is not late after ten minutes: it is after so many of its own intervals."""
 LAG_CALM = 0.8
 """An alert about lag is over once that is below this part of what it fired at: a source that hovers there is no news each minute."""
+GAVE_UP_CHARACTERS_MAX = 300
 LAG_LASTS = timedelta(minutes=1)
 """It fires for a source that was behind so long ago, too: one that catches up by itself needs nobody."""
 
@@ -70,7 +71,8 @@ class JobFacts:
 
     ``run_state``: of the newest run. ``begun_at``: since when it is to run and nobody has stopped it: restarts after failures do not begin
     anew. ``interval_s`` None: it takes no checkpoints by itself. ``failures``, ``failed_checkpoints``: since the last completed checkpoint,
-    and since somebody has started it. ``restarts``: when, by the driver's clock, but never later than it was told.
+    and since somebody has started it. ``restarts``: when, by the driver's clock, but never later than it was told. ``gave_up``: why nobody
+    tries any more to start it.
     """
 
     desired: DesiredState
@@ -83,6 +85,7 @@ class JobFacts:
     failures: int = 0
     last_failure_at: datetime | None = None
     failed_checkpoints: int = 0
+    gave_up: str | None = None
     restarts: tuple[datetime, ...] = ()
     lags: tuple[Lag, ...] | None = None
     """None: its slots have told nothing for a while, or nobody has asked for this."""
@@ -147,6 +150,9 @@ def _no_checkpoint(time: timedelta, facts: JobFacts, there_since: datetime, now:
 
 
 def _failures(count: int, facts: JobFacts, now: datetime) -> Verdict:
+    if facts.gave_up is not None:
+        # It will not fail any more, however many failures the rule waits for.
+        return Holds(f"it was given up: {' '.join(facts.gave_up.split())[:GAVE_UP_CHARACTERS_MAX]}")
     if facts.failures >= count and not _is_well(facts, now):
         return Holds(f"it has failed {_times(facts.failures)} in a row, without a completed checkpoint in between")
     if facts.failed_checkpoints >= count:

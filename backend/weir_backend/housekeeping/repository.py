@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from weir_backend.models import Base, Checkpoint, CheckpointState, Event, IdempotencyKey, MetricSample, Token
+from weir_backend.models import Alert, Base, Checkpoint, CheckpointState, Delivery, Event, IdempotencyKey, MetricSample, Token
 
 
 def forget_samples(session: Session, before: datetime, rows_max: int) -> int:
@@ -22,6 +22,15 @@ def forget_events(session: Session, before: datetime, rows_max: int) -> int:
 def forget_failed_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
     gone = (Checkpoint.state == CheckpointState.FAILED) & (Checkpoint.triggered_at < before)
     return _forget(session, Checkpoint, Checkpoint.id, gone, rows_max)
+
+
+def forget_alerts(session: Session, before: datetime, rows_max: int) -> int:
+    """With the messages about them. Those that fire have no end, and stay."""
+    return _forget(session, Alert, Alert.id, Alert.resolved_at < before, rows_max)
+
+
+def forget_deliveries(session: Session, before: datetime, rows_max: int) -> int:
+    return _forget(session, Delivery, Delivery.id, Delivery.ended_at < before, rows_max)
 
 
 def forget_answers(session: Session, before: datetime, rows_max: int) -> int:

@@ -18,6 +18,8 @@ WATCH = "weir.watch"
 """``()``, in the queue of a host: look after the drivers there."""
 INSPECT = "weir.inspect"
 """``(plan_id)``: look into checkpoint storage for what a plan would do, and whether its checkpoint is whole."""
+DELIVER = "weir.deliver"
+"""``()``: send the messages to webhooks that are due."""
 
 
 def host_queue(host: str) -> str:

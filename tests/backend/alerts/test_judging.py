@@ -172,6 +172,13 @@ def test_a_job_that_runs_for_long_enough_after_failures_is_well_even_without_a_c
     assert isinstance(judged(Failures(3), replace(failed, run_state=RunState.FAILED)), Holds), "it does not run at all"
 
 
+def test_a_job_that_was_given_up_needs_a_person_however_few_its_failures() -> None:
+    gave_up = replace(
+        RUNNING, run_state=RunState.FAILED, failures=1, gave_up="another try would fail like this one:\nno such column"
+    )
+    assert judged(Failures(3), gave_up) == Holds("it was given up: another try would fail like this one: no such column")
+
+
 # ---- restarts ----------------------------------------------------------------------------------
 
 
@@ -255,7 +262,7 @@ ANY_FACTS = st.builds(
     desired=st.sampled_from(DesiredState), run_state=st.none() | st.sampled_from(RunState), begun_at=st.none() | MOMENTS,
     checkpoint=st.none() | st.integers(1, 9), checkpoint_told_at=st.none() | MOMENTS, interval_s=st.none() | st.floats(0.1, 10_000),
     well_after_s=st.floats(1, 10_000), failures=st.integers(0, 100), last_failure_at=st.none() | MOMENTS,
-    failed_checkpoints=st.integers(0, 100), restarts=st.lists(MOMENTS, max_size=9).map(tuple),
+    failed_checkpoints=st.integers(0, 100), gave_up=st.none() | st.text(), restarts=st.lists(MOMENTS, max_size=9).map(tuple),
     lags=st.none() | st.lists(
         st.builds(Lag, st.just("in"), st.sampled_from(["records", "seconds"]), st.floats(0, 2_000), st.none() | st.floats(0, 2_000)),
         max_size=3,

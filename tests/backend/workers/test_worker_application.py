@@ -55,7 +55,11 @@ def test_a_worker_takes_what_any_can_do_and_what_only_its_host_can(settings: Set
 
 def test_what_is_asked_for_again_and_again_never_piles_up(settings: Settings) -> None:
     schedule = make_app(settings).conf.beat_schedule
-    assert {one.task for one in REPEATED} == {"weir.reconcile_all", "weir.housekeeping"} == schedule.keys()
+    assert (
+        {one.task for one in REPEATED}
+        == {"weir.reconcile_all", "weir.alerts", "weir.deliver", "weir.housekeeping"}
+        == schedule.keys()
+    )
     for one in schedule.values():
         assert one["options"]["expires"] <= 5 * one["schedule"]
 
