@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator, Sequence
 import structlog
 from fastapi import APIRouter, FastAPI
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weir_backend import migrate
 from weir_backend.errors import Unavailable
-from weir_backend.kit import problems
+from weir_backend.kit import presence, problems
+from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.problems import ProblemBody
 from weir_backend.kit.rates import Rates
@@ -26,6 +28,7 @@ from weir_backend.kit.wakeups import Wakeups
 from weir_backend.routes import ROOT_ROUTERS, ROUTERS
 from weir_backend.settings import Settings
 
+log = structlog.get_logger(__name__)
 API = "/api/v1"
 BODY_BYTES_MAX = 1 << 20
 """Of requests in JSON. They are parsed before it is known who is calling, and nobody else is served meanwhile: larger ones have endpoints
@@ -48,13 +51,13 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         wakeups = Wakeups(settings.database_url.get_secret_value())
         rates = Rates(settings.redis_url.get_secret_value())
         app.state.services = Services(settings, database, tasks, wakeups, rates, SharedReads())
-        listening = asyncio.create_task(wakeups.run())
+        background = [asyncio.create_task(wakeups.run()), asyncio.create_task(_say_that_it_serves(database))]
         try:
             yield
         finally:
-            listening.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await listening
+            for one in background:
+                one.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
             rates.close()
             database.close()
 
@@ -77,6 +80,21 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         app.include_router(router)
     _describe(app)
     return app
+
+
+async def _say_that_it_serves(database: Database) -> None:
+    """Again and again: see ``kit.presence``."""
+
+    def say() -> None:
+        with database.session() as session:
+            presence.say(session, presence.Part.API, now())
+
+    while True:
+        try:
+            await run_in_threadpool(say)
+        except SQLAlchemyError as error:
+            log.warning("it cannot be said that the API is there", problem=type(error).__name__)
+        await asyncio.sleep(presence.SAY_EVERY_S)
 
 
 class Api(FastAPI):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from weir_backend.alerts.endpoints import router as alerts
 from weir_backend.artifacts.endpoints import router as artifacts
 from weir_backend.audit.endpoints import router as audit
 from weir_backend.auth.oidc.endpoints import router as oidc
@@ -25,6 +26,7 @@ from weir_backend.recovery.endpoints import router as recovery
 from weir_backend.retention.endpoints import router as retention
 from weir_backend.runs.endpoints import router as runs
 from weir_backend.verification.endpoints import router as verification
+from weir_backend.webhooks.endpoints import router as webhooks
 
 ROUTERS: Sequence[APIRouter] = (
     sessions,
@@ -44,6 +46,8 @@ ROUTERS: Sequence[APIRouter] = (
     failures,
     events,
     metrics,
+    alerts,
+    webhooks,
     link,
 )
 

@@ -10,6 +10,7 @@ from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from weir.errors import ConfigError
+from weir_backend.webhooks.addresses import Reach
 
 
 class Settings(BaseSettings):
@@ -38,6 +39,10 @@ class Settings(BaseSettings):
     """For so long after a plan was applied the checkpoint stays to which an undo of it would return."""
     verify_after_hours: Annotated[float, Field(gt=0)] = 24.0
     """How long the files of a checkpoint are believed to be as they were."""
+    webhook_reach: Reach = Reach.PRIVATE
+    """How far into the inside workers may be made to send messages: public, private or loopback. Never to link-local addresses."""
+    webhook_keys_dir: Path | None = None
+    """Where workers find the files that ``secret_reference`` of a webhook names; if not given, ``webhook-keys`` in ``data_dir``."""
     oidc_issuer: AnyHttpUrl | None = None
     oidc_client_id: str | None = None
     oidc_client_secret: SecretStr | None = None

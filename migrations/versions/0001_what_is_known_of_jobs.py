@@ -23,6 +23,13 @@ def upgrade() -> None:
         sa.UniqueConstraint("digest", name=op.f("uq_graphs_digest")),
     )
     op.create_table(
+        "presences",
+        sa.Column("part", sa.String(length=20), nullable=False),
+        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("part", name=op.f("pk_presences")),
+    )
+    op.create_table(
         "users",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
         sa.Column("name", sa.String(length=100), nullable=False),
@@ -48,6 +55,7 @@ def upgrade() -> None:
         sa.Column("url", sa.Text(), nullable=False),
         sa.Column("secret_reference", sa.Text(), nullable=True),
         sa.Column("enabled", sa.Boolean(), server_default=sa.text("true"), nullable=False),
+        sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
         sa.Column("version", sa.BigInteger(), server_default=sa.text("1"), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_webhooks")),
@@ -123,6 +131,7 @@ def upgrade() -> None:
         sa.Column("history", sa.BigInteger(), server_default=sa.text("1"), nullable=False),
         sa.Column("next_start", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=True),
         sa.Column("event_number", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("checkpoint_told_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("restarts", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
         sa.Column("gave_up", sa.Text(), nullable=True),
@@ -186,6 +195,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["webhook_id"], ["webhooks.id"], name=op.f("fk_alert_rules_webhook_id"), ondelete="SET NULL"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_rules")),
     )
+    op.create_index(op.f("ix_alert_rules_webhook_id"), "alert_rules", ["webhook_id"], unique=False)
     op.create_table(
         "artifact_contents",
         sa.Column("artifact_id", sa.BigInteger(), nullable=False),
@@ -281,7 +291,15 @@ def upgrade() -> None:
     op.create_table(
         "alerts",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
-        sa.Column("rule_id", sa.BigInteger(), nullable=False),
+        sa.Column("rule_id", sa.BigInteger(), nullable=True),
+        sa.Column("rule_name", sa.String(length=100), nullable=False),
+        sa.Column(
+            "kind",
+            sa.Enum(
+                "no-checkpoint", "failures", "lag", "restarts", name="kind", native_enum=False, create_constraint=True, length=20
+            ),
+            nullable=False,
+        ),
         sa.Column("job_id", sa.BigInteger(), nullable=False),
         sa.Column(
             "state",
@@ -291,11 +309,13 @@ def upgrade() -> None:
         sa.Column("message", sa.Text(), nullable=False),
         sa.Column("since", sa.DateTime(timezone=True), nullable=False),
         sa.Column("resolved_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("resolution", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_alerts_job_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["rule_id"], ["alert_rules.id"], name=op.f("fk_alerts_rule_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["rule_id"], ["alert_rules.id"], name=op.f("fk_alerts_rule_id"), ondelete="SET NULL"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alerts")),
     )
     op.create_index(op.f("ix_alerts_job_id_since"), "alerts", ["job_id", "since"], unique=False)
+    op.create_index(op.f("ix_alerts_rule_id"), "alerts", ["rule_id"], unique=False)
     op.create_index(
         "uq_alerts_firing", "alerts", ["rule_id", "job_id"], unique=True, postgresql_where=sa.text("state = 'FIRING'")
     )
@@ -379,14 +399,22 @@ def upgrade() -> None:
     op.create_table(
         "deliveries",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
-        sa.Column("alert_id", sa.BigInteger(), nullable=False),
+        sa.Column("message_id", sa.Uuid(), server_default=sa.text("gen_random_uuid()"), nullable=False),
+        sa.Column("alert_id", sa.BigInteger(), nullable=True),
         sa.Column("webhook_id", sa.BigInteger(), nullable=False),
         sa.Column(
             "about",
-            sa.Enum("FIRING", "RESOLVED", name="about", native_enum=False, create_constraint=True, length=20),
+            sa.Enum("FIRING", "RESOLVED", "TEST", name="about", native_enum=False, create_constraint=True, length=20),
+            nullable=False,
+        ),
+        sa.Column(
+            "state",
+            sa.Enum("PENDING", "DELIVERED", "GIVEN_UP", name="state", native_enum=False, create_constraint=True, length=20),
+            server_default=sa.text("'PENDING'"),
             nullable=False,
         ),
         sa.Column("tries", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("status", sa.SmallInteger(), nullable=True),
         sa.Column("problem", sa.Text(), nullable=True),
         sa.Column("next_try_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
@@ -397,8 +425,13 @@ def upgrade() -> None:
         sa.UniqueConstraint("alert_id", "webhook_id", "about", name=op.f("uq_deliveries_alert_id_webhook_id_about")),
     )
     op.create_index(
-        "ix_deliveries_open", "deliveries", ["next_try_at"], unique=False, postgresql_where=sa.text("ended_at IS NULL")
+        "ix_deliveries_open",
+        "deliveries",
+        ["webhook_id", "next_try_at"],
+        unique=False,
+        postgresql_where=sa.text("ended_at IS NULL"),
     )
+    op.create_index(op.f("ix_deliveries_webhook_id_id"), "deliveries", ["webhook_id", "id"], unique=False)
     op.create_table(
         "runs",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
@@ -579,11 +612,13 @@ def upgrade() -> None:
         sa.Column("recovered_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("downtime_ms", sa.BigInteger(), nullable=True),
         sa.Column("recovery", sa.String(length=20), nullable=True),
+        sa.Column("received_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_failures_job_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_failures_run_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_failures")),
     )
     op.create_index(op.f("ix_failures_job_id_at"), "failures", ["job_id", "at"], unique=False)
+    op.create_index(op.f("ix_failures_job_id_run_id_generation"), "failures", ["job_id", "run_id", "generation"], unique=False)
     op.create_table(
         "metric_samples",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
@@ -612,12 +647,23 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("checkpoint_id", name=op.f("pk_verifications")),
     )
 
+    # Rules that nobody need write. Here and not at the first start, so that one that was deleted stays deleted.
+    op.bulk_insert(
+        sa.table("alert_rules", sa.column("name"), sa.column("kind"), sa.column("parameters", postgresql.JSONB())),
+        [
+            {"name": "No checkpoint for 10 minutes", "kind": "no-checkpoint", "parameters": {"minutes": 10}},
+            {"name": "Failed three times in a row", "kind": "failures", "parameters": {"count": 3}},
+            {"name": "Five restarts within ten minutes", "kind": "restarts", "parameters": {"count": 5, "minutes": 10}},
+        ],
+    )
+
 
 def downgrade() -> None:
     op.drop_table("verifications")
     op.drop_index(op.f("ix_metric_samples_run_id_at"), table_name="metric_samples")
     op.drop_index(op.f("ix_metric_samples_at"), table_name="metric_samples", postgresql_using="brin")
     op.drop_table("metric_samples")
+    op.drop_index(op.f("ix_failures_job_id_run_id_generation"), table_name="failures")
     op.drop_index(op.f("ix_failures_job_id_at"), table_name="failures")
     op.drop_table("failures")
     op.drop_index(op.f("ix_events_received_at"), table_name="events", postgresql_using="brin")
@@ -639,12 +685,14 @@ def downgrade() -> None:
     op.drop_index("ix_runs_live_host", table_name="runs", postgresql_where=sa.text("ended_at IS NULL"))
     op.drop_index(op.f("ix_runs_checkpoint_directory"), table_name="runs")
     op.drop_table("runs")
+    op.drop_index(op.f("ix_deliveries_webhook_id_id"), table_name="deliveries")
     op.drop_index("ix_deliveries_open", table_name="deliveries", postgresql_where=sa.text("ended_at IS NULL"))
     op.drop_table("deliveries")
     op.drop_index("uq_recovery_plans_applying", table_name="recovery_plans", postgresql_where=sa.text("state = 'APPLYING'"))
     op.drop_index(op.f("ix_recovery_plans_job_id_id"), table_name="recovery_plans")
     op.drop_table("recovery_plans")
     op.drop_index("uq_alerts_firing", table_name="alerts", postgresql_where=sa.text("state = 'FIRING'"))
+    op.drop_index(op.f("ix_alerts_rule_id"), table_name="alerts")
     op.drop_index(op.f("ix_alerts_job_id_since"), table_name="alerts")
     op.drop_table("alerts")
     op.drop_index(op.f("ix_specs_artifact_id"), table_name="specs")
@@ -653,6 +701,7 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_operations_job_id_id"), table_name="operations")
     op.drop_table("operations")
     op.drop_table("artifact_contents")
+    op.drop_index(op.f("ix_alert_rules_webhook_id"), table_name="alert_rules")
     op.drop_table("alert_rules")
     op.drop_index(op.f("ix_tokens_user_id"), table_name="tokens")
     op.drop_table("tokens")
@@ -668,4 +717,5 @@ def downgrade() -> None:
     op.drop_table("artifacts")
     op.drop_table("webhooks")
     op.drop_table("users")
+    op.drop_table("presences")
     op.drop_table("graphs")

@@ -8,14 +8,29 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, update
 from tests.backend.conftest import RecordedTasks
-from tests.backend.jobs import completed, end_run, new_run, numbered, sample, triggered
+from tests.backend.jobs import completed, end_run, new_job, new_run, numbered, sample, triggered
 
 from weir.protocol.events import MetricsSampled
 from weir_backend.housekeeping import repository, service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link.service import KnownRun, store
-from weir_backend.models import Checkpoint, CheckpointState, Event, Job, MetricSample, PlanKind, PlanState, RecoveryPlan
+from weir_backend.models import (
+    Alert,
+    AlertKind,
+    AlertState,
+    Checkpoint,
+    CheckpointState,
+    Delivery,
+    Event,
+    Job,
+    MessageAbout,
+    MetricSample,
+    PlanKind,
+    PlanState,
+    RecoveryPlan,
+    Webhook,
+)
 from weir_backend.settings import Settings
 
 
@@ -96,6 +111,36 @@ def test_what_is_oldest_goes_first(database: Database) -> None:
         newest = session.scalars(select(MetricSample.at).order_by(MetricSample.at.desc())).first()
         assert repository.forget_samples(session, now() + timedelta(days=10_000), 4) == 4
         assert session.scalars(select(MetricSample.at)).all() == [newest]
+
+
+def test_alerts_that_are_over_and_messages_are_forgotten_and_what_fires_or_waits_stays(
+    database: Database, settings: Settings
+) -> None:
+    job_id, old = new_job(database), now() - timedelta(days=1_000)
+    with database.session() as session:
+        webhook = Webhook(name="ops", url="http://127.0.0.1/")
+        session.add(webhook)
+        session.flush()
+        for state, resolved_at in ((AlertState.FIRING, None), (AlertState.RESOLVED, now()), (AlertState.RESOLVED, old)):
+            alert = Alert(
+                rule_name="r",
+                kind=AlertKind.FAILURES,
+                job_id=job_id,
+                state=state,
+                message="m",
+                since=old,
+                resolved_at=resolved_at,
+            )
+            session.add(alert)
+            session.flush()
+            for about, ended_at in ((MessageAbout.FIRING, old), (MessageAbout.RESOLVED, None)):
+                session.add(Delivery(alert_id=alert.id, webhook_id=webhook.id, about=about, next_try_at=old, ended_at=ended_at))
+    for chore in service.CHORES:
+        with database.session() as session:
+            chore.do(session, settings)
+    with database.session() as session:
+        assert session.scalar(select(func.count()).select_from(Alert)) == 2
+        assert [one.about for one in session.scalars(select(Delivery))] == [MessageAbout.RESOLVED] * 2
 
 
 def test_it_is_done_in_bites(database: Database) -> None:

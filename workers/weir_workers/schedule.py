@@ -18,6 +18,8 @@ class Repeated:
 
 REPEATED = (
     Repeated("weir.reconcile_all", every_s=2, expires_s=10),
+    Repeated("weir.alerts", every_s=15, expires_s=30),
+    Repeated("weir.deliver", every_s=5, expires_s=10),
     Repeated("weir.housekeeping", every_s=60, expires_s=60),
     Repeated("weir.look_after_checkpoints", every_s=30, expires_s=60),
 )

@@ -9,9 +9,11 @@ from sqlalchemy import BigInteger, ColumnElement, delete, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from weir_backend.models import (
+    Alert,
     Base,
     Checkpoint,
     CheckpointState,
+    Delivery,
     Event,
     IdempotencyKey,
     Job,
@@ -58,6 +60,15 @@ def forget_discarded_checkpoints(session: Session, before: datetime, rows_max: i
         gone & ~of_plan.exists() & ~of_run.exists() & ~of_next_run.exists() & later_one.exists(),
         rows_max,
     )
+
+
+def forget_alerts(session: Session, before: datetime, rows_max: int) -> int:
+    """With the messages about them. Those that fire have no end, and stay."""
+    return _forget(session, Alert, Alert.id, Alert.resolved_at < before, rows_max)
+
+
+def forget_deliveries(session: Session, before: datetime, rows_max: int) -> int:
+    return _forget(session, Delivery, Delivery.id, Delivery.ended_at < before, rows_max)
 
 
 def forget_answers(session: Session, before: datetime, rows_max: int) -> int:

@@ -42,6 +42,14 @@ def _discarded(session: Session, settings: Settings) -> int:
     return repository.forget_discarded_checkpoints(session, before, BITE_ROWS)
 
 
+def _alerts(session: Session, settings: Settings) -> int:
+    return repository.forget_alerts(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
+
+
+def _deliveries(session: Session, settings: Settings) -> int:
+    return repository.forget_deliveries(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
+
+
 def _answers(session: Session, settings: Settings) -> int:
     return repository.forget_answers(session, _ago(timedelta(days=1)), BITE_ROWS)
 
@@ -59,6 +67,8 @@ CHORES = (
     Chore("events", _events),
     Chore("failed checkpoints", _progress),
     Chore("checkpoints whose files are gone", _discarded),
+    Chore("alerts that are over", _alerts),
+    Chore("messages to webhooks", _deliveries),
     Chore("answers to requests that could come again", _answers),
     Chore("tokens that have expired", _tokens),
 )

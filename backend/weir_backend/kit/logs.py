@@ -48,6 +48,7 @@ def configure(level: int = logging.INFO, stream: TextIO | None = None) -> None:
         logger.handlers.clear()
         logger.propagate = True
     logging.captureWarnings(True)
-    # A line for each request is for a proxy in front of us to write; Alembic has one for each look at the schema.
-    for name in ("uvicorn.access", "alembic.runtime.migration"):
+    # A line for each request is for a proxy in front of us to write; Alembic has one for each look at the schema. Of requests of ours to
+    # others it would have the whole address, which for some of them is a password.
+    for name in ("uvicorn.access", "alembic.runtime.migration", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -24,6 +24,8 @@ TIDY = "weir.tidy"
 """``(job_id)``: look into its checkpoint storage, and let go of what is not kept."""
 PIN = "weir.pin"
 """``(checkpoint_id)``: have the job's log say that it is pinned, or is not any more."""
+DELIVER = "weir.deliver"
+"""``()``: send the messages to webhooks that are due."""
 
 
 def host_queue(host: str) -> str:

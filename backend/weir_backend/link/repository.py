@@ -192,6 +192,8 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
         if changes.state_changed or changes.operations:
             # What follows from it is not to hang on a message that may get lost.
             of_job["next_look_at"] = moment
+        if any(row.state is CheckpointState.COMPLETED for row in changes.checkpoints.values()):
+            of_job["checkpoint_told_at"] = moment
         job = update(_JOBS).where(_JOBS.c.id == run.job_id).values(of_job)
         changed = changed.add_cte(job.cte("job"))
     session.connection().execute(changed)

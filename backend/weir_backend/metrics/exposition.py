@@ -10,7 +10,7 @@ from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from weir_backend.models import CheckpointState
+from weir_backend.models import CheckpointState, DeliveryState
 
 _CHECKPOINT_STATES = {
     CheckpointState.IN_PROGRESS: "in_progress",
@@ -31,6 +31,8 @@ class Shown:
     last: Sequence[Any]
     recoveries: Sequence[Any]
     samples: Sequence[Any]
+    alerts: Sequence[Any]
+    deliveries: Sequence[Any]
 
 
 class JobsCollector:
@@ -45,6 +47,7 @@ class JobsCollector:
         yield from self._checkpoints()
         yield from self._recoveries()
         yield from self._subtasks()
+        yield from self._alerts()
 
     def _states(self) -> Metric:
         family = GaugeMetricFamily("weir_job_state", "1 for the state of the newest run", labels=["job", "state"])
@@ -83,6 +86,18 @@ class JobsCollector:
             restarts.add_metric([name], row.count if row else 0)
             downtime.add_metric([name], float(row.downtime_ms or 0) / 1000 if row else 0)
         yield from (restarts, downtime)
+
+    def _alerts(self) -> Iterator[Metric]:
+        firing = GaugeMetricFamily("weir_job_alerts_firing", "Rules that hold for the job", labels=["job", "kind", "rule"])
+        for row in self._shown.alerts:
+            if row.job_id in self._names:
+                firing.add_metric([self._names[row.job_id], row.kind.value, row.rule_name], row.count)
+        counted = Counter({(row.name, row.state): row.count for row in self._shown.deliveries})
+        messages = GaugeMetricFamily("weir_webhook_messages", "Of those that are kept", labels=["webhook", "state"])
+        for webhook in sorted({row.name for row in self._shown.deliveries}):
+            for state in DeliveryState:
+                messages.add_metric([webhook, state.value.lower()], counted[webhook, state])
+        yield from (firing, messages)
 
     def _subtasks(self) -> Iterator[Metric]:
         labels = ["job", "chain", "subtask"]

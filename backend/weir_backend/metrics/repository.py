@@ -11,7 +11,21 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from weir_backend.metrics.series import Sample
-from weir_backend.models import Checkpoint, CheckpointState, Failure, Graph, Job, MetricSample, Run
+from weir_backend.models import (
+    Alert,
+    AlertKind,
+    AlertState,
+    Checkpoint,
+    CheckpointState,
+    Delivery,
+    DeliveryState,
+    Failure,
+    Graph,
+    Job,
+    MetricSample,
+    Run,
+    Webhook,
+)
 
 
 def job_exists(session: Session, job_id: int) -> bool:
@@ -85,6 +99,26 @@ def recoveries(session: Session) -> Sequence[Row[int, int, int | None]]:
         select(Failure.job_id, func.count().label("count"), func.sum(Failure.downtime_ms).label("downtime_ms"))
         .where(Failure.recovery.in_(("full", "restart")))
         .group_by(Failure.job_id)
+    ).all()
+
+
+def firing_alerts(session: Session) -> Sequence[Row[int, AlertKind, str, int]]:
+    """By job, kind and name of the rule: rules may be called alike."""
+    return session.execute(
+        select(Alert.job_id, Alert.kind, Alert.rule_name, func.count().label("count"))
+        .where(Alert.state == AlertState.FIRING)
+        .group_by(Alert.job_id, Alert.kind, Alert.rule_name)
+        .order_by(Alert.job_id, Alert.kind, Alert.rule_name)
+    ).all()
+
+
+def deliveries(session: Session) -> Sequence[Row[str, DeliveryState | None, int]]:
+    """Of each webhook, by state, as far as they are kept; one row without a state for a webhook that has none."""
+    return session.execute(
+        select(Webhook.name, Delivery.state, func.count(Delivery.id).label("count"))
+        .outerjoin(Delivery, Delivery.webhook_id == Webhook.id)
+        .group_by(Webhook.name, Delivery.state)
+        .order_by(Webhook.name, Delivery.state)
     ).all()
 
 

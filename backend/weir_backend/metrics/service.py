@@ -84,6 +84,8 @@ def exposition(session: Session) -> bytes:
         repository.last_checkpoints(session),
         repository.recoveries(session),
         repository.newest_samples(session, moment - LIVE),
+        repository.firing_alerts(session),
+        repository.deliveries(session),
     )
     registry = CollectorRegistry(auto_describe=False)
     registry.register(JobsCollector(shown))

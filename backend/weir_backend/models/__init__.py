@@ -1,7 +1,16 @@
 """All tables. Alembic imports this and nothing else of the backend."""
 
 from weir_backend.models.accounts import AuditEntry, IdempotencyKey, Role, Token, TokenKind, User
-from weir_backend.models.alerts import Alert, AlertKind, AlertRule, AlertState, Delivery, Webhook
+from weir_backend.models.alerts import (
+    Alert,
+    AlertKind,
+    AlertRule,
+    AlertState,
+    Delivery,
+    DeliveryState,
+    MessageAbout,
+    Webhook,
+)
 from weir_backend.models.base import Base
 from weir_backend.models.checkpoints import Checkpoint, CheckpointState, Verification
 from weir_backend.models.jobs import Artifact, ArtifactContent, ArtifactKind, DesiredState, Graph, Job, Spec, SpecState
@@ -14,6 +23,7 @@ from weir_backend.models.operations import (
     PlanState,
     RecoveryPlan,
 )
+from weir_backend.models.presence import Presence
 from weir_backend.models.runs import Command, Event, Failure, MetricSample, Run, RunState
 
 __all__ = [
@@ -30,12 +40,14 @@ __all__ = [
     "CheckpointState",
     "Command",
     "Delivery",
+    "DeliveryState",
     "DesiredState",
     "Event",
     "Failure",
     "Graph",
     "IdempotencyKey",
     "Job",
+    "MessageAbout",
     "MetricSample",
     "Operation",
     "OperationKind",
@@ -43,6 +55,7 @@ __all__ = [
     "PlanKind",
     "PlanPhase",
     "PlanState",
+    "Presence",
     "RecoveryPlan",
     "Role",
     "Run",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, SmallInteger, String, UniqueConstraint, Uuid, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from weir_backend.models.base import Base, Created, Key, word
@@ -28,6 +29,21 @@ class AlertState(StrEnum):
     RESOLVED = "RESOLVED"
 
 
+class MessageAbout(StrEnum):
+    """What a message to a webhook tells."""
+
+    FIRING = "FIRING"
+    RESOLVED = "RESOLVED"
+    TEST = "TEST"
+    """Nothing but that it arrives. Of no alert, and tried once."""
+
+
+class DeliveryState(StrEnum):
+    PENDING = "PENDING"
+    DELIVERED = "DELIVERED"
+    GIVEN_UP = "GIVEN_UP"
+
+
 class Webhook(Base):
     """``secret_reference``: the name of an environment variable or file of the worker that holds the key of its signatures."""
 
@@ -38,6 +54,8 @@ class Webhook(Base):
     url: Mapped[str]
     secret_reference: Mapped[str | None]
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
+    not_before: Mapped[datetime | None]
+    """Nothing is sent to it before: a worker is at it, or it did not take a message just now."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     created_at: Mapped[Created]
 
@@ -48,12 +66,14 @@ class AlertRule(Base):
     """Of one job, or (``job_id`` None) of all."""
 
     __tablename__ = "alert_rules"
+    __table_args__ = (Index(None, "webhook_id"),)
 
     id: Mapped[Key]
     job_id: Mapped[int | None] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(String(100))
     kind: Mapped[AlertKind] = mapped_column(word(AlertKind, "kind"))
     parameters: Mapped[dict[str, Any]]
+    """As ``alerts.schemas.Condition`` writes them, without the kind."""
     webhook_id: Mapped[int | None] = mapped_column(ForeignKey("webhooks.id", ondelete="SET NULL"))
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
     version: Mapped[int] = mapped_column(server_default=text("1"))
@@ -63,38 +83,52 @@ class AlertRule(Base):
 
 
 class Alert(Base):
-    """A rule that holds for a job, from when to when. At most one of a rule and a job is firing."""
+    """A rule that holds for a job, from when to when. At most one of a rule and a job is firing. It outlives its rule."""
 
     __tablename__ = "alerts"
     __table_args__ = (
         Index("uq_alerts_firing", "rule_id", "job_id", unique=True, postgresql_where=text("state = 'FIRING'")),
         Index(None, "job_id", "since"),
+        Index(None, "rule_id"),
     )
 
     id: Mapped[Key]
-    rule_id: Mapped[int] = mapped_column(ForeignKey("alert_rules.id", ondelete="CASCADE"))
+    rule_id: Mapped[int | None] = mapped_column(ForeignKey("alert_rules.id", ondelete="SET NULL"))
+    """None: the rule has been deleted since."""
+    rule_name: Mapped[str] = mapped_column(String(100))
+    kind: Mapped[AlertKind] = mapped_column(word(AlertKind, "kind"))
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
     state: Mapped[AlertState] = mapped_column(word(AlertState, "state"))
     message: Mapped[str]
     since: Mapped[datetime]
     resolved_at: Mapped[datetime | None]
+    resolution: Mapped[str | None]
+    """Why it is over."""
 
 
 class Delivery(Base):
-    """A message to a webhook: kept until it has arrived, or was tried often enough."""
+    """A message to a webhook: kept until it has arrived, or was tried for long enough."""
 
     __tablename__ = "deliveries"
     __table_args__ = (
         UniqueConstraint("alert_id", "webhook_id", "about"),
-        Index("ix_deliveries_open", "next_try_at", postgresql_where=text("ended_at IS NULL")),
+        Index("ix_deliveries_open", "webhook_id", "next_try_at", postgresql_where=text("ended_at IS NULL")),
+        Index(None, "webhook_id", "id"),
     )
 
     id: Mapped[Key]
-    alert_id: Mapped[int] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
+    message_id: Mapped[uuid.UUID] = mapped_column(Uuid, server_default=text("gen_random_uuid()"))
+    """What receivers know it by. Random: an installation that was set back to a backup must not give a number twice."""
+    alert_id: Mapped[int | None] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
+    """None: of a test."""
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))
-    about: Mapped[AlertState] = mapped_column(word(AlertState, "about"))
+    about: Mapped[MessageAbout] = mapped_column(word(MessageAbout, "about"))
+    state: Mapped[DeliveryState] = mapped_column(word(DeliveryState, "state"), server_default=text("'PENDING'"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
+    status: Mapped[int | None] = mapped_column(SmallInteger)
+    """Of HTTP, what the last try was answered with. None: it was not answered."""
     problem: Mapped[str | None]
+    """Of the last try."""
     next_try_at: Mapped[datetime]
     created_at: Mapped[Created]
     ended_at: Mapped[datetime | None]

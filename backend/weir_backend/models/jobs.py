@@ -86,6 +86,8 @@ class Job(Base):
     """``{"checkpoint": N, "after_run": K}``: runs after number K go back to checkpoint N, until one of them has run."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Of the newest event of this job."""
+    checkpoint_told_at: Mapped[datetime | None]
+    """When it was last told that one of its checkpoints is completed, by our clock: those of drivers do what they like."""
     restarts: Mapped[int] = mapped_column(server_default=text("0"))
     """In a row: since a run of this job last was well for long enough."""
     not_before: Mapped[datetime | None]

@@ -125,7 +125,7 @@ class Failure(Base):
     """The history of exceptions of a job, with what recovery did."""
 
     __tablename__ = "failures"
-    __table_args__ = (Index(None, "job_id", "at"),)
+    __table_args__ = (Index(None, "job_id", "at"), Index(None, "job_id", "run_id", "generation"))
 
     id: Mapped[Key]
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
@@ -138,6 +138,7 @@ class Failure(Base):
     downtime_ms: Mapped[int | None]
     recovery: Mapped[str | None] = mapped_column(String(20))
     """full, restart (another driver), none (the run ended). None: not known yet."""
+    received_at: Mapped[Created]
 
 
 class MetricSample(Base):

@@ -209,7 +209,9 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
     second.say(Told.FAILED, "too few slots", "ConfigError")
     wait_is_over(stage, job_id)
     returned = stage.driver(job_id)
-    assert returned.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 1, "the newest is the one it was stopped with"
+    assert returned.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 1, (
+        "the newest is the one it was stopped with"
+    )
 
 
 def test_a_look_that_the_queue_has_lost_is_asked_for_again_and_not_all_the_time(

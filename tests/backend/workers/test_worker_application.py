@@ -57,11 +57,7 @@ def test_what_is_asked_for_again_and_again_never_piles_up(settings: Settings) ->
     schedule = make_app(settings).conf.beat_schedule
     assert (
         {one.task for one in REPEATED}
-        == {
-            "weir.reconcile_all",
-            "weir.housekeeping",
-            "weir.look_after_checkpoints",
-        }
+        == {"weir.reconcile_all", "weir.alerts", "weir.deliver", "weir.housekeeping", "weir.look_after_checkpoints"}
         == schedule.keys()
     )
     for one in schedule.values():

@@ -72,6 +72,8 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
         "WEIR_SECRET_KEY": environment.get("WEIR_SECRET_KEY") or secrets.secret_key,
         "WEIR_DATA_DIR": str(directory.root),
         "WEIR_PUBLIC_URL": environment.get("WEIR_PUBLIC_URL") or url,
+        # Whoever runs all of it on one machine has his receivers there, too; whoever else is on it could reach them anyway.
+        "WEIR_WEBHOOK_REACH": environment.get("WEIR_WEBHOOK_REACH") or "loopback",
     }
     found = services(
         directory, ours, {ADMIN_PASSWORD: secrets.admin_password}, api_port=ports.api, postgres=postgres, valkey=valkey

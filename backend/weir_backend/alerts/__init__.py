@@ -1,0 +1,1 @@
+"""Rules that say when a job needs a person, and what they have found."""

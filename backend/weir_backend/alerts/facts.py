@@ -1,0 +1,203 @@
+"""What rules are judged by, of all jobs at once: a few queries for any number of jobs and rules."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from sqlalchemy import Float, Row, Select, and_, cast, func, or_, select, true, tuple_
+from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.orm import Session, aliased
+
+from weir_backend.alerts.decide import LAG_LASTS, JobFacts, Lag
+from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
+from weir_backend.jobs.spec import Checkpointing, RestartStrategy
+from weir_backend.models import Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
+
+RECENT = timedelta(minutes=1)
+"""Samples are taken every few seconds: a slot whose last one is older has nothing to say about now."""
+GAUGES: Mapping[str, Literal["records", "seconds"]] = {".lag_records": "records", ".lag_seconds": "seconds"}
+"""How the gauges of operators end that tell how far behind a source is: ``<uid>.lag_records``."""
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+def of_jobs(
+    session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False
+) -> dict[int, JobFacts]:
+    """By job. ``jobs`` None: all there are. ``lags``: read what slots tell, too."""
+    query = _query(moment)
+    if jobs is not None:
+        query = query.where(Job.id.in_(jobs))
+    found = {row.id: _facts(row) for row in session.execute(query)}
+    if lags:
+        for job_id, told in _lags(session, moment, found).items():
+            found[job_id] = replace(found[job_id], lags=told)
+    return found
+
+
+def _query(moment: datetime) -> Select[Any]:
+    newest, other = aliased(Run), aliased(Run)
+    # A run that follows a failure goes on with what was begun; any other was wanted by somebody.
+    begun = (
+        select(other.id, other.number, other.created_at)
+        .where(other.job_id == Job.id, other.cause != "restart")
+        .order_by(other.number.desc())
+        .limit(1)
+        .lateral("begun")
+    )
+    ran = (
+        select(other.running_at)
+        .where(other.job_id == Job.id, other.number >= begun.c.number, other.running_at.is_not(None))
+        .order_by(other.number)
+        .limit(1)
+        .lateral("ran")
+    )
+    last = (
+        select(Checkpoint.number, Checkpoint.run_id, Checkpoint.generation)
+        .where(Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.COMPLETED)
+        .order_by(Checkpoint.number.desc())
+        .limit(1)
+        .lateral("last")
+    )
+    since = func.coalesce(begun.c.id, 0)
+    aborted = (
+        select(Checkpoint.id)
+        .where(
+            Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.FAILED, Checkpoint.run_id >= since,
+            Checkpoint.number > func.coalesce(last.c.number, 0),
+        )
+        .limit(COUNT_MAX)
+        .correlate(Job, begun, last)
+        .subquery()
+    )  # fmt: skip
+    # No clock is asked what came first: a generation completes nothing any more once it has failed, and ids of runs of one job grow.
+    failed = (
+        select(Failure.received_at)
+        .where(
+            Failure.job_id == Job.id, Failure.run_id >= since,
+            or_(last.c.run_id.is_(None), tuple_(Failure.run_id, Failure.generation) >= tuple_(last.c.run_id, last.c.generation)),
+        )
+        .order_by(Failure.run_id.desc(), Failure.generation.desc())
+        .limit(COUNT_MAX)
+        .correlate(Job, begun, last)
+        .subquery()
+    )  # fmt: skip
+    restarted = (
+        select(func.least(Failure.at, Failure.received_at).label("at"))
+        .where(
+            Failure.job_id == Job.id,
+            Failure.at >= moment - timedelta(minutes=MINUTES_MAX),
+            Failure.recovery.in_(("full", "restart")),
+        )
+        .order_by(Failure.at.desc())
+        .limit(COUNT_MAX)
+        .correlate(Job)
+        .subquery()
+    )
+    aborts = select(func.count(aborted.c.id).label("count")).lateral("aborts")
+    failures = select(func.count(failed.c.received_at).label("count"), func.max(failed.c.received_at).label("at")).lateral(
+        "failures"
+    )
+    restarts = select(func.array_agg(restarted.c.at).label("at")).lateral("restarts")
+    return (
+        select(
+            Job.id, Job.desired_state, Job.gave_up, Job.checkpoint_told_at, newest.state, begun.c.created_at.label("begun_at"), ran.c.running_at,
+            last.c.number.label("checkpoint"), aborts.c.count.label("aborted"), failures.c.count.label("failed"),
+            failures.c.at.label("failed_at"), restarts.c.at.label("restarted_at"),
+            Spec.body["checkpointing"]["interval"].astext.label("interval"),
+            cast(Spec.body["restart"]["well_after_s"].astext, Float).label("well_after_s"),
+        )
+        .select_from(Job)
+        .outerjoin(Spec, and_(Spec.job_id == Job.id, Spec.number == Job.spec_number))
+        .outerjoin(newest, and_(newest.job_id == Job.id, newest.number == Job.run_number))
+        .outerjoin(begun, true())
+        .outerjoin(ran, true())
+        .outerjoin(last, true())
+        .join(aborts, true())
+        .join(failures, true())
+        .join(restarts, true())
+        .where(Job.deleted_at.is_(None))
+    )  # fmt: skip
+
+
+def _facts(row: Row[Any]) -> JobFacts:
+    begun_at = row.begun_at
+    if begun_at is not None and row.running_at is not None:
+        # The driver's clock says when it ran; it did not before it was begun.
+        begun_at = max(begun_at, row.running_at)
+    return JobFacts(
+        desired=row.desired_state,
+        run_state=row.state,
+        begun_at=begun_at,
+        checkpoint=row.checkpoint,
+        checkpoint_told_at=row.checkpoint_told_at,
+        interval_s=seconds_of(row.interval if row.interval is not None else Checkpointing().interval),
+        well_after_s=row.well_after_s if row.well_after_s is not None else RestartStrategy().well_after_s,
+        failures=row.failed,
+        last_failure_at=row.failed_at,
+        failed_checkpoints=row.aborted,
+        gave_up=row.gave_up,
+        restarts=tuple(row.restarted_at or ()),
+    )
+
+
+def seconds_of(interval: str) -> float | None:
+    """As ``jobs.spec.Checkpointing`` has it. None: ``none``."""
+    if interval == "none":
+        return None
+    found = _DURATION.fullmatch(interval)
+    assert found is not None, f"{interval!r} is no duration"
+    return float(found[1]) * _UNITS[found[2]]
+
+
+# ---- lag ---------------------------------------------------------------------------------------
+
+
+def _lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, tuple[Lag, ...]]:
+    """Of the jobs whose slots have told something just now."""
+    now = _told(session, moment, jobs)
+    before = _told(session, moment - LAG_LASTS, jobs)
+    return {
+        job_id: tuple(
+            Lag(source, unit, value, before.get(job_id, {}).get((source, unit))) for (source, unit), value in sorted(told.items())
+        )
+        for job_id, told in now.items()
+    }
+
+
+Told = dict[tuple[str, Literal["records", "seconds"]], float]
+
+
+def _told(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, Told]:
+    """What the slots of live runs last told of lag at ``moment``: records of all subtasks together, seconds of the one that is most behind."""
+    newest = (
+        select(MetricSample.id)
+        .ext(distinct_on(MetricSample.run_id, MetricSample.slot))
+        .join(Run, Run.id == MetricSample.run_id)
+        .where(
+            Run.job_id.in_(jobs), Run.ended_at.is_(None), MetricSample.at > moment - RECENT, MetricSample.at <= moment
+        )
+        .order_by(MetricSample.run_id, MetricSample.slot, MetricSample.at.desc())
+    )  # fmt: skip
+    rows = session.execute(
+        select(Run.job_id, MetricSample.metrics["gauges"])
+        .join(Run, Run.id == MetricSample.run_id)
+        .where(MetricSample.id.in_(newest))
+    )
+    found: defaultdict[int, Told] = defaultdict(dict)
+    for job_id, gauges in rows:
+        told = found[job_id]
+        for name, value in (gauges or {}).items():
+            uid, dot, gauge = name.rpartition(".")
+            unit = GAUGES.get(dot + gauge)
+            if unit is None or type(value) not in (int, float):
+                continue
+            key = (uid, unit)
+            known = told.get(key, 0.0)
+            told[key] = known + value if unit == "records" else max(known, float(value))
+    return dict(found)

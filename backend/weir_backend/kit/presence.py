@@ -1,0 +1,55 @@
+"""Whether the control plane itself is there, and since when: what it did not see while it was away is nobody's fault.
+
+Each part says so itself, every few seconds. Of several API processes one is enough, as drivers come to whichever answers.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import case, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from weir_backend.models import Presence
+
+SAY_EVERY_S = 5.0
+"""Of the API."""
+
+
+class Part(StrEnum):
+    API = "api"
+    """Drivers can tell what happens."""
+    ALERTS = "alerts"
+    """Workers look after jobs, and at alerts: beat, the queue and a worker are there."""
+
+
+GAP = {Part.API: timedelta(seconds=30), Part.ALERTS: timedelta(seconds=60)}
+"""After so long without a word a part was away."""
+
+
+def say(session: Session, part: Part, moment: datetime) -> None:
+    """It is there."""
+    row = insert(Presence).values(part=part.value, since=moment, seen_at=moment)
+    went_on = Presence.seen_at >= moment - GAP[part]
+    session.execute(
+        row.on_conflict_do_update(
+            index_elements=[Presence.part],
+            set_={
+                "since": case((went_on, Presence.since), else_=row.excluded.since),
+                "seen_at": func.greatest(Presence.seen_at, row.excluded.seen_at),
+            },
+        )
+    )
+
+
+def there_since(session: Session, moment: datetime) -> datetime | None:
+    """Since when all parts have been there. None: one of them is not, or never was."""
+    rows = {
+        part: (since, seen_at)
+        for part, since, seen_at in session.execute(select(Presence.part, Presence.since, Presence.seen_at))
+    }
+    if any(part not in rows or rows[part][1] < moment - GAP[part] for part in Part):
+        return None
+    return max(rows[part][0] for part in Part)

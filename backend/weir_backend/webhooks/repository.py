@@ -1,0 +1,165 @@
+"""Webhooks and the messages to them in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, and_, exists, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session, aliased
+
+from weir_backend.kit.listing import Fields, contains, equals, one_of
+from weir_backend.models import Alert, Delivery, DeliveryState, Job, MessageAbout, Webhook
+
+WEBHOOKS = Fields(
+    sortable={"id": Webhook.id, "name": Webhook.name, "created_at": Webhook.created_at},
+    filters={"id": equals(Webhook.id, int), "name": contains(Webhook.name), "enabled": equals(Webhook.enabled, bool)},
+    default=("name", False),
+    key=Webhook.id,
+)
+DELIVERIES = Fields(
+    sortable={"id": Delivery.id, "created_at": Delivery.created_at, "ended_at": Delivery.ended_at},
+    filters={
+        "id": equals(Delivery.id, int),
+        "alert_id": equals(Delivery.alert_id, int),
+        "about": one_of(Delivery.about, MessageAbout),
+        "state": one_of(Delivery.state, DeliveryState),
+    },
+    default=("id", True),
+    key=Delivery.id,
+)
+
+
+def webhooks() -> Select[Webhook]:
+    return select(Webhook)
+
+
+def find_webhook(session: Session, webhook_id: int, *, lock: bool = False) -> Webhook | None:
+    query = select(Webhook).where(Webhook.id == webhook_id)
+    return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)
+
+
+def is_taken(session: Session, name: str, *, but: int = 0) -> bool:
+    """By another one than ``but``."""
+    return session.scalar(select(Webhook.id).where(Webhook.name == name, Webhook.id != but)) is not None
+
+
+def count(session: Session) -> int:
+    return session.scalar(select(func.count()).select_from(Webhook)) or 0
+
+
+def deliveries_of(webhook_id: int) -> Select[Delivery]:
+    return select(Delivery).where(Delivery.webhook_id == webhook_id)
+
+
+def find_delivery(session: Session, webhook_id: int, delivery_id: int) -> Delivery | None:
+    return session.scalar(deliveries_of(webhook_id).where(Delivery.id == delivery_id))
+
+
+def open_test(session: Session, webhook_id: int) -> Delivery | None:
+    return session.scalar(
+        deliveries_of(webhook_id).where(Delivery.about == MessageAbout.TEST, Delivery.ended_at.is_(None)).limit(1)
+    )
+
+
+# ---- what waits to be sent ---------------------------------------------------------------------
+
+
+def add_firing(session: Session, alert_id: int, webhook_id: int, moment: datetime) -> bool:
+    """False: the webhook is switched off."""
+    return _add(
+        session, alert_id, MessageAbout.FIRING, moment, select(Webhook.id).where(Webhook.id == webhook_id, Webhook.enabled)
+    )
+
+
+def add_resolved(session: Session, alert_id: int, moment: datetime) -> bool:
+    """For the webhooks that have a message that the alert fires. False: there is none, or it is switched off."""
+    told = select(Delivery.webhook_id).where(Delivery.alert_id == alert_id, Delivery.about == MessageAbout.FIRING)
+    return _add(session, alert_id, MessageAbout.RESOLVED, moment, select(Webhook.id).where(Webhook.id.in_(told), Webhook.enabled))
+
+
+def _add(session: Session, alert_id: int, about: MessageAbout, moment: datetime, webhooks: Select[int]) -> bool:
+    rows = [
+        {"alert_id": alert_id, "webhook_id": webhook_id, "about": about, "next_try_at": moment}
+        for webhook_id in session.scalars(webhooks)
+    ]
+    if rows:
+        session.execute(insert(Delivery).values(rows).on_conflict_do_nothing())
+    return bool(rows)
+
+
+def take(session: Session, moment: datetime, until: datetime, limit: int) -> Sequence[int]:
+    """Webhooks with something to send, those first that were left alone for longest; nobody else takes them before ``until``."""
+    due = exists().where(
+        Delivery.webhook_id == Webhook.id, Delivery.ended_at.is_(None), Delivery.next_try_at <= moment,
+        or_(Webhook.enabled, Delivery.about == MessageAbout.TEST),
+    )  # fmt: skip
+    free = or_(Webhook.not_before.is_(None), Webhook.not_before <= moment)
+    chosen = (
+        select(Webhook.id)
+        .where(free, due)
+        .order_by(Webhook.not_before.asc().nulls_first(), Webhook.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True, key_share=True, of=Webhook)
+    )
+    ids = session.scalars(chosen).all()
+    if ids:
+        hold(session, ids, until)
+    return ids
+
+
+def hold(session: Session, webhook_ids: Sequence[int], until: datetime | None) -> None:
+    """Nothing is sent to them before ``until``. No new version: nobody has changed what they are."""
+    session.execute(
+        update(Webhook).where(Webhook.id.in_(webhook_ids)).values(not_before=until).execution_options(synchronize_session=False)
+    )
+
+
+def next_due(session: Session, webhook_id: int, moment: datetime) -> tuple[Delivery, Webhook, Alert | None, Job | None] | None:
+    """The next message to send, locked, with its webhook, alert and job; the last two are None for a test. That an alert is over is not
+    told before it was told, or given up to tell, that it fires."""
+    earlier = aliased(Delivery)
+    in_front = exists().where(
+        earlier.alert_id == Delivery.alert_id, earlier.webhook_id == Delivery.webhook_id, earlier.id < Delivery.id,
+        earlier.ended_at.is_(None),
+    )  # fmt: skip
+    found = session.execute(
+        select(Delivery, Webhook, Alert, Job)
+        .join(Webhook, Webhook.id == Delivery.webhook_id)
+        .outerjoin(Alert, Alert.id == Delivery.alert_id)
+        .outerjoin(Job, Job.id == Alert.job_id)
+        .where(
+            Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.next_try_at <= moment, ~in_front,
+            or_(Webhook.enabled, Delivery.about == MessageAbout.TEST),
+        )
+        .order_by(Delivery.next_try_at, Delivery.id)
+        .limit(1)
+        .with_for_update(skip_locked=True, of=Delivery)
+    ).one_or_none()  # fmt: skip
+    return tuple(found) if found is not None else None
+
+
+def find(session: Session, delivery_id: int, *, lock: bool = False) -> Delivery | None:
+    query = select(Delivery).where(Delivery.id == delivery_id)
+    return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)
+
+
+def job_of(session: Session, alert_id: int | None) -> Job | None:
+    """Locked."""
+    if alert_id is None:
+        return None
+    query = select(Job).join(Alert, and_(Alert.job_id == Job.id, Alert.id == alert_id))
+    return session.scalar(query.with_for_update(key_share=True, of=Job).execution_options(populate_existing=True))
+
+
+def give_up_open(session: Session, webhook_id: int, problem: str, moment: datetime) -> int:
+    """All but tests. How many they were."""
+    result: Any = session.execute(
+        update(Delivery)
+        .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.about != MessageAbout.TEST)
+        .values(state=DeliveryState.GIVEN_UP, problem=problem, ended_at=moment)
+        .execution_options(synchronize_session=False)
+    )
+    return int(result.rowcount)

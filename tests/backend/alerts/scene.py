@@ -1,0 +1,102 @@
+"""Jobs that tell, rules that are held against them, and a clock that a test turns."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, select
+from tests.backend.conftest import RecordedTasks
+from tests.backend.jobs import MadeRun, new_job, new_run
+
+from weir.protocol.events import Event, NumberedEvent, RunStateChanged
+from weir.protocol.events import RunState as Told
+from weir.protocol.ids import EventNumber, Generation
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.kit.presence import Part
+from weir_backend.link import service as link
+from weir_backend.models import Alert, AlertKind, AlertRule, Delivery, Presence, Webhook
+from weir_backend.models import Event as Row
+from weir_backend.settings import Settings
+from weir_workers.context import Context
+from weir_workers.tasks import alerts
+
+RUNS = RunStateChanged(Told.RUNNING, Generation(1))
+
+
+@dataclass
+class Scene:
+    """Without the rules of a new installation."""
+
+    database: Database
+    settings: Settings
+    began: datetime = field(default_factory=now)
+    tasks: RecordedTasks = field(default_factory=RecordedTasks)
+
+    def __post_init__(self) -> None:
+        with self.database.session() as session:
+            session.execute(delete(AlertRule))
+        self.there()
+
+    @property
+    def context(self) -> Context:
+        return Context(self.settings, self.database, self.tasks, "here", os.getpid())
+
+    def there(self, *, since: datetime | None = None, seen: datetime | None = None) -> None:
+        """The control plane, from ``since`` (days ago) on. ``seen`` None: for as long as the test takes."""
+        begin, end = since or self.began - timedelta(days=3), seen or self.began + timedelta(days=3)
+        with self.database.session() as session:
+            session.execute(delete(Presence))
+            session.add_all(Presence(part=part.value, since=begin, seen_at=end) for part in Part)
+
+    def rule(self, kind: AlertKind, *, job_id: int | None = None, webhook_id: int | None = None, **parameters: Any) -> int:
+        with self.database.session() as session:
+            rule = AlertRule(job_id=job_id, name=f"{kind.value} rule", kind=kind, parameters=parameters, webhook_id=webhook_id)
+            session.add(rule)
+            session.flush()
+            return rule.id
+
+    def webhook(self, url: str = "http://127.0.0.1:1/nothing", name: str = "ops", **more: Any) -> int:
+        with self.database.session() as session:
+            webhook = Webhook(name=name, url=url, **more)
+            session.add(webhook)
+            session.flush()
+            return webhook.id
+
+    def running(self, name: str | None = None) -> MadeRun:
+        run = new_run(self.database, new_job(self.database, name))
+        self.tell(run, RUNS)
+        return run
+
+    def tell(self, run: MadeRun, *events: Event, at: datetime | None = None) -> None:
+        """After what it has told before. ``at``: by the driver's clock."""
+        with self.database.session() as session:
+            known = link.known_run(session, run.id, run.token)
+            stored = link.repository.locked(session, known.job_id, run.id)[1].stored_event
+            at_ms = int((at or now()).timestamp() * 1000)
+            numbered = [NumberedEvent(EventNumber(stored + place), at_ms, event) for place, event in enumerate(events, 1)]
+            link.store(session, self.tasks, known, numbered, oldest=stored + 1)
+
+    def round(self, after: timedelta = timedelta(0)) -> None:
+        """So long after the beginning."""
+        alerts.go_round(self.context, self.began + after)
+
+    def alerts(self) -> list[Alert]:
+        with self.database.session() as session:
+            return list(session.scalars(select(Alert).order_by(Alert.id)))
+
+    def states(self) -> list[str]:
+        return [one.state.value for one in self.alerts()]
+
+    def deliveries(self) -> list[Delivery]:
+        with self.database.session() as session:
+            return list(session.scalars(select(Delivery).order_by(Delivery.id)))
+
+    def told(self, job_id: int, kind: str) -> list[dict[str, Any]]:
+        """Fields of the events of this kind in the job's history."""
+        with self.database.session() as session:
+            rows = session.scalars(select(Row).where(Row.job_id == job_id, Row.kind == kind).order_by(Row.number))
+            return [dict(row.fields) for row in rows]

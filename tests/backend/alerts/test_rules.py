@@ -1,0 +1,168 @@
+"""Rules over the API: made, changed, deleted; and what a new installation begins with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import delete, select
+from tests.backend.conftest import Login
+from tests.backend.jobs import new_job
+
+from weir_backend.alerts import service
+from weir_backend.kit.database import Database
+from weir_backend.models import AlertRule, AuditEntry, Job, Role
+
+RULES = "/api/v1/alert-rules"
+LATE = {"name": "late", "condition": {"kind": "no-checkpoint", "minutes": 5}}
+
+
+@pytest.fixture
+def operator(login: Login) -> dict[str, str]:
+    return login(Role.OPERATOR, name="olga")
+
+
+def made(client: TestClient, headers: dict[str, str], **more: Any) -> dict[str, Any]:
+    answer = client.post(RULES, json={**LATE, **more}, headers=headers)
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_new_installation_tells_of_jobs_that_need_a_person(client: TestClient, login: Login) -> None:
+    answer = client.get(RULES, headers=login(Role.VIEWER))
+    assert answer.headers["Content-Range"] == "alert-rules 0-2/3"
+    assert [(one["name"], one["job_id"], one["enabled"], one["webhook_id"], one["condition"]) for one in answer.json()] == [
+        ("No checkpoint for 10 minutes", None, True, None, {"kind": "no-checkpoint", "minutes": 10}),
+        ("Failed three times in a row", None, True, None, {"kind": "failures", "count": 3}),
+        ("Five restarts within ten minutes", None, True, None, {"kind": "restarts", "count": 5, "minutes": 10}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ({"kind": "no-checkpoint", "minutes": 5}, None),
+        ({"kind": "failures", "count": 1}, None),
+        ({"kind": "restarts", "count": 4, "minutes": 60}, None),
+        ({"kind": "lag", "seconds": 30.5}, {"kind": "lag", "records": None, "seconds": 30.5, "source": None}),
+        ({"kind": "lag", "records": 7, "source": "in"}, {"kind": "lag", "records": 7, "seconds": None, "source": "in"}),
+    ],
+)
+def test_a_rule_is_kept_as_it_was_made(
+    client: TestClient, database: Database, operator: dict[str, str], condition: Any, kept: Any
+) -> None:
+    job_id = new_job(database)
+    rule = made(client, operator, job_id=job_id, condition=condition, enabled=False)
+    answer = client.get(f"{RULES}/{rule['id']}", headers=operator)
+    assert answer.headers["ETag"] == '"1"' and answer.json() == rule
+    assert rule["condition"] == (kept or condition) and rule["job_id"] == job_id and not rule["enabled"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"condition": {"kind": "no-checkpoint"}},
+        {"condition": {"kind": "no-checkpoint", "minutes": 0}},
+        {"condition": {"kind": "no-checkpoint", "minutes": 5, "count": 3}},
+        {"condition": {"kind": "failures", "minutes": 5}},
+        {"condition": {"kind": "failures", "count": 101}},
+        {"condition": {"kind": "lag"}},
+        {"condition": {"kind": "lag", "records": None, "source": "in"}},
+        {"condition": {"kind": "lag", "seconds": 0}},
+        {"condition": {"kind": "unheard of"}},
+        {"name": ""},
+        {"name": " "},
+        {"name": "x" * 101},
+        {"name": "a\x00b"},
+        {"job_id": 999_999},
+        {"webhook_id": 999_999},
+        {"priority": 1},
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(client: TestClient, operator: dict[str, str], wrong: Any) -> None:
+    answer = client.post(RULES, json={**LATE, **wrong}, headers=operator)
+    assert answer.status_code == 422, answer.text
+
+
+def test_a_rule_of_a_job_that_is_deleted_cannot_be_made(client: TestClient, database: Database, operator: dict[str, str]) -> None:
+    job_id = new_job(database)
+    with database.session() as session:
+        session.get_one(Job, job_id).deleted_at = session.get_one(Job, job_id).created_at
+    answer = client.post(RULES, json={**LATE, "job_id": job_id}, headers=operator)
+    assert answer.status_code == 422 and answer.json()["code"] == "no-job"
+
+
+def test_a_change_says_what_it_has_seen_and_changes_only_what_it_names(client: TestClient, operator: dict[str, str]) -> None:
+    rule = made(client, operator)
+    url = f"{RULES}/{rule['id']}"
+    assert client.patch(url, json={"enabled": False}, headers=operator).status_code == 428
+    answer = client.patch(url, json={"enabled": False}, headers={**operator, "If-Match": '"1"'})
+    assert answer.status_code == 200 and answer.headers["ETag"] == '"2"'
+    assert answer.json() == {**rule, "enabled": False, "version": 2}
+    assert client.patch(url, json={"enabled": True}, headers={**operator, "If-Match": '"1"'}).status_code == 412
+    ten = {"kind": "no-checkpoint", "minutes": 10}
+    answer = client.patch(url, json={"condition": ten, "name": "later"}, headers={**operator, "If-Match": "*"})
+    assert answer.json() == {**rule, "enabled": False, "version": 3, "condition": ten, "name": "later"}
+    another = {"condition": {"kind": "failures", "count": 3}}
+    answer = client.patch(url, json=another, headers={**operator, "If-Match": "*"})
+    assert answer.status_code == 422 and answer.json()["code"] == "kind"
+    answer = client.patch(url, json={}, headers={**operator, "If-Match": "*"})
+    assert answer.status_code == 200 and answer.headers["ETag"] == '"3"', "nothing was to be changed"
+
+
+def test_every_write_is_audited_with_what_has_changed(client: TestClient, database: Database, operator: dict[str, str]) -> None:
+    rule = made(client, operator)
+    url, any_version = f"{RULES}/{rule['id']}", {**operator, "If-Match": "*"}
+    client.patch(url, json={"enabled": False, "name": "late"}, headers=any_version)
+    assert client.delete(url, headers=any_version).status_code == 204
+    assert client.get(url, headers=operator).status_code == 404
+    with database.session() as session:
+        entries = session.scalars(select(AuditEntry).where(AuditEntry.resource == "alert-rule").order_by(AuditEntry.id)).all()
+    assert [(one.user_name, one.action, one.resource_id) for one in entries] == [
+        ("olga", "create", rule["id"]), ("olga", "update", rule["id"]), ("olga", "delete", rule["id"]),
+    ]  # fmt: skip
+    assert (entries[1].before, entries[1].after) == ({"enabled": True}, {"enabled": False})
+    assert entries[2].before is not None and entries[2].before["condition"] == LATE["condition"]
+
+
+def test_a_rule_sent_twice_with_a_key_is_made_once(client: TestClient, operator: dict[str, str]) -> None:
+    keyed = {**operator, "Idempotency-Key": "one"}
+    assert made(client, keyed) == made(client, keyed)
+    assert len(client.get(RULES, params={"filter": '{"name": "late"}'}, headers=operator).json()) == 1
+
+
+def test_rules_are_found(client: TestClient, database: Database, operator: dict[str, str]) -> None:
+    with database.session() as session:
+        session.execute(delete(AlertRule))
+    job_id = new_job(database)
+    made(client, operator, name="a")
+    made(client, operator, name="b", job_id=job_id, enabled=False)
+    made(client, operator, name="c", condition={"kind": "failures", "count": 2})
+
+    def found(filter_: str) -> list[str]:
+        answer = client.get(RULES, params={"filter": filter_, "sort": '["name","DESC"]'}, headers=operator)
+        assert answer.status_code == 200, answer.text
+        return [one["name"] for one in answer.json()]
+
+    assert found("{}") == ["c", "b", "a"]
+    assert found(f'{{"job_id": {job_id}}}') == ["b"] == found('{"enabled": false}')
+    assert found('{"kind": ["failures", "lag"]}') == ["c"]
+    assert client.get(RULES, params={"filter": '{"kind": "x"}'}, headers=operator).status_code == 422
+
+
+def test_there_is_an_end_to_rules(client: TestClient, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "RULES_MAX", 4)
+    made(client, operator)
+    answer = client.post(RULES, json=LATE, headers=operator)
+    assert answer.status_code == 409 and answer.json()["code"] == "too-many-rules"
+
+
+def test_viewers_read_and_operators_write(client: TestClient, login: Login, operator: dict[str, str]) -> None:
+    rule, viewer = made(client, operator), login(Role.VIEWER)
+    url = f"{RULES}/{rule['id']}"
+    assert client.get(url, headers=viewer).status_code == 200 == client.get("/api/v1/alerts", headers=viewer).status_code
+    for method, path in (("POST", RULES), ("PATCH", url), ("DELETE", url)):
+        answer = client.request(method, path, json=LATE if method != "DELETE" else None, headers={**viewer, "If-Match": "*"})
+        assert answer.status_code == 403, f"{method} {path}"

@@ -1,0 +1,104 @@
+"""Which receivers are taken down, and which machines are called."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weir_backend.webhooks.addresses import Reach, Receiver, receiver_of, refusal
+
+
+@pytest.mark.parametrize(
+    ("url", "receiver", "shown"),
+    [
+        ("https://hooks.example.com/services/T0/B0/x?a=b%2Fc", ("https", "hooks.example.com", 443), "https://hooks.example.com"),
+        ("http://receiver:8080", ("http", "receiver", 8080), "http://receiver:8080"),
+        ("http://[2001:DB8::1]:80/x", ("http", "2001:db8::1", 80), "http://[2001:db8::1]"),
+        ("https://10.1.2.3/", ("https", "10.1.2.3", 443), "https://10.1.2.3"),
+    ],
+)
+def test_a_url_names_a_receiver_and_only_that_is_shown_to_everybody(url: str, receiver: tuple[str, str, int], shown: str) -> None:
+    assert receiver_of(url) == Receiver(*receiver) and receiver_of(url).shown == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("ftp://h/x", "http"),
+        ("file:///etc/passwd", "http"),
+        ("hooks.example.com/x", "http"),
+        ("", "characters"),
+        ("https://user:password@h/x", "secret_reference"),
+        ("https://user@h/x", "secret_reference"),
+        ("http://h\\@evil/x", "backslash"),
+        ("https://h/x#y", "fragment"),
+        ("https://h/x#", "fragment"),
+        ("https:///x", "host"),
+        ("http://h:0/", "port"),
+        ("http://h:70000/", "port"),
+        ("http://h:x/", "port"),
+        ("http://h /", "blank"),
+        ("http://h\r\nX: y/", "blank"),
+        ("http://-h/", "host"),
+        ("http://h%41/", "host"),
+        ("http://[fe80::1%25eth0]/", "IPv6"),
+        ("http://ex\u00e4mple.com/", "ASCII"),
+        ("http://h/" + "x" * 2_000, "characters"),
+        ("http://169.254.169.254/latest/meta-data/", "credentials"),
+        ("http://[fe80::1]/", "link-local"),
+        ("http://[::ffff:169.254.1.1]/", "link-local"),
+        ("http://0.0.0.0/", "single machine"),
+    ],
+)
+def test_what_is_no_receiver_is_refused_with_the_reason_and_never_with_the_url(url: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as found:
+        receiver_of(url)
+    assert "password" not in str(found.value).replace("user or password", "")
+
+
+PUBLIC = ["8.8.8.8", "93.184.216.34", "2606:4700::1111"]
+PRIVATE = [
+    "10.0.0.1",
+    "172.16.3.4",
+    "192.168.1.1",
+    "100.64.0.1",
+    "fd12:3456::1",
+    "::ffff:10.0.0.1",
+    "64:ff9b::10.0.0.1",
+    "2002:a00:1::",
+]
+LOOPBACK = ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"]
+NEVER = [
+    "169.254.169.254", "169.254.0.1", "fe80::1", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::169.254.169.254",
+    "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254", "0.0.0.0", "::", "255.255.255.255", "224.0.0.1",
+    "ff02::1", "240.0.0.1", "fec0::1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reach", Reach)
+def test_how_far_messages_go_is_a_setting_and_link_local_is_beyond_all_of_them(reach: Reach) -> None:
+    def reached(addresses: list[str]) -> set[bool]:
+        return {refusal(ip_address(one), reach) is None for one in addresses}
+
+    assert reached(PUBLIC) == {True}
+    assert reached(PRIVATE) == {reach is not Reach.PUBLIC}
+    assert reached(LOOPBACK) == {reach is Reach.LOOPBACK}
+    assert reached(NEVER) == {False}
+
+
+def test_a_refusal_names_the_setting_that_would_allow_it_and_metadata_services_have_none() -> None:
+    assert "WEIR_WEBHOOK_REACH is not 'loopback'" in str(refusal(ip_address("127.0.0.1"), Reach.PRIVATE))
+    assert "WEIR_WEBHOOK_REACH is 'public'" in str(refusal(ip_address("10.0.0.1"), Reach.PUBLIC))
+    assert "WEIR" not in str(refusal(ip_address("169.254.169.254"), Reach.LOOPBACK))
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_of_ipv4_is_the_same_in_all_its_clothes(address: object) -> None:
+    plain = ip_address(str(address))
+    for dressed in (f"::ffff:{plain}", f"64:ff9b::{plain}"):
+        for reach in Reach:
+            if refusal(plain, reach) is not None:
+                assert refusal(ip_address(dressed), reach) is not None

@@ -1,0 +1,107 @@
+"""Signatures that receivers can check with any library of the standard; keys that are not in the database; when a message is sent again."""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.backend.webhooks.receiver import Received, is_signed
+
+from weir.errors import ConfigError
+from weir_backend.models import MessageAbout
+from weir_backend.settings import Settings
+from weir_backend.webhooks.retrying import LONGEST, TRIED_FOR, next_try
+from weir_workers.webhooks import keys
+from weir_workers.webhooks.signing import headers, key_of
+
+MESSAGE = "12345678-1234-5678-1234-567812345678"
+KEY = b"sixteen bytes or more"
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "control-plane.md"
+
+
+def test_a_signature_is_that_of_the_standard() -> None:
+    """The example that its libraries are tested with."""
+    key, body = key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "test"), b'{"test": 2432232314}'
+    assert headers("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, key) == {
+        "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "webhook-timestamp": "1614265330",
+        "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    }
+
+
+def test_another_body_time_id_or_key_is_not_signed_and_an_old_message_is_none_any_more() -> None:
+    made = headers(MESSAGE, 1_000_000, b"{}", KEY)
+    assert is_signed(Received("/", made, b"{}"), KEY, now_s=1_000_000)
+    assert not is_signed(Received("/", made, b"{ }"), KEY, now_s=1_000_000)
+    assert not is_signed(Received("/", made | {"webhook-timestamp": "1000001"}, b"{}"), KEY, now_s=1_000_000)
+    assert not is_signed(Received("/", made | {"webhook-id": "x"}, b"{}"), KEY, now_s=1_000_000)
+    assert not is_signed(Received("/", made, b"{}"), KEY + b"x", now_s=1_000_000)
+    assert not is_signed(Received("/", made, b"{}"), KEY, now_s=1_000_301), "sent once more by somebody who has kept it"
+    assert "webhook-signature" not in headers(MESSAGE, 1, b"{}", None)
+
+
+def test_what_the_documentation_tells_receivers_to_do_does_it() -> None:
+    [snippet] = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(snippet, names)  # noqa: S102  # our own documentation
+    fresh, old = (headers(MESSAGE, int(time.time()) - age_s, b"{}", KEY) for age_s in (0, 301))
+    assert names["is_genuine"](fresh, b"{}", KEY)
+    assert not names["is_genuine"](fresh, b"{ }", KEY) and not names["is_genuine"](old, b"{}", KEY)
+
+
+def test_keys_come_from_the_environment_or_a_file_of_the_worker(settings: Settings, tmp_path: Path) -> None:
+    assert keys.key("env:WEIR_WEBHOOK_KEY_A", settings, {"WEIR_WEBHOOK_KEY_A": KEY.decode()}) == KEY
+    directory = settings.data_dir / keys.DIRECTORY
+    directory.mkdir(parents=True)
+    (directory / "ops").write_bytes(KEY + b"\n")
+    assert keys.key("file:ops", settings, {}) == KEY
+    elsewhere = settings.model_copy(update={"webhook_keys_dir": tmp_path})
+    (tmp_path / "ops").write_text("whsec_" + base64.b64encode(KEY).decode())
+    assert keys.key("file:ops", elsewhere, {}) == KEY
+
+
+@pytest.mark.parametrize(
+    ("reference", "content", "said"),
+    [
+        ("env:WEIR_WEBHOOK_KEY_B", None, "no environment variable WEIR_WEBHOOK_KEY_B"),
+        ("file:none", None, "No such file"),
+        ("file:short", b"too short", "shorter than 16 bytes"),
+        ("file:binary", b"\xff" * 40, "no text"),
+        ("file:odd", b"whsec_!!!", "not base64"),
+    ],
+)
+def test_a_key_that_is_missing_or_no_good_is_named_and_never_shown(
+    reference: str, content: bytes | None, said: str, settings: Settings, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / reference.partition(":")[2]).write_bytes(content)
+    with pytest.raises(ConfigError, match=said) as found:
+        keys.key(reference, settings.model_copy(update={"webhook_keys_dir": tmp_path}), {})
+    assert "too short" not in str(found.value).replace("shorter", "") and "!!!" not in str(found.value)
+
+
+NOW = datetime(2026, 5, 4, tzinfo=UTC)
+
+
+def test_a_message_is_sent_again_after_growing_delays_for_a_day() -> None:
+    created, at, tries, delays = NOW, NOW, 0, []
+    while True:
+        tries += 1
+        following = next_try(MessageAbout.FIRING, tries=tries, created_at=created, now=at)
+        if following is None:
+            break
+        delays.append(following - at)
+        at = following
+    assert delays[:4] == [timedelta(seconds=seconds) for seconds in (10, 20, 40, 80)]
+    assert delays == sorted(delays) and delays[-1] == LONGEST
+    assert TRIED_FOR - LONGEST <= at - created < TRIED_FOR and 80 < tries < 120
+    assert next_try(MessageAbout.FIRING, tries=1, created_at=created, now=created + TRIED_FOR) is None
+
+
+def test_a_test_is_tried_once() -> None:
+    assert next_try(MessageAbout.TEST, tries=1, created_at=NOW, now=NOW) is None
