@@ -36,7 +36,7 @@ def copy_jobs(database: Database, job_ids: Sequence[int], count: int) -> None:
         _go_on_with_free_ids(session)
 
 
-def _copy(table: Table, job_ids: Sequence[int], number: int, strides: Mapping[str, int]) -> Insert[Any]:
+def _copy(table: Table, job_ids: Sequence[int], number: int, strides: Mapping[str, int]) -> Insert:
     columns = [_changed(column.name, table, number, strides) for column in table.c]
     rows = select(*columns).where(_of_jobs(table, job_ids)).order_by(table.c.id)
     return insert(table).from_select([column.name for column in table.c], rows)

@@ -157,10 +157,10 @@ def _prepare(platform: Platform) -> tuple[Caller, str]:
     with platform.database.session() as session:
         administrator = session.scalars(select(User).order_by(User.id).limit(1)).one()
         caller = _caller(administrator, Role.ADMIN)
-        found, _ = artifacts.upload(session, caller, name="orders.py", data=CODE, bytes_max=1 << 20)
+        found, _ = artifacts.upload(session, caller, name="orders.py", data=CODE)
         digest = found.digest
         for number in range(50):
-            artifacts.upload(session, caller, name=f"orders_{number}.py", data=CODE + b"\n" * number, bytes_max=1 << 20)
+            artifacts.upload(session, caller, name=f"orders_{number}.py", data=CODE + b"\n" * number)
     with platform.database.session() as session:
         for number in range(USERS):
             role = (Role.VIEWER, Role.OPERATOR)[number % 2]

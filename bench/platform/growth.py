@@ -106,7 +106,7 @@ def steady(platform: Platform, author: Author, plan: Plan) -> Measurement:
 
 def _bites(database: Database, settings: Settings, chore: service.Chore) -> list[Bite]:
     """Until there is nothing left, as the worker's task does it in each of its rounds."""
-    found = []
+    found: list[Bite] = []
     while not found or found[-1].rows == service.BITE_ROWS:
         began = time.monotonic()
         with database.session() as session:

@@ -26,7 +26,7 @@ from weir.protocol.events import (
 )
 from weir.protocol.ids import CheckpointId, EventNumber, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
-from weir.protocol.snapshots import SubtaskStatistics
+from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 SAMPLES_A_CHECKPOINT = 40
 """Five of each slot: a sample every two seconds and a checkpoint every ten."""
@@ -79,7 +79,7 @@ def sample(slot: int, seconds: int, generation: int = 1) -> MetricsSampled:
         )
         for chain in range(CHAINS)
     )  # fmt: skip
-    gauges = {"per-customer.keys": 10_000 + seconds, "orders.lag_records": 17 * (slot + 1)}
+    gauges: dict[str, JsonValue] = {"per-customer.keys": 10_000 + seconds, "orders.lag_records": 17 * (slot + 1)}
     return MetricsSampled(SlotMetrics(Generation(generation), SlotIndex(slot), 300 << 20, 700_000 * seconds, subtasks, gauges))
 
 

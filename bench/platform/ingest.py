@@ -16,16 +16,17 @@ from sqlalchemy import func, select
 from bench.platform.client import Client
 from bench.platform.graph import SUBTASKS
 from bench.platform.history import Batch, Rows, batch, batches, numbered
-from bench.platform.results import Aim, Measurement
+from bench.platform.results import Aim, Measurement, Value
 from bench.platform.serving import Platform
 from bench.platform.stories import Author, LiveRun
 from bench.platform.usage import Usage, usage
 from bench.results import percentile
-from weir.protocol.events import GraphDeployed, RunState, RunStateChanged
+from weir.protocol.events import Event, GraphDeployed, RunState, RunStateChanged
 from weir.protocol.ids import Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.models import Checkpoint, CheckpointState, Event, MetricSample, Run
+from weir_backend.models import Checkpoint, CheckpointState, MetricSample, Run
+from weir_backend.models import Event as LogEntry
 
 EVENTS_PER_S = 5_000
 CATCHING_UP = 100
@@ -47,7 +48,7 @@ class Sent:
 def new_runs(platform: Platform, author: Author, name: str, count: int) -> list[LiveRun]:
     """Of new jobs; their drivers have told that they run."""
     found = [author.live_run(author.deploy(f"{name}-{number}")) for number in range(count)]
-    begin = [
+    begin: list[Event] = [
         GraphDeployed(author.graph),
         RunStateChanged(RunState.INITIALIZING, Generation(1)),
         RunStateChanged(RunState.RUNNING, Generation(1)),
@@ -79,7 +80,7 @@ def measure(platform: Platform, author: Author, *, size: int, drivers: int, seco
     sent = _drive(platform, runs, _made(count, size, seed), seconds)
     used = usage(platform.api, platform.postgres).since(before)
     events = sum(one.last - BEGIN for one in sent)
-    values = {"events_per_batch": size, "drivers": drivers, **rates(events, used), **_requests(sent)}
+    values: dict[str, Value] = {"events_per_batch": size, "drivers": drivers, **rates(events, used), **_requests(sent)}
     met = events / used.at >= EVENTS_PER_S
     aim = Aim(f"at least {EVENTS_PER_S:,} events/s", met) if size >= CATCHING_UP else None
     return Measurement("ingest", f"batches of {size}, {drivers} drivers", values, aim, wrong(platform.database, runs, sent))
@@ -122,7 +123,7 @@ def _differing(database: Database, run: LiveRun, sent: Sent) -> list[str]:
         found = {
             "stored events": session.scalar(select(Run.stored_event).where(Run.id == run.run_id)),
             "entries of the log": session.scalar(
-                select(func.count()).where(Event.job_id == run.job_id, Event.run_event.is_not(None)).select_from(Event)
+                select(func.count()).where(LogEntry.job_id == run.job_id, LogEntry.run_event.is_not(None)).select_from(LogEntry)
             ),
             "samples": session.scalar(select(func.count()).where(MetricSample.run_id == run.run_id).select_from(MetricSample)),
             "completed checkpoints": session.scalar(

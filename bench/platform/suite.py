@@ -11,7 +11,7 @@ from bench.platform import growth, ingest, reading, streams
 from bench.platform.endpoints import Readable, readable
 from bench.platform.filling import Filled, fill, quiet, wrong
 from bench.platform.options import Plan, parse
-from bench.platform.results import Measurement, about, append
+from bench.platform.results import Measurement, Value, about, append
 from bench.platform.serving import Platform, platform
 from bench.platform.tables import line, show
 from bench.platform.usage import usage
@@ -63,7 +63,7 @@ class Suite:
         filled = fill(self._platform, plan, self._say)
         used = usage(self._platform.api, self._platform.postgres).since(before)
         told = filled.told
-        values = {
+        values: dict[str, Value] = {
             "jobs": told.jobs, "checkpoints": told.checkpoints, "events": told.events, "samples": told.samples,
             "seconds": filled.seconds, "postgres_cpu_s": used.postgres,
         }  # fmt: skip
@@ -82,7 +82,7 @@ class Suite:
 
 def _complete(found: Readable) -> Measurement:
     """That all endpoints are known to the benchmark."""
-    values = {"pages": len(found.pages), "left_out": "; ".join(found.left_out)}
+    values: dict[str, Value] = {"pages": len(found.pages), "left_out": "; ".join(found.left_out)}
     return Measurement("reading", "what there is to read", values, wrong="; ".join(found.unknown) or None)
 
 

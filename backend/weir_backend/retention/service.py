@@ -208,7 +208,7 @@ def _facts(session: Session, job: Job, place: Place | None) -> JobFacts:
 def _references(session: Session, settings: Settings, job: Job) -> dict[int, str]:
     return referred(
         repository.plans(session, job.id),
-        start_of(job, runs.newest(session, job)).checkpoint,
+        start_of(session, job).checkpoint,
         now(),
         undo_kept=timedelta(days=settings.undo_kept_days),
         valid_for=VALID_FOR,

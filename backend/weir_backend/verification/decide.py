@@ -64,7 +64,8 @@ class Settled:
 
 def retry_after(tries: int) -> timedelta:
     """``tries``: that came to nothing, in a row. A file so large that no try ever gets past it is not read all day long."""
-    return min(RETRY * 2 ** min(tries, 16), RETRY_MAX)
+    times: int = 1 << min(tries, 16)
+    return min(RETRY * times, RETRY_MAX)
 
 
 def settle(number: int, found: Whole | Damaged | Retired, *, damage_before: str | None) -> Settled:
@@ -75,9 +76,9 @@ def settle(number: int, found: Whole | Damaged | Retired, *, damage_before: str 
             return Settled(True, None, False, event, Over(OperationState.SUCCEEDED, result=result))
         case Damaged(problems):
             damage = told(problems)
-            result = {"checkpoint": number, "whole": False, "damage": damage}
+            damaged = {"checkpoint": number, "whole": False, "damage": damage}
             event = "CheckpointDamaged" if damage != damage_before else None
-            return Settled(True, damage, False, event, Over(OperationState.SUCCEEDED, result=result))
+            return Settled(True, damage, False, event, Over(OperationState.SUCCEEDED, result=damaged))
         case Retired():
             problem = f"checkpoint {number} was retired before all of its files were read: there is nothing left to verify"
             return Settled(False, damage_before, True, None, Over(OperationState.FAILED, problem=problem))

@@ -138,7 +138,7 @@ def next_due(session: Session, webhook_id: int, moment: datetime) -> tuple[Deliv
         .limit(1)
         .with_for_update(skip_locked=True, of=Delivery)
     ).one_or_none()  # fmt: skip
-    return tuple(found) if found is not None else None
+    return (found[0], found[1], found[2], found[3]) if found is not None else None
 
 
 def find(session: Session, delivery_id: int, *, lock: bool = False) -> Delivery | None:

@@ -52,6 +52,7 @@ def set_out(stage: Stage, after: timedelta = timedelta()) -> list[int]:
     """Numbers of the checkpoints that are asked for."""
     with stage.database.session() as session:
         service.set_out(session, stage.settings, stage.tasks, now() + after)
+    with stage.database.session() as session:
         ids = [int(arguments[0]) for name, arguments in stage.tasks.asked if name == VERIFY]
         numbers = {row.id: row.number for row in session.scalars(select(Checkpoint))}
     return sorted(numbers[one] for one in ids)
