@@ -22,6 +22,7 @@ LEFT_OUT: Mapping[str, str] = {
     "follow_job": "a stream, measured as such",
     "follow_jobs": "a stream, measured as such",
     "wait_for_commands": "waits for a command, with the token of a run",
+    "get_delivery": "a message to a webhook, of which the benchmark sends none",
     "begin_oidc_session": "another server's business",
     "finish_oidc_session": "another server's business",
 }
@@ -110,6 +111,8 @@ def _lists(document: dict[str, Any]) -> dict[str, str]:
 
 def _thing(parameter: str) -> str:
     """What a parameter is the id of: ``jobs`` for ``job_id``."""
+    if parameter == "rule_id":
+        return "alert-rules"
     return f"{parameter.removesuffix('_id')}s"
 
 
