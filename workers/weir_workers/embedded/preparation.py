@@ -18,6 +18,7 @@ from weir_workers.embedded.state import PlatformState, Ports
 from weir_workers.embedded.valkey import Valkey, find_binary
 
 API_PORT = 8700
+API_PORT_VARIABLE = "WEIR_API_PORT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
             "again, or choose a new directory with --data-dir for a platform of its own"
         )
     notes: list[str] = []
-    ports = _ports(before.ports if before else Ports(), external, notes)
+    ports = _ports(before.ports if before else Ports(), external, notes, preferred=_preferred(environment))
     assert ports.api is not None
     secrets = credentials.load_or_make(directory.secrets)
     user = server_user()
@@ -93,15 +94,25 @@ def _named(variable: str, url: str, schemes: tuple[str, ...]) -> str:
         raise ConfigError(f"{variable} is no address of a server: write {schemes[0]}://user:password@host:port/name") from None
 
 
-def _ports(kept: Ports, external: Mapping[str, str], notes: list[str]) -> Ports:
-    api = free_port(kept.api or API_PORT)
+def _preferred(environment: Mapping[str, str]) -> int:
+    """Raises ConfigError."""
+    said = environment.get(API_PORT_VARIABLE, "")
+    if not said:
+        return API_PORT
+    if not said.isdecimal() or int(said) > 65_535:
+        raise ConfigError(f"{API_PORT_VARIABLE} is '{said}': write the number of a port, or 0 for any that is free")
+    return int(said)
+
+
+def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, preferred: int) -> Ports:
+    api = free_port(kept.api or preferred or None)
     if kept.api is not None and api != kept.api:
         notes.append(
             f"port {kept.api} is taken by another program: the API is at port {api} now; jobs that were started before look for it "
             f"at {kept.api}"
         )
-    elif api != (kept.api or API_PORT):
-        notes.append(f"port {API_PORT} is taken by another program: the API is at port {api}")
+    elif preferred and api != (kept.api or preferred):
+        notes.append(f"port {preferred} is taken by another program: the API is at port {api}")
     return Ports(
         postgres=kept.postgres if POSTGRES in external else free_port(kept.postgres),
         valkey=kept.valkey if VALKEY in external else free_port(kept.valkey),
