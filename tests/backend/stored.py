@@ -3,6 +3,7 @@ was told of them."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from weir_backend.models import Checkpoint, Event, Job, Run
 from weir_workers.context import Context
 from weir_workers.tasks.tidy import tidy_job
 
+_numbers = itertools.count(1)
 NAME = "played"
 """Of the job in its code, as ``played.GRAPH`` has it."""
 
@@ -111,10 +113,14 @@ class StoredJob:
     run: StoredRun
 
     @classmethod
-    def running(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, **spec: Any) -> StoredJob:
-        """With checkpoints 1 to ``checkpoints``, and a driver that retires none."""
-        body = {"artifact": stage.upload(), "checkpointing": {"retained": retained, **spec}}
-        job_id = stage.send("POST", "/jobs", status=201, json={"name": NAME, "spec": body})["id"]
+    def running(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
+        """With checkpoints 1 to ``checkpoints``, and a driver that retires none. Should it die, the next one is an hour away."""
+        body = {
+            "artifact": stage.upload(),
+            "checkpointing": {"retained": retained, "directory": directory},
+            "restart": {"initial_s": 3_600, "max_s": 3_600},
+        }
+        job_id = stage.send("POST", "/jobs", status=201, json={"name": f"job-{next(_numbers)}", "spec": body})["id"]
         stage.compile(job_id)
         driver = stage.driver(job_id)
         driver.begin()
@@ -127,8 +133,8 @@ class StoredJob:
         return made
 
     @classmethod
-    def suspended(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, **spec: Any) -> StoredJob:
-        made = cls.running(stage, checkpoints, retained=retained, **spec)
+    def suspended(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
+        made = cls.running(stage, checkpoints, retained=retained, directory=directory)
         made.suspend()
         return made
 
