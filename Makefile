@@ -6,8 +6,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python
 
+# Images of containers like to set it, and hundreds of processes would compile every package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What two cores can do at once; more on a bigger machine: make test TEST_WORKERS=8
 TEST_WORKERS ?= 2
+# Those with a real Spark wait half of their time.
+SLOW_TEST_WORKERS ?= $(shell expr $(TEST_WORKERS) + 1)
 ARGS ?=
 
 CHECKED := $(wildcard runtime/weir backend/weir_backend workers/weir_workers migrations tools bench examples tests)
@@ -39,7 +44,7 @@ down: setup ## Suspend the live job of demo-platform, and stop the platform
 
 test: setup ## All tests: unit, simulation, control plane; then those with a real Spark and a whole platform
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
-	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(TEST_WORKERS) --dist loadfile --durations=10 $(SLOW_TESTS) $(ARGS))
+	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --durations=10 $(SLOW_TESTS) $(ARGS))
 
 check: setup ## Lint, format, types, import directions, generated files, nothing of this machine in the repository
 	$(BIN)/ruff check $(CHECKED)

@@ -19,6 +19,7 @@ import structlog
 
 import flights
 import wordcount
+from class_archive import archive_in, jvm_options
 from demo_input import NoInput
 from demo_scenarios import DemoFailed, Scenario, prepare_inputs, scenarios, verify
 from demo_telling import doing, say, shown
@@ -65,6 +66,7 @@ def run(root: Path, *, only_verify: bool) -> None:
     if only_verify and missing:
         raise DemoFailed(f"there is nothing to compare in {', '.join(missing)}: run the demo without --verify first")
     prepare_inputs(todo)
+    prepare_java(ROOT / "build" / "java")
     session = session_for(options, "demo")
     try:
         with doing("starting Spark on this machine, with room for two slots"):
@@ -79,6 +81,16 @@ def run(root: Path, *, only_verify: bool) -> None:
         session.close()
     if not only_verify:
         say_what_is_next(root, todo[0])
+
+
+def prepare_java(folder: Path) -> None:
+    """For a JVM that lives for half a minute."""
+    if archive_in(folder).exists():
+        options = jvm_options(folder)
+    else:
+        with doing("laying out Spark's classes (only the first time)"):
+            options = jvm_options(folder)
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", options)
 
 
 def follow_and_kill(job: RunningJob, scenario: Scenario) -> JobResult:

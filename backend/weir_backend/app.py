@@ -11,7 +11,7 @@ import structlog
 from fastapi import APIRouter, FastAPI
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import MutableHeaders, State
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weir_backend import migrate
@@ -47,10 +47,11 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        settings: Settings = app.state.settings
         database = Database(settings.sqlalchemy_url, pool_size=settings.pool_size, name="weir api")
         wakeups = Wakeups(settings.database_url.get_secret_value())
         rates = Rates(settings.redis_url.get_secret_value())
-        app.state.services = Services(settings, database, tasks, wakeups, rates, SharedReads())
+        app.state.services = Services(settings, database, app.state.tasks, wakeups, rates, SharedReads())
         background = [asyncio.create_task(wakeups.run()), asyncio.create_task(_say_that_it_serves(database))]
         try:
             yield
@@ -73,6 +74,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         redirect_slashes=False,  # a redirect goes to the host that the request names, which may be anybody's
         separate_input_output_schemas=False,
     )
+    configure(app, settings, tasks)
     problems.install(app)
     for router in routers:
         app.include_router(router, prefix=API)
@@ -80,6 +82,12 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         app.include_router(router)
     _describe(app)
     return app
+
+
+def configure(app: FastAPI, settings: Settings, tasks: Tasks) -> None:
+    """What it has to do with from the next beginning of its lifespan on. Nothing of an earlier one is left."""
+    app.state = State()
+    app.state.settings, app.state.tasks = settings, tasks
 
 
 async def _say_that_it_serves(database: Database) -> None:

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
 
 from weir_backend import migrate
-from weir_backend.app import create_app
+from weir_backend.app import configure, create_app
 from weir_backend.kit.access import digest, new_secret
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
+from weir_backend.kit.tasks import Tasks
 from weir_backend.models import Role, Token, TokenKind, User
 from weir_backend.settings import Settings
 from weir_workers.embedded.postgres import Postgres
@@ -91,10 +93,25 @@ def tasks() -> RecordedTasks:
     return RecordedTasks()
 
 
+_idle_apps: list[FastAPI] = []
+
+
+@contextmanager
+def lent_app(settings: Settings, tasks: Tasks) -> Iterator[FastAPI]:
+    """What an application works out at its first request takes longer than most tests: it is made once, and serves one after the other."""
+    if _idle_apps:
+        app = _idle_apps.pop()
+        configure(app, settings, tasks)
+    else:
+        app = create_app(settings, tasks)
+    yield app
+    _idle_apps.append(app)
+
+
 @pytest.fixture
 def client(settings: Settings, tasks: RecordedTasks) -> Iterator[TestClient]:
     """Without a token."""
-    with TestClient(create_app(settings, tasks), raise_server_exceptions=False) as opened:
+    with lent_app(settings, tasks) as app, TestClient(app, raise_server_exceptions=False) as opened:
         yield opened
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.integration.class_archive import jvm_options
+
+from class_archive import jvm_options
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Processes that run tests side by side inherit it.
     if not hasattr(config, "workerinput"):
-        os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "tests"))
+        os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
         # Platforms come up side by side, and would want the same port at the same time.
         os.environ.setdefault("WEIR_API_PORT", "0")

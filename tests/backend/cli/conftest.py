@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 import structlog
 from tests.backend.cli.worker import Worker
-from tests.backend.conftest import Login
+from tests.backend.conftest import Login, lent_app
 from tests.backend.serving import served
 
 from weir.cli.app import app
-from weir_backend.app import create_app
 from weir_backend.kit.database import Database
 from weir_backend.models import Role
 from weir_backend.settings import Settings
@@ -85,7 +84,7 @@ def weir(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 @pytest.fixture
 def worker(settings: Settings, database: Database) -> Iterator[Worker]:
     made = Worker(settings, database)
-    with served(create_app(settings, made), free_port()) as url:
+    with lent_app(settings, made) as app, served(app, free_port()) as url:
         made.start(url)
         yield made
         made.stop()

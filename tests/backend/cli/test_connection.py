@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 import pytest
 from tests.backend.cli.conftest import JobFile, Weir, token
 from tests.backend.cli.worker import Worker
-from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.conftest import Login, RecordedTasks, lent_app
 from tests.backend.serving import served
 
 from weir.cli.remote import http
 from weir.cli.remote.errors import Refused, Unreachable
 from weir.cli.remote.http import Http
 from weir.cli.remote.place import Place
-from weir_backend.app import create_app
 from weir_backend.models import Role
 from weir_backend.settings import Settings
 from weir_workers.embedded.children import free_port
@@ -124,7 +123,7 @@ def test_who_waits_sits_out_a_restart_of_the_platform(settings: Settings, login:
     asking.start()
     asking.join(0.5)
     assert not answers
-    with served(create_app(settings, RecordedTasks()), port):
+    with lent_app(settings, RecordedTasks()) as app, served(app, port):
         asking.join(20)
     assert answers == [200] and len(told) == 1
     client.close()

@@ -12,13 +12,12 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
-from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.conftest import Login, RecordedTasks, lent_app
 from tests.backend.jobs import MadeRun, completed, new_job, new_run, numbered, sample, triggered
 from tests.backend.serving import served
 
 from weir.protocol.events import Event, FailureOccurred, MetricsSampled, RunState, RunStateChanged, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
-from weir_backend.app import create_app
 from weir_backend.kit.database import Database
 from weir_backend.kit.wakeups import CHANNEL, job_key
 from weir_backend.link import service
@@ -51,7 +50,7 @@ def messages(answer: httpx2.Response) -> Iterator[Message]:
 
 @pytest.fixture
 def base(settings: Settings, database: Database) -> Iterator[str]:
-    with served(create_app(settings, RecordedTasks()), free_port()) as url:
+    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as url:
         yield f"{url}/api/v1"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from tests.backend.conftest import RecordedTasks
+from tests.backend.conftest import RecordedTasks, lent_app
 from tests.backend.jobs import MadeRun, completed, new_run, numbered, sample, triggered
 from tests.backend.serving import served
 
@@ -33,7 +33,6 @@ from weir.protocol.events import (
 )
 from weir.protocol.events import RunState as Told
 from weir.protocol.ids import CommandId, EventNumber, Generation
-from weir_backend.app import create_app
 from weir_backend.kit.database import Database
 from weir_backend.link.commands import give
 from weir_backend.link.fencing import fence
@@ -77,7 +76,7 @@ def run(database: Database) -> MadeRun:
 
 
 def test_the_drivers_client_understands_every_answer(settings: Settings, database: Database, run: MadeRun) -> None:
-    with served(create_app(settings, RecordedTasks()), free_port()) as base:
+    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         client = LinkClient(address(base, run))
         assert client.post(a_post(1, 3)) == Stored(EventNumber(3))
         assert client.post(a_post(2, 3)) == Stored(EventNumber(4))
@@ -95,7 +94,7 @@ def test_the_drivers_client_understands_every_answer(settings: Settings, databas
 
 
 def test_a_command_wakes_who_waits_for_it(settings: Settings, database: Database, run: MadeRun) -> None:
-    with served(create_app(settings, RecordedTasks()), free_port()) as base, ThreadPoolExecutor() as pool:
+    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base, ThreadPoolExecutor() as pool:
         client = LinkClient(address(base, run))
         waiting = pool.submit(client.commands, after=CommandId(0), wait_s=20.0)
         until(lambda: contacted(database, run))
@@ -121,7 +120,7 @@ def contacted(database: Database, run: MadeRun) -> bool:
 def test_numbers_of_commands_that_were_forgotten_are_not_given_again(
     settings: Settings, database: Database, run: MadeRun
 ) -> None:
-    with served(create_app(settings, RecordedTasks()), free_port()) as base:
+    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         client = LinkClient(address(base, run))
         assert client.commands(after=CommandId(7), wait_s=0).commands == [], "it has seen seven before we were set back"
         give_command(database, run)
@@ -137,7 +136,7 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
     tell = spool.append
     tell(GraphDeployed({"chains": []}))
     tell(RunStateChanged(Told.RUNNING, Generation(1)))
-    with served(create_app(settings, RecordedTasks()), port):
+    with lent_app(settings, RecordedTasks()) as app, served(app, port):
         until(lambda: stored(database, run) == 2)
         give_command(database, run)
         until(lambda: stored(database, run) == 3)
@@ -146,7 +145,7 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
         tell(MetricsSampled(sample(0, number)))
         tell(completed(number))
     assert stored(database, run) == 3
-    with served(create_app(settings, RecordedTasks()), port):
+    with lent_app(settings, RecordedTasks()) as app, served(app, port):
         until(lambda: stored(database, run) == 123)
         tell(RunStateChanged(Told.FINISHED, Generation(1)))
         line.close()
@@ -161,7 +160,7 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
 
 
 def test_a_driver_that_cannot_start_says_why(settings: Settings, database: Database, run: MadeRun, tmp_path: Path) -> None:
-    with served(create_app(settings, RecordedTasks()), free_port()) as base:
+    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         RunLink(LinkOptions(address(base, run), tmp_path / "spool")).failed_to_start(OSError("no such file"))
     with database.session() as session:
         found = session.get_one(Run, run.id)
@@ -169,7 +168,7 @@ def test_a_driver_that_cannot_start_says_why(settings: Settings, database: Datab
 
 
 def test_a_zombie_is_told_and_falls_silent(settings: Settings, database: Database, run: MadeRun, tmp_path: Path) -> None:
-    with served(create_app(settings, RecordedTasks()), free_port()) as base:
+    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         spool = Spool(tmp_path / "spool", wall_ms=lambda: time.time_ns() // 1_000_000)
         line = ControlPlaneLine(address(base, run), spool, lambda command: lambda: None, farewell_s=2.0)
         line.start()

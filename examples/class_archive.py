@@ -1,6 +1,7 @@
-"""Spark's classes as the JVM wants them, parsed and laid out once: half of what its start computes, and these tests start it a hundred times.
+"""Spark's classes as the JVM wants them, parsed and laid out once: half of what its start computes, and the demo is short, and tests start it a
+hundred times.
 
-A courtesy: where it cannot be made (another kind of Java, say) the tests take longer and are the same.
+A courtesy: where it cannot be made (another kind of Java, say) everything takes longer and is the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from weir.spark.java import find_java
 MAKE_S_MAX = 120.0
 # A JVM that lives for seconds is not worth the optimising compiler either.
 PLAIN = "-XX:TieredStopAtLevel=1"
-_LOADS_WHAT_TESTS_USE = """
+_LOADS_WHAT_IS_USED = """
 import os
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
@@ -28,14 +29,19 @@ spark.stop()
 
 
 def jvm_options(folder: Path) -> str:
-    """For SPARK_SUBMIT_OPTS. ``folder``: where the archive is, or is made."""
-    java = find_java(dict(os.environ))
-    # It is only of use to the same Java with the same jars at the same place.
-    place = hashlib.sha256(f"{java.home} {java.version} {pyspark.__file__}".encode()).hexdigest()[:12]
-    archive = folder / f"spark-{pyspark.__version__}-{place}.jsa"
-    if not archive.exists() and not _made(archive):
+    """For SPARK_SUBMIT_OPTS. ``folder``: where the archive is, or is made: then it takes as long as Spark takes to come up and go down."""
+    archive = archive_in(folder)
+    # Spark takes the options apart at blanks.
+    if " " in str(archive) or (not archive.exists() and not _made(archive)):
         return PLAIN
     return f"{PLAIN} -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:class+path=off"
+
+
+def archive_in(folder: Path) -> Path:
+    """Where it is, if it is there. It is only of use to the same Java with the same jars at the same place."""
+    java = find_java(dict(os.environ))
+    place = hashlib.sha256(f"{java.home} {java.version} {pyspark.__file__}".encode()).hexdigest()[:12]
+    return folder / f"spark-{pyspark.__version__}-{place}.jsa"
 
 
 def _made(archive: Path) -> bool:
@@ -46,7 +52,7 @@ def _made(archive: Path) -> bool:
     try:
         # The JVM goes on for a moment after the program: it holds the program's output open until the archive is written.
         subprocess.run(
-            [sys.executable, "-c", _LOADS_WHAT_TESTS_USE], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+            [sys.executable, "-c", _LOADS_WHAT_IS_USED], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
             timeout=MAKE_S_MAX, check=False,
         )  # fmt: skip
         draft.rename(archive)
