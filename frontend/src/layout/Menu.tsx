@@ -32,14 +32,14 @@ const ADMINISTERING: Entry[] = [
 ];
 
 export function Menu() {
-  const administers = useCan('administer');
+  const pages = useResourceDefinitions();
+  const apart = useCan('administer') ? [...OWN, ...ADMINISTERING] : OWN;
   return (
     <RaMenu sx={{ pt: 1 }}>
       <RaMenu.Item to="/" primaryText="Home" leftIcon={<HomeOutlined />} />
       <Entries of={OPERATING} />
-      <Divider sx={{ my: 1 }} />
-      <Entries of={OWN} />
-      {administers && <Entries of={ADMINISTERING} />}
+      {apart.some(({ resource }) => pages[resource]?.hasList) && <Divider sx={{ my: 1 }} />}
+      <Entries of={apart} />
     </RaMenu>
   );
 }

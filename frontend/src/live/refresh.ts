@@ -10,7 +10,7 @@ const OF_KIND: Record<string, readonly Stale[]> = {
   FailureOccurred: ['jobs', 'failures'],
   Recovered: ['jobs', 'failures'],
   CheckpointTriggered: ['checkpoints'],
-  CheckpointCompleted: ['checkpoints'],
+  CheckpointCompleted: ['checkpoints', 'jobs'],
   CheckpointFailed: ['checkpoints'],
   CommandAnswered: ['operations'],
 };

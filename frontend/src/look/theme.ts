@@ -32,6 +32,8 @@ function theme(mode: Mode): RaThemeOptions {
       h1: { fontSize: '1.35rem', fontWeight: 650, letterSpacing: '-0.01em' },
       h2: { fontSize: '1.05rem', fontWeight: 650 },
       h3: { fontSize: '0.92rem', fontWeight: 650 },
+      body1: { fontSize: '0.86rem' },
+      body2: { fontSize: '0.83rem' },
       h6: { fontSize: '1rem', fontWeight: 650 },
       button: { textTransform: 'none', fontWeight: 600 },
     },
@@ -39,7 +41,8 @@ function theme(mode: Mode): RaThemeOptions {
       ...defaultTheme.components,
       MuiCssBaseline: {
         styleOverrides: {
-          body: { fontVariantNumeric: 'tabular-nums', fontFeatureSettings: '"cv05", "ss03"' },
+          // Digits of one width where numbers change or stand above each other; in names they would tear letters apart.
+          'time, td.MuiTableCell-alignRight, .MuiTablePagination-root': { fontVariantNumeric: 'tabular-nums' },
           'code, pre, kbd': { fontFamily: MONO, fontSize: '0.92em' },
           ':focus-visible': { outline: `2px solid ${ink.primary}`, outlineOffset: 2 },
           '@media (prefers-reduced-motion: reduce)': { '*': { animationDuration: '0.01ms !important', transitionDuration: '0.01ms !important' } },
@@ -47,10 +50,12 @@ function theme(mode: Mode): RaThemeOptions {
       },
       MuiPaper: { defaultProps: { elevation: 0 }, styleOverrides: { root: { backgroundImage: 'none' }, rounded: { border: `1px solid ${ink.divider}` } } },
       MuiAppBar: {
-        defaultProps: { color: 'default' },
-        styleOverrides: { root: { backgroundColor: PAPER[mode], borderWidth: '0 0 1px', borderStyle: 'solid', borderColor: ink.divider, color: ink.text } },
+        defaultProps: { color: 'default', elevation: 0 },
+        styleOverrides: { root: { backgroundColor: PAPER[mode], borderWidth: '0 0 1px', borderStyle: 'solid', borderColor: ink.divider, color: ink.text, boxShadow: 'none' } },
       },
       MuiTableCell: { styleOverrides: { root: { borderColor: ink.divider }, sizeSmall: { padding: '5px 12px' }, head: { color: ink.secondary, fontWeight: 600 } } },
+      MuiTextField: { defaultProps: { variant: 'outlined', size: 'small' } },
+      MuiFormControl: { defaultProps: { variant: 'outlined', size: 'small' } },
       MuiTab: { styleOverrides: { root: { minHeight: 38, padding: '6px 12px', minWidth: 0 } } },
       MuiTabs: { styleOverrides: { root: { minHeight: 38 } } },
       MuiTooltip: { defaultProps: { arrow: true, enterDelay: 300 } },

@@ -93,7 +93,7 @@ function Needing({ jobs }: { jobs: Job[] }) {
   return (
     <Table size="small">
       <TableHead>
-        <TableRow><TableCell>Job</TableCell><TableCell>Health</TableCell><TableCell>State</TableCell><TableCell>Why</TableCell><TableCell>Since</TableCell></TableRow>
+        <TableRow><TableCell>Job</TableCell><TableCell>Health</TableCell><TableCell>State</TableCell><TableCell>Why</TableCell><TableCell>Last checkpoint</TableCell></TableRow>
       </TableHead>
       <TableBody>
         {jobs.map((job) => (
@@ -102,7 +102,7 @@ function Needing({ jobs }: { jobs: Job[] }) {
             <TableCell><State of="health" is={job.health} /></TableCell>
             <TableCell><State of="run" is={job.state} /></TableCell>
             <TableCell sx={{ overflowWrap: 'anywhere' }}>{job.why}</TableCell>
-            <TableCell><Ago at={job.run?.ended_at ?? job.updated_at} /></TableCell>
+            <TableCell><Ago at={job.last_checkpoint?.completed_at} /></TableCell>
           </TableRow>
         ))}
       </TableBody>

@@ -7,5 +7,5 @@ export function Lag({ of }: { of: Rates | undefined }) {
     of?.lag_records === null || of?.lag_records === undefined ? null : `${count(of.lag_records)} records`,
     of?.lag_seconds === null || of?.lag_seconds === undefined ? null : duration(of.lag_seconds * 1000),
   ].filter((one) => one !== null);
-  return <>{said.length > 0 ? said.join(', ') : NOTHING}</>;
+  return <span style={{ whiteSpace: 'nowrap' }}>{said.length > 0 ? said.join(', ') : NOTHING}</span>;
 }

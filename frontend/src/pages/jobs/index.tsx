@@ -67,9 +67,9 @@ function Jobs({ told }: { told: ReadonlyMap<number, JobSummary> }) {
         <DataTable.Col source="name" field={Name} />
         <DataTable.Col label="State" disableSort><NewestState told={told} /></DataTable.Col>
         <DataTable.Col label="Health" disableSort><Health /></DataTable.Col>
-        <DataTable.Col label="Last checkpoint" disableSort><LastCheckpoint told={told} /></DataTable.Col>
-        <DataTable.NumberCol source="state_bytes" label="State size" disableSort render={(job) => bytes((told.get(Number(job.id))?.last_checkpoint ?? job.last_checkpoint)?.state_bytes)} />
-        <DataTable.NumberCol source="records_per_s" label="Throughput" disableSort render={(job) => perSecond(rates.get(Number(job.id))?.records_per_s)} />
+        <DataTable.Col label="Last checkpoint" disableSort sx={{ whiteSpace: 'nowrap' }}><LastCheckpoint told={told} /></DataTable.Col>
+        <DataTable.Col align="right" source="state_bytes" label="State size" disableSort render={(job) => bytes((told.get(Number(job.id))?.last_checkpoint ?? job.last_checkpoint)?.state_bytes)} />
+        <DataTable.Col align="right" source="records_per_s" label="Throughput" disableSort render={(job) => perSecond(rates.get(Number(job.id))?.records_per_s)} />
         <DataTable.Col label="Lag" disableSort render={(job) => <Lag of={rates.get(Number(job.id))} />} />
       </DataTable>
       <Pagination rowsPerPageOptions={[25, 50, 100]} />
@@ -98,7 +98,7 @@ function Health() {
   return (
     <Box>
       <State of="health" is={job.health} />
-      {job.why && <Box sx={{ color: 'text.secondary', mt: 0.25, maxWidth: 300, overflowWrap: 'anywhere' }}>{job.why}</Box>}
+      {job.why && <Box sx={{ color: 'text.secondary', mt: 0.25, maxWidth: 320, overflowWrap: 'anywhere' }}>{job.why}</Box>}
     </Box>
   );
 }
@@ -107,5 +107,9 @@ function LastCheckpoint({ told }: { told: ReadonlyMap<number, JobSummary> }) {
   const job = useRecordContext<Job>();
   const last = (job && told.get(job.id)?.last_checkpoint) ?? job?.last_checkpoint;
   if (!last) return <>none yet</>;
-  return <><Ago at={last.completed_at} /> <Box component="span" sx={{ color: 'text.secondary' }}>in {duration(last.end_to_end_ms)}</Box></>;
+  return (
+    <Box sx={{ whiteSpace: 'nowrap' }}>
+      <Ago at={last.completed_at} /> <Box component="span" sx={{ color: 'text.secondary' }}>in {duration(last.end_to_end_ms)}</Box>
+    </Box>
+  );
 }

@@ -29,8 +29,8 @@ export default function Checkpoints() {
         <DataTable.Col source="trigger" disableSort />
         <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
         <DataTable.Col source="triggered_at" label="Triggered" disableSort render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
-        <DataTable.NumberCol source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
-        <DataTable.NumberCol source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
+        <DataTable.Col align="right" source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
+        <DataTable.Col align="right" source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
         <DataTable.Col source="failure" disableSort sx={{ overflowWrap: 'anywhere' }} />
       </DataTable>
     </ListPanel>

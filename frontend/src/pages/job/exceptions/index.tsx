@@ -33,7 +33,7 @@ export default function Exceptions() {
         <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 520 }} />
         <DataTable.Col label="Run" disableSort render={(one: Failure) => `${one.run_id}, generation ${one.generation}`} />
         <DataTable.Col label="Recovery" disableSort render={(one: Failure) => <Recovery of={one} />} />
-        <DataTable.NumberCol source="downtime_ms" label="Downtime" render={(one: Failure) => duration(one.downtime_ms)} />
+        <DataTable.Col align="right" source="downtime_ms" label="Downtime" render={(one: Failure) => duration(one.downtime_ms)} />
       </DataTable>
     </ListPanel>
   );
