@@ -36,5 +36,8 @@ export default defineConfig({
     setupFiles: ['src/testing/setup.ts'],
     include: ['src/**/*.test.{ts,tsx}'],
     restoreMocks: true,
+    // The whole application is made for some tests, on two cores that others use as well.
+    testTimeout: 60_000,
+    isolate: false,
   },
 });

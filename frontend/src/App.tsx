@@ -1,6 +1,6 @@
 import { QueryClient } from '@tanstack/react-query';
 import { Admin, localStorageStore, Resource } from 'react-admin';
-import { BrowserRouter, Route } from 'react-router';
+import { BrowserRouter, Route } from 'react-router-dom';
 
 import { ApiProblem } from './api/problem';
 import { authProvider } from './auth/authProvider';

@@ -9,7 +9,7 @@ const known = (value: Number): value is number => typeof value === 'number' && N
 function short(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
-  return value.toFixed(digits).replace(/\.?0+$/, (zeros) => (zeros.includes('.') ? '' : zeros));
+  return String(Number(value.toFixed(digits)));
 }
 
 function scaled(value: number, units: readonly string[]): string {

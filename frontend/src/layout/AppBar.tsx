@@ -1,6 +1,6 @@
 import { Box, Typography } from '@mui/material';
 import { AppBar as RaAppBar, ToggleThemeButton, UserMenu } from 'react-admin';
-import { Link } from 'react-router';
+import { Link } from 'react-router-dom';
 
 import { Mark } from './Mark';
 

@@ -1,7 +1,7 @@
 import { Box, Tab, Tabs } from '@mui/material';
 import { Suspense } from 'react';
 import { useGetOne } from 'react-admin';
-import { Link, Navigate, Route, Routes, useParams } from 'react-router';
+import { Link, Navigate, Route, Routes, useParams } from 'react-router-dom';
 
 import { JobLiveProvider, useJobLive } from '../../live/JobLiveProvider';
 import { LineBanner, LineMark } from '../../shared/LineState';
