@@ -82,8 +82,11 @@ async function* read(path: string, lastId: string | null, over: AbortSignal): As
     yield 'open';
     const parser = new SseParser(lastId);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    // Whether or not whoever sends the stream minds the signal: nothing is waited for any more.
+    line.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
     for (;;) {
       const { done, value } = await reader.read();
+      if (watch.barked) throw SILENT;
       if (done) return;
       watch.again();
       yield parser.push(value);
