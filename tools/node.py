@@ -84,12 +84,27 @@ def make_environment() -> None:
         return
     shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir()
-    say("installing nodeenv" + (f" around {system}" if system else f" and a Node of its own (there is none >= {NODE_MIN[0]}.{NODE_MIN[1]})"))
+    say(
+        "installing nodeenv"
+        + (f" around {system}" if system else f" and a Node of its own (there is none >= {NODE_MIN[0]}.{NODE_MIN[1]})")
+    )
     environment = install_environment(os.environ, ROOT)
     uv = Path(sys.executable).parent / "uv"
     run(
         "installing nodeenv and Node",
-        [uv, "pip", "install", "--no-deps", "--require-hashes", "--target", WHEELS, "--python", sys.executable, "--requirement", LOCK],
+        [
+            uv,
+            "pip",
+            "install",
+            "--no-deps",
+            "--require-hashes",
+            "--target",
+            WHEELS,
+            "--python",
+            sys.executable,
+            "--requirement",
+            LOCK,
+        ],
         environment,
     )
     bin_dir = system.parent if system else wheel_bin()
@@ -138,7 +153,8 @@ def node_environment() -> dict[str, str]:
 def install_packages() -> None:
     node = (ENVIRONMENT / "bin" / "node").resolve()
     wanted = digest_of(
-        *((FRONTEND / name).read_bytes() for name in ("package.json", "package-lock.json", ".npmrc")), str(version_of(node)).encode()
+        *((FRONTEND / name).read_bytes() for name in ("package.json", "package-lock.json", ".npmrc")),
+        str(version_of(node)).encode(),
     )
     stamp = FRONTEND / "node_modules" / ".made-from"
     if made_from(stamp) == wanted:

@@ -87,7 +87,9 @@ class Ui:
         if stat is None or not Path(found).is_file():
             return None
         headers = {"Cache-Control": _FOR_EVER if path.startswith("assets/") else "no-cache", "Vary": "Accept-Encoding"}
-        accepted = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}.get("accept-encoding", "")
+        accepted = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}.get(
+            "accept-encoding", ""
+        )
         compressed = Path(f"{found}.gz")
         if "gzip" in accepted and compressed.is_file():
             kind = FileResponse(found).media_type

@@ -41,11 +41,12 @@ def get_job_rates(
     caller: Viewer,
     session: SessionDep,
     job_id: Annotated[
-        list[Annotated[int, Field(ge=1, le=BIGINT_MAX)]], Query(min_length=1, max_length=JOBS_MAX, description="of which jobs")
-    ],
+        list[Annotated[int, Field(ge=1, le=BIGINT_MAX)]],
+        Query(max_length=JOBS_MAX, description=f"of which jobs; of the first {JOBS_MAX} that run if not given"),
+    ] = [],  # noqa: B006  # FastAPI copies it
 ) -> list[JobRatesBody]:
     """What jobs do just now: throughput, lag, backpressure. Jobs that do not run, or have not told anything for half a minute, are left out."""
-    return service.job_rates(session, set(job_id))
+    return service.job_rates(session, set(job_id), jobs_max=JOBS_MAX)
 
 
 @root.get(

@@ -69,6 +69,11 @@ def _thinned(session: Session, runs: Select[int], *, since: datetime, until: dat
     return [Sample(*row) for row in session.execute(query)]
 
 
+def first_live(session: Session, count: int) -> Sequence[int]:
+    """Jobs that have a live run, by id."""
+    return session.scalars(select(Run.job_id).where(Run.ended_at.is_(None)).distinct().order_by(Run.job_id).limit(count)).all()
+
+
 def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
     """Of the graph that the live run of each job has deployed: its edges, as they are kept."""
     query = select(Run.job_id, Graph.body["edges"]).join(Graph, Run.graph_id == Graph.id)

@@ -50,9 +50,10 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
     )
 
 
-def job_rates(session: Session, job_ids: Collection[int]) -> list[JobRatesBody]:
-    """By job. Jobs that are not there, and those that have not told anything of late, are left out."""
+def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesBody]:
+    """By job; without ``job_ids`` of the first that run. Those that are not there, or have not told anything of late, are left out."""
     until = now()
+    job_ids = job_ids or repository.first_live(session, jobs_max)
     samples = repository.thinned_of_live(session, job_ids, since=until - RATES_OVER, until=until, step_s=RATES_STEP_S)
     edges = repository.edges_of(session, samples.keys())
     found = {job_id: rates_of(series_of(own, since=until - RATES_OVER), edges.get(job_id)) for job_id, own in samples.items()}

@@ -5842,9 +5842,9 @@ export interface operations {
     };
     get_job_rates: {
         parameters: {
-            query: {
-                /** @description of which jobs */
-                job_id: number[];
+            query?: {
+                /** @description of which jobs; of the first 200 that run if not given */
+                job_id?: number[];
             };
             header?: never;
             path?: never;

@@ -173,7 +173,8 @@ export class World {
   #begin(scene: Scene, id: number): FakeJob {
     const ran = scene.state !== 'CREATED';
     const beganMs = this.nowMs - 3_600_000 * this.luck.between(3, 60);
-    const runs = ran ? [this.#run(id, 2 + scene.restarts, scene.state, beganMs, scene.restarts > 0 ? 'restart' : 'start'), this.#run(id, 1, 'FAILED', beganMs - 7_200_000, 'deploy')] : [];
+    const first = ran ? [this.#run(id, 1, 'FAILED', beganMs - 7_200_000, 'deploy')] : [];
+    const runs = ran ? [this.#run(id, 2 + scene.restarts, scene.state, beganMs, scene.restarts > 0 ? 'restart' : 'start'), ...first] : [];
     const job: Job = {
       id, name: scene.name, description: scene.description, labels: scene.labels, desired_state: scene.desired, state: scene.state, health: scene.health,
       why: scene.why, spec_number: 2, spec_state: 'VALID', version: 4, restarts: scene.restarts, not_before: null, run: runs[0] ? briefOfRun(runs[0]) : null,

@@ -53,7 +53,7 @@ function theme(mode: Mode): RaThemeOptions {
         defaultProps: { color: 'default', elevation: 0 },
         styleOverrides: { root: { backgroundColor: PAPER[mode], borderWidth: '0 0 1px', borderStyle: 'solid', borderColor: ink.divider, color: ink.text, boxShadow: 'none' } },
       },
-      MuiTableCell: { styleOverrides: { root: { borderColor: ink.divider }, sizeSmall: { padding: '5px 12px' }, head: { color: ink.secondary, fontWeight: 600 } } },
+      MuiTableCell: { styleOverrides: { root: { borderColor: ink.divider }, sizeSmall: { padding: '5px 12px' }, alignRight: { whiteSpace: 'nowrap' }, head: { color: ink.secondary, fontWeight: 600, lineHeight: 1.35 } } },
       MuiTextField: { defaultProps: { variant: 'outlined', size: 'small' } },
       MuiFormControl: { defaultProps: { variant: 'outlined', size: 'small' } },
       MuiTab: { styleOverrides: { root: { minHeight: 38, padding: '6px 12px', minWidth: 0 } } },

@@ -117,7 +117,9 @@ def test_what_jobs_do_just_now_is_told_of_many_at_once(client: TestClient, datab
     events: list[tuple[Event, datetime]] = [(GraphDeployed(graph), moment - timedelta(seconds=40))]
     for ago in (28, 14, 2):
         for slot in range(2):
-            told = replace(sample(slot, 100 - ago), gauges={"in.lag_records": 40 + slot, "in.lag_seconds": 3.5 + slot, "counts.keys": 7})
+            told = replace(
+                sample(slot, 100 - ago), gauges={"in.lag_records": 40 + slot, "in.lag_seconds": 3.5 + slot, "counts.keys": 7}
+            )
             events.append((MetricsSampled(told), moment - timedelta(seconds=ago)))
     tell(database, run, *events)
     query = {"job_id": [run.job_id, quiet, 999]}
@@ -126,7 +128,9 @@ def test_what_jobs_do_just_now_is_told_of_many_at_once(client: TestClient, datab
     assert datetime.fromisoformat(rates.pop("at")) == pytest.approx(moment - timedelta(seconds=2), abs=timedelta(milliseconds=2))
     assert rates == {"job_id": run.job_id, "lag_records": 81, "lag_seconds": 4.5, "backpressure": "low"}
     assert client.get("/api/v1/metrics/jobs", params=query).status_code == 401
-    for odd in ("", "?job_id=0", "?job_id=x", "?job_id=99999999999999999999", "?" + "&".join(["job_id=1"] * 201)):
+    everybody = client.get("/api/v1/metrics/jobs", headers=login(Role.VIEWER)).json()
+    assert [one["job_id"] for one in everybody] == [run.job_id], "of all that run if none is named"
+    for odd in ("?job_id=0", "?job_id=x", "?job_id=99999999999999999999", "?" + "&".join(["job_id=1"] * 201)):
         assert client.get(f"/api/v1/metrics/jobs{odd}", headers=login(Role.VIEWER)).status_code == 422, odd
 
 

@@ -82,7 +82,7 @@ function Name() {
   return (
     <Box sx={{ minWidth: 160 }}>
       <Box sx={{ fontWeight: 600, overflowWrap: 'anywhere' }}>{job?.name}</Box>
-      {job?.description && <Box sx={{ color: 'text.secondary', overflow: 'hidden', textOverflow: 'ellipsis', maxWidth: 360, whiteSpace: 'nowrap' }}>{job.description}</Box>}
+      {job?.description && <Box sx={{ color: 'text.secondary', overflow: 'hidden', textOverflow: 'ellipsis', maxWidth: 230, whiteSpace: 'nowrap' }}>{job.description}</Box>}
     </Box>
   );
 }
@@ -96,7 +96,7 @@ function Health() {
   const job = useRecordContext<Job>();
   if (!job) return null;
   return (
-    <Box>
+    <Box sx={{ minWidth: 190 }}>
       <State of="health" is={job.health} />
       {job.why && <Box sx={{ color: 'text.secondary', mt: 0.25, maxWidth: 320, overflowWrap: 'anywhere' }}>{job.why}</Box>}
     </Box>
