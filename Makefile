@@ -21,7 +21,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-platform down test check contract sim chaos chaos-platform bench bench-platform lock docs format audit clean
+.PHONY: help setup demo demo-platform down test check contract sim chaos chaos-platform bench bench-platform ui ui-check ui-test ui-dev ui-types lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -72,6 +72,21 @@ bench: setup ## Throughput, cost of checkpoints, latency; prints a table, append
 bench-platform: setup ## The control plane with a million events: reading, ingest, streams, growth; appends to build/bench/platform.jsonl
 	@$(RUN) bench/platform/run.py $(ARGS)
 
+ui: setup ## Build the web interface into frontend/dist, where the API finds it; Node.js comes along where there is none >= 22.14
+	@$(RUN) tools/node.py types build budget
+
+ui-check: setup ## The web interface: types of the API up to date, lint, types
+	@$(RUN) tools/node.py types:check lint typecheck
+
+ui-test: setup ## Tests of the web interface (vitest): ARGS='src/format'
+	@$(RUN) tools/node.py test -- $(ARGS)
+
+ui-dev: setup ## The web interface over an invented installation, at http://localhost:5173: name admin, password weir
+	@$(RUN) tools/node.py dev -- $(ARGS)
+
+ui-types: setup ## Write frontend/src/api/schema.ts anew from the OpenAPI document of the backend
+	@$(RUN) tools/node.py types
+
 format: setup ## Let ruff put formatting and imports right
 	$(BIN)/ruff check --fix $(CHECKED)
 	$(BIN)/ruff format $(CHECKED)
@@ -85,6 +100,6 @@ lock: setup ## Resolve requirements/*.lock anew from pyproject.toml: UPGRADE=1 t
 audit: setup ## Known vulnerabilities in the locked packages (asks an advisory service)
 	@$(RUN) tools/audit.py
 
-clean: ## Remove what the targets above wrote, .venv apart
-	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse metastore_db derby.log
+clean: ## Remove what the targets above wrote, .venv and .node apart
+	rm -rf build dist frontend/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse metastore_db derby.log
 	find runtime backend workers migrations tools tests -name __pycache__ -type d -prune -exec rm -rf {} +

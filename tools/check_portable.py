@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://|^--?(index-url|extra-index-url|i|find-links|f|trusted-host)\b")
 HOME = re.compile(r"(?<![\w.$})])/(root|home/\w+|Users/\w+)/")
+FUNDING = re.compile(r'^\s*("url": )?"https://')
+"""npm notes where authors of packages ask for money; nothing is fetched from there."""
 LOCKS = {".lock"}
 LOCK_NAMES = {"package-lock.json"}
 CONFIGURATION = {".toml", ".cfg", ".ini", ".yaml", ".yml", ".json", ".lock"}
@@ -27,7 +29,7 @@ def faults(path: Path, text: str) -> Iterator[str]:
     lock = path.suffix in LOCKS or path.name in LOCK_NAMES
     configuration = path.suffix in CONFIGURATION or path.name in CONFIGURATION_NAMES
     for number, line in enumerate(text.splitlines(), 1):
-        if lock and ADDRESS.search(line):
+        if lock and ADDRESS.search(line) and not FUNDING.match(line):
             yield f"{path}:{number}: an address or an index option in a lock file: {line.strip()[:80]}"
         if configuration and HOME.search(line):
             yield f"{path}:{number}: a path into a home folder: {line.strip()[:80]}"

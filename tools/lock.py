@@ -50,6 +50,7 @@ def main(arguments: list[str]) -> int:
     groups = [part for group in ("test", "check", "demo") for part in ("--group", group)]
     compile_lock("dev.lock", ["pyproject.toml", "--extra", "embedded", *groups], upgrade=upgrade)
     compile_lock("java.lock", ["--group", "java", "--no-deps"], upgrade=upgrade)
+    compile_lock("node.lock", ["--group", "node", "--no-deps"], upgrade=upgrade)
     compile_pins("installer.lock", (UV_PIN,), upgrade=upgrade)
     compile_pins("build.lock", BUILD_PINS, upgrade=upgrade)
     return 0

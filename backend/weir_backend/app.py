@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator, Sequence
 
 import structlog
 from fastapi import APIRouter, FastAPI
+from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders, State
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from weir_backend import migrate
+from weir_backend import migrate, ui
 from weir_backend.errors import Unavailable
+from weir_backend.events.schemas import NEWS
 from weir_backend.kit import presence, problems
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -37,8 +39,11 @@ _HARDENING = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; "
-    "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    # Of what is data, and draws nothing. Pages have a policy of their own: ui.py.
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
 
@@ -80,6 +85,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         app.include_router(router, prefix=API)
     for router in (_health, *ROOT_ROUTERS):
         app.include_router(router)
+    app.router.default = ui.Ui(ui.directory(settings.ui_dir))
     _describe(app)
     return app
 
@@ -179,13 +185,17 @@ def ready(services: ServicesDep) -> dict[str, str]:
 
 
 def _describe(app: FastAPI) -> None:
-    """The schema of problems is named by many answers and returned by no endpoint."""
+    """Schemas that no endpoint returns as its body: that of problems is named by many answers, those of news come in streams."""
     made = app.openapi
 
     def openapi() -> dict[str, object]:
         document = made()
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schemas["ProblemBody"] = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
+        models: Sequence[type[BaseModel]] = (ProblemBody, *NEWS)
+        for model in models:
+            described = model.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+            schemas.update(described.pop("$defs", {}))
+            schemas[model.__name__] = described
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to add to it

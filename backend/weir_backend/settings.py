@@ -28,6 +28,8 @@ class Settings(BaseSettings):
     """Where runs have their directories, and checkpoints go if a job does not say otherwise."""
     public_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8700")
     """Where browsers and drivers reach the API."""
+    ui_dir: Path | None = None
+    """The built web interface; if not given, where a build of it is found beside the code."""
     artifact_bytes_max: Annotated[int, Field(gt=0)] = 64 << 20
     pool_size: Annotated[int, Field(gt=0, le=200)] = 10
     """Connections to the database that one process keeps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -69,3 +70,7 @@ class JobNewsBody(BaseModel):
     run_id: int | None
     last_checkpoint: LastCheckpointBody | None
     deleted: bool
+
+
+NEWS: Sequence[type[BaseModel]] = (EventBody, ProgressBody, RunNewsBody, JobNewsBody)
+"""What messages of streams have as their data, by kind: event, progress, run; job."""

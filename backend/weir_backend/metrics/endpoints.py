@@ -6,18 +6,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from weir_backend.kit.access import Viewer
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.problems import answers
 from weir_backend.kit.requests import SessionDep
 from weir_backend.metrics import service
-from weir_backend.metrics.schemas import MetricsBody
+from weir_backend.metrics.schemas import JobRatesBody, MetricsBody
 
 router = APIRouter(tags=["metrics"])
 root = APIRouter(tags=["metrics"])
 """Where Prometheus looks: without the prefix of the API."""
+JOBS_MAX = 200
+"""In one question for rates: as many as a page of a list may reasonably show."""
 
 
 @router.get(
@@ -32,6 +34,19 @@ def get_job_metrics(
 ) -> MetricsBody:
     """Throughput, use of time and memory of each subtask and slot, as series."""
     return service.job_metrics(session, job_id, since=since, step_s=step_s)
+
+
+@router.get("/metrics/jobs", operation_id="get_job_rates", response_model=list[JobRatesBody], responses=answers(401, 403, 422))
+def get_job_rates(
+    caller: Viewer,
+    session: SessionDep,
+    job_id: Annotated[
+        list[Annotated[int, Field(ge=1, le=BIGINT_MAX)]],
+        Query(max_length=JOBS_MAX, description=f"of which jobs; of the first {JOBS_MAX} that run if not given"),
+    ] = [],  # noqa: B006  # FastAPI copies it
+) -> list[JobRatesBody]:
+    """What jobs do just now: throughput, lag, backpressure. Jobs that do not run, or have not told anything for half a minute, are left out."""
+    return service.job_rates(session, set(job_id), jobs_max=JOBS_MAX)
 
 
 @root.get(

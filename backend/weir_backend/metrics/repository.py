@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Float, Row, cast, func, or_, select
+from sqlalchemy import Float, Row, Select, cast, func, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
@@ -34,8 +34,25 @@ def job_exists(session: Session, job_id: int) -> bool:
 
 def thinned(session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float) -> list[Sample]:
     """The last sample of each slot in each step: counters lose nothing by that. Ascending in time."""
-    step = func.floor(cast(func.extract("epoch", MetricSample.at), Float) / step_s)
     runs = select(Run.id).where(Run.job_id == job_id, or_(Run.ended_at.is_(None), Run.ended_at >= since))
+    return _thinned(session, runs, since=since, until=until, step_s=step_s)
+
+
+def thinned_of_live(
+    session: Session, job_ids: Collection[int], *, since: datetime, until: datetime, step_s: float
+) -> dict[int, list[Sample]]:
+    """The same of the live runs of several jobs, by job."""
+    live = select(Run.id, Run.job_id).where(Run.job_id.in_(job_ids), Run.ended_at.is_(None))
+    job_of = {run_id: job_id for run_id, job_id in session.execute(live)}  # noqa: C416  # dict() takes rows, but has no type for them
+    found: dict[int, list[Sample]] = {}
+    for sample in _thinned(session, live.with_only_columns(Run.id), since=since, until=until, step_s=step_s):
+        if sample.run_id in job_of:
+            found.setdefault(job_of[sample.run_id], []).append(sample)
+    return found
+
+
+def _thinned(session: Session, runs: Select[int], *, since: datetime, until: datetime, step_s: float) -> list[Sample]:
+    step = func.floor(cast(func.extract("epoch", MetricSample.at), Float) / step_s)
     # Chosen by narrow rows: what slots have counted is a hundred times as wide, and most of it is not shown.
     kept = (
         select(MetricSample.id)
@@ -50,6 +67,17 @@ def thinned(session: Session, job_id: int, *, since: datetime, until: datetime, 
         .order_by(MetricSample.at, MetricSample.run_id, MetricSample.slot)
     )
     return [Sample(*row) for row in session.execute(query)]
+
+
+def first_live(session: Session, count: int) -> Sequence[int]:
+    """Jobs that have a live run, by id."""
+    return session.scalars(select(Run.job_id).where(Run.ended_at.is_(None)).distinct().order_by(Run.job_id).limit(count)).all()
+
+
+def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
+    """Of the graph that the live run of each job has deployed: its edges, as they are kept."""
+    query = select(Run.job_id, Graph.body["edges"]).join(Graph, Run.graph_id == Graph.id)
+    return {job_id: edges for job_id, edges in session.execute(query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))}  # noqa: C416  # as above
 
 
 def newest_graph(session: Session, job_id: int) -> dict[str, Any] | None:

@@ -50,3 +50,15 @@ class MetricsBody(BaseModel):
     step_s: float
     subtasks: list[SubtaskSeriesBody]
     slots: list[SlotSeriesBody]
+
+
+class JobRatesBody(BaseModel):
+    """What a job does just now. ``records_per_s``: that its sources read. ``lag_records``: of all sources together, ``lag_seconds``: of the
+    one that is most behind; null where none tells it. ``backpressure``: of its worst subtask. ``at``: when a slot last told something."""
+
+    job_id: int
+    at: datetime
+    records_per_s: float | None
+    lag_records: float | None
+    lag_seconds: float | None
+    backpressure: BackpressureLevel | None

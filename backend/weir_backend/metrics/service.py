@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -12,7 +13,8 @@ from weir_backend.graphs.names import operators_by_chain
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
 from weir_backend.metrics.exposition import JobsCollector, Shown
-from weir_backend.metrics.schemas import MetricsBody, OperatorNameBody, SlotSeriesBody, SubtaskSeriesBody
+from weir_backend.metrics.rates import rates_of
+from weir_backend.metrics.schemas import JobRatesBody, MetricsBody, OperatorNameBody, SlotSeriesBody, SubtaskSeriesBody
 from weir_backend.metrics.series import SlotSeries, SubtaskSeries, series_of
 
 SHOWN = timedelta(minutes=15)
@@ -20,6 +22,9 @@ SHOWN = timedelta(minutes=15)
 POINTS_MAX = 500
 LIVE = timedelta(minutes=1)
 """A slot that has not said anything for longer is not shown to Prometheus."""
+RATES_OVER = timedelta(seconds=30)
+RATES_STEP_S = 10.0
+"""What a job does just now is what it did in the last steps of so long: slots tell every few seconds."""
 
 
 def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float) -> MetricsBody:
@@ -43,6 +48,27 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
         subtasks=[_subtask(one, operators.get(one.chain, [])) for one in found.subtasks],
         slots=[_slot(one) for one in found.slots],
     )
+
+
+def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesBody]:
+    """By job; without ``job_ids`` of the first that run. Those that are not there, or have not told anything of late, are left out."""
+    until = now()
+    job_ids = job_ids or repository.first_live(session, jobs_max)
+    samples = repository.thinned_of_live(session, job_ids, since=until - RATES_OVER, until=until, step_s=RATES_STEP_S)
+    edges = repository.edges_of(session, samples.keys())
+    found = {job_id: rates_of(series_of(own, since=until - RATES_OVER), edges.get(job_id)) for job_id, own in samples.items()}
+    return [
+        JobRatesBody(
+            job_id=job_id,
+            at=rates.at,
+            records_per_s=rates.records_per_s,
+            lag_records=rates.lag_records,
+            lag_seconds=rates.lag_seconds,
+            backpressure=rates.backpressure,
+        )
+        for job_id, rates in sorted(found.items())
+        if rates is not None
+    ]
 
 
 def _before(moment: datetime, seconds: float) -> datetime:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ from weir.protocol.ids import CheckpointId, EventNumber, Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link import service
+from weir_backend.metrics.rates import JobRates, rates_of
 from weir_backend.metrics.series import TIMES, BackpressureLevel, Sample, level_of, series_of
 from weir_backend.models import Role
 
@@ -107,6 +109,39 @@ def test_odd_questions_are_problems(client: TestClient, database: Database, logi
         assert client.get(url, params={"since": odd}, headers=headers).status_code == 200
     for query in ("since=2999-01-01T00:00:00Z", "since=2026-01-01T00:00:00", "step_s=0", "step_s=nan", "since=x"):
         assert client.get(f"{url}?{query}", headers=headers).status_code == 422, query
+
+
+def test_what_jobs_do_just_now_is_told_of_many_at_once(client: TestClient, database: Database, login: Login) -> None:
+    run, quiet, moment = new_run(database, new_job(database, "fast")), new_job(database, "quiet"), now()
+    graph = {"logical": {"operators": []}, "chains": [], "edges": [{"source": 0, "target": 1}]}
+    events: list[tuple[Event, datetime]] = [(GraphDeployed(graph), moment - timedelta(seconds=40))]
+    for ago in (28, 14, 2):
+        for slot in range(2):
+            told = replace(
+                sample(slot, 100 - ago), gauges={"in.lag_records": 40 + slot, "in.lag_seconds": 3.5 + slot, "counts.keys": 7}
+            )
+            events.append((MetricsSampled(told), moment - timedelta(seconds=ago)))
+    tell(database, run, *events)
+    query = {"job_id": [run.job_id, quiet, 999]}
+    [rates] = client.get("/api/v1/metrics/jobs", params=query, headers=login(Role.VIEWER)).json()
+    assert rates.pop("records_per_s") == pytest.approx(200), "of the sources, in both slots"
+    assert datetime.fromisoformat(rates.pop("at")) == pytest.approx(moment - timedelta(seconds=2), abs=timedelta(milliseconds=2))
+    assert rates == {"job_id": run.job_id, "lag_records": 81, "lag_seconds": 4.5, "backpressure": "low"}
+    assert client.get("/api/v1/metrics/jobs", params=query).status_code == 401
+    everybody = client.get("/api/v1/metrics/jobs", headers=login(Role.VIEWER)).json()
+    assert [one["job_id"] for one in everybody] == [run.job_id], "of all that run if none is named"
+    for odd in ("?job_id=0", "?job_id=x", "?job_id=99999999999999999999", "?" + "&".join(["job_id=1"] * 201)):
+        assert client.get(f"/api/v1/metrics/jobs{odd}", headers=login(Role.VIEWER)).status_code == 422, odd
+
+
+def test_rates_without_a_graph_a_second_sample_or_lag_say_what_is_known() -> None:
+    series = series_of([at_second(2), at_second(4)], since=T0)
+    assert rates_of(series, None) == JobRates(T0 + timedelta(seconds=4), 100, None, None, BackpressureLevel.LOW)
+    both = rates_of(series, [])
+    assert both is not None and both.records_per_s == 200, "no chain is fed by another: both are sources"
+    once = rates_of(series_of([at_second(2)], since=T0), None)
+    assert once == JobRates(T0 + timedelta(seconds=2), None, None, None, None)
+    assert rates_of(series_of([], since=T0), []) is None
 
 
 def test_prometheus_is_shown_all_jobs(client: TestClient, database: Database, login: Login) -> None:

@@ -1,0 +1,87 @@
+/** One checkpoint from its trigger to its end: which subtask acknowledges when, and what it says it measured. */
+import type { Schemas } from '../api/types';
+import { subtasksOf, type FakeGraph } from './graph';
+import type { Luck } from './luck';
+import { percentile, summaryOf } from './summaries';
+
+export interface Measured {
+  chain: number;
+  index: number;
+  afterMs: number;
+  startDelayMs: number;
+  alignmentMs: number;
+  syncMs: number;
+  asyncMs: number;
+  stateBytes: number;
+}
+
+/** Barriers travel from chain to chain; subtask 1 of the last stateful chain is slow more often than others. */
+export function measuredBy(graph: FakeGraph, stateBytes: number, tempoMs: number, luck: Luck): Measured[] {
+  const stateful = new Set(graph.logical.operators.filter((one) => one.stateful).map(({ uid }) => uid));
+  const heavy = graph.chains.filter(({ operators }) => operators.some((uid) => stateful.has(uid))).map(({ index }) => index);
+  const share = stateBytes / Math.max(1, heavy.length * (graph.chains[0]?.parallelism ?? 1));
+  const depth = new Map<number, number>();
+  for (const { index } of graph.chains)
+    depth.set(index, Math.max(0, ...graph.edges.filter(({ target }) => target === index).map(({ source }) => (depth.get(source) ?? 0) + 1)));
+  return subtasksOf(graph)
+    .map(([chain, index]) => {
+      const late = heavy.at(-1) === chain && index === 1 ? luck.between(1.2, 3) : 1;
+      const startDelayMs = depth.get(chain)! * luck.skewed(tempoMs * 0.2);
+      const alignmentMs = depth.get(chain) === 0 ? 0 : luck.skewed(tempoMs * 0.12) * late;
+      const syncMs = luck.skewed(0.4);
+      const bytes = heavy.includes(chain) ? Math.round(luck.skewed(share)) : luck.whole(200, 900);
+      const asyncMs = heavy.includes(chain) ? luck.skewed(tempoMs * 0.3) * late : luck.skewed(tempoMs * 0.05);
+      return { chain, index, startDelayMs, alignmentMs, syncMs, asyncMs, stateBytes: bytes, afterMs: Math.round(startDelayMs + alignmentMs + syncMs + asyncMs) };
+    })
+    .sort((a, b) => a.afterMs - b.afterMs);
+}
+
+/** `GET /checkpoints/{id}` of a checkpoint, as far as it has got. */
+export function detailOf(body: Schemas['CheckpointBody'], graph: FakeGraph, acknowledged: readonly Measured[]): Schemas['CheckpointDetailBody'] {
+  const done = body.state === 'COMPLETED';
+  const triggered = Date.parse(body.triggered_at);
+  const durations = acknowledged.map(({ afterMs }) => afterMs).sort((a, b) => a - b);
+  const limitMs = durations.length < 2 ? Infinity : Math.max(percentile(durations, 0.95), 1.5 * percentile(durations, 0.5));
+  const names = new Map(graph.logical.operators.map(({ uid, name }) => [uid, name]));
+  const ms = (moment: string | null): number | null => (moment === null ? null : Date.parse(moment));
+  return {
+    ...body,
+    progress: acknowledged.map(({ chain, index, afterMs }) => [chain, index, afterMs]),
+    statistics: {
+      id: body.number, status: body.state, is_savepoint: body.is_savepoint, trigger_timestamp: triggered, latest_ack_timestamp: ms(body.latest_ack_at),
+      checkpointed_size: null, state_size: body.state_bytes, end_to_end_duration: body.end_to_end_ms, alignment_buffered: null, processed_data: null,
+      persisted_data: 0, num_subtasks: body.subtasks, num_acknowledged_subtasks: body.acknowledged, external_path: null,
+      discarded: body.discarded_at !== null, failure_timestamp: ms(body.failed_at), failure_message: body.failure,
+      summary: summary(done ? acknowledged : []),
+      chains: graph.chains
+        .map(({ index: chain, operators }) => {
+          const own = acknowledged.filter((one) => one.chain === chain).sort((a, b) => a.index - b.index);
+          return {
+            chain, num_subtasks: own.length, summary: summary(done ? own : []),
+            operators: operators.map((uid) => ({ uid, name: names.get(uid) ?? uid })),
+            subtasks: own.map((one) => ({
+              index: one.index, status: 'COMPLETED', ack_timestamp: triggered + one.afterMs, end_to_end_duration: one.afterMs,
+              // What subtasks measured is told when the checkpoint is completed.
+              state_size: done ? one.stateBytes : null,
+              checkpoint: done ? { sync: one.syncMs, async: one.asyncMs } : null,
+              alignment: done ? { buffered: null, processed: null, persisted: 0, duration: one.alignmentMs } : null,
+              start_delay: done ? one.startDelayMs : null,
+              unaligned_checkpoint: false, aborted: false, straggler: one.afterMs >= limitMs,
+            })),
+          };
+        })
+        .filter(({ num_subtasks }) => num_subtasks > 0),
+    },
+  };
+}
+
+function summary(of: readonly Measured[]): Schemas['MeasuredBody'] {
+  return {
+    end_to_end_duration: summaryOf(of.map(({ afterMs }) => afterMs)),
+    state_size: summaryOf(of.map(({ stateBytes }) => stateBytes)),
+    sync: summaryOf(of.map(({ syncMs }) => syncMs)),
+    async: summaryOf(of.map(({ asyncMs }) => asyncMs)),
+    alignment: summaryOf(of.map(({ alignmentMs }) => alignmentMs)),
+    start_delay: summaryOf(of.map(({ startDelayMs }) => startDelayMs)),
+  };
+}

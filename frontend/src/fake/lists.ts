@@ -1,0 +1,25 @@
+/** Lists as weir_backend.kit.listing answers them: sort, range, filter, Content-Range. */
+type Row = Record<string, unknown>;
+
+/** `q`: part of the name, as the API has it for jobs. */
+export function listAnswer(rows: readonly object[], query: URLSearchParams, unit: string, fallback: [string, 'ASC' | 'DESC'] = ['id', 'DESC']): Response {
+  const [field, order] = JSON.parse(query.get('sort') ?? JSON.stringify(fallback)) as [string, 'ASC' | 'DESC'];
+  const [first, last] = JSON.parse(query.get('range') ?? '[0,24]') as [number, number];
+  const filter = JSON.parse(query.get('filter') ?? '{}') as Row;
+  const found = (rows as Row[]).filter((row) => Object.entries(filter).every(([name, wanted]) => fits(row, name, wanted)));
+  const turned = order === 'DESC' ? -1 : 1;
+  const sorted = [...found].sort((a, b) => turned * compare(a[field], b[field]) || turned * compare(a.id, b.id));
+  const page = sorted.slice(first, last + 1);
+  const shown = page.length > 0 ? `${first}-${first + page.length - 1}` : '*';
+  return Response.json(page, { headers: { 'Content-Range': `${unit} ${shown}/${found.length}` } });
+}
+
+function fits(row: Row, name: string, wanted: unknown): boolean {
+  if (name === 'q') return String(row.name).toLowerCase().includes(String(wanted).toLowerCase());
+  return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);
+}
+
+function compare(a: unknown, b: unknown): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a ?? '').localeCompare(String(b ?? ''));
+}

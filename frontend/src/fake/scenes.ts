@@ -1,0 +1,67 @@
+/** The jobs of the invented installation. */
+import { graphOf, type FakeGraph } from './graph';
+import type { Schemas } from '../api/types';
+
+export interface Scene {
+  name: string;
+  description: string;
+  labels: Record<string, string>;
+  graph: FakeGraph;
+  desired: Schemas['DesiredState'];
+  state: Schemas['RunState'];
+  health: Schemas['Health'];
+  why: string;
+  /** Typical, per second, of each source subtask. */
+  recordsPerS: number;
+  stateBytes: number;
+  /** How much of its time the subtask that is worst off waits for others. */
+  backpressure: number;
+  lagRecords: number | null;
+  restarts: number;
+  /** How old the last checkpoint was when the page was opened; null: it has none. */
+  lastCheckpointAgeS: number | null;
+}
+
+const flights = (job: string, parallelism: number): FakeGraph =>
+  graphOf(job, parallelism, [
+    ['flights', 'flights', 'source', []],
+    ['weather', 'weather', 'source', []],
+    ['parse', 'parse delays', 'with_columns', [['flights', 'forward']]],
+    ['late', 'late only', 'filter', [['parse', 'forward']]],
+    ['both', 'flights and weather', 'union', [['late', 'hash', 'origin'], ['weather', 'hash', 'origin']]],
+    ['by_route', 'delay by route', 'aggregate', [['both', 'hash', 'origin', 'dest']]],
+    ['by_carrier', 'delay by carrier', 'aggregate', [['both', 'hash', 'carrier']]],
+    ['routes', 'routes', 'sink', [['by_route', 'forward']]],
+    ['carriers', 'carriers', 'sink', [['by_carrier', 'rebalance']]],
+  ]);
+
+const simple = (job: string, parallelism: number): FakeGraph =>
+  graphOf(job, parallelism, [
+    ['in', 'events', 'source', []],
+    ['clean', 'clean', 'map_batches', [['in', 'forward']]],
+    ['counts', 'counts by user', 'aggregate', [['clean', 'hash', 'user']]],
+    ['out', 'counts', 'sink', [['counts', 'forward']]],
+  ]);
+
+const usual = { description: '', labels: {}, desired: 'RUNNING', state: 'RUNNING', health: 'ok', why: '', restarts: 0, backpressure: 0.04, lagRecords: 0 } as const;
+
+export const SCENES: readonly Scene[] = [
+  {
+    ...usual, name: 'flights-delays', description: 'Delays by route and carrier, live from the tower feed', labels: { team: 'ops', tier: '1' },
+    graph: flights('flights', 4), recordsPerS: 41_000, stateBytes: 184e6, backpressure: 0.34, lagRecords: 12_840, restarts: 2, lastCheckpointAgeS: 6,
+  },
+  { ...usual, name: 'payments-fraud-score', description: 'Scores of card payments', labels: { team: 'risk', tier: '0' }, graph: simple('fraud', 8), recordsPerS: 9_800, stateBytes: 2.3e9, backpressure: 0.71, lagRecords: 2_418_000, restarts: 1, lastCheckpointAgeS: 21 },
+  { ...usual, name: 'clicks-sessions', graph: simple('clicks', 2), recordsPerS: 3_100, stateBytes: 96e6, lagRecords: 310, lastCheckpointAgeS: 3 },
+  {
+    ...usual, name: 'orders-enrichment', graph: simple('orders', 4), state: 'FAILED', health: 'needs a person', restarts: 10, recordsPerS: 0, stateBytes: 410e6,
+    why: 'it has failed 10 times in a row: sink out: disk quota exceeded on /warehouse/orders', lagRecords: null, lastCheckpointAgeS: 5_400,
+  },
+  {
+    ...usual, name: 'meters-rollup', graph: simple('meters', 4), state: 'RESTARTING', health: 'working', restarts: 3, recordsPerS: 0, stateBytes: 51e6,
+    why: 'slot 2 was lost: executor killed by the cluster manager', lagRecords: null, lastCheckpointAgeS: 47,
+  },
+  { ...usual, name: 'search-index-feed', graph: simple('search', 2), state: 'RECONCILING', health: 'working', why: 'nothing is heard of it; whether it lives is being found out', recordsPerS: 0, stateBytes: 7.2e6, lagRecords: null, lastCheckpointAgeS: 310 },
+  { ...usual, name: 'ads-attribution', graph: simple('ads', 4), desired: 'SUSPENDED', state: 'SUSPENDED', recordsPerS: 0, stateBytes: 880e6, lagRecords: null, lastCheckpointAgeS: 86_400 * 3 },
+  { ...usual, name: 'backfill-2025', description: 'One pass over last year', graph: simple('backfill', 4), state: 'FINISHED', recordsPerS: 0, stateBytes: 12e6, lagRecords: null, lastCheckpointAgeS: 86_400 * 9 },
+  { ...usual, name: 'experiment-topk', graph: simple('topk', 1), desired: 'CANCELLED', state: 'CANCELED', recordsPerS: 0, stateBytes: 0, lagRecords: null, lastCheckpointAgeS: null },
+];

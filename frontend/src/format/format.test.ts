@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+
+import { absolute, bytes, bytesPerSecond, clock, count, duration, NOTHING, percent, perSecond, relative } from '.';
+
+describe('numbers', () => {
+  it.each([
+    [0, '0 B'], [999, '999 B'], [1000, '1 kB'], [1234, '1.23 kB'], [12_345, '12.3 kB'], [999_499, '999 kB'], [999_600, '1 MB'],
+    [1_500_000_000, '1.5 GB'], [100_000, '100 kB'], [7e18, '7000 PB'],
+  ])('%d bytes are %s', (value, shown) => expect(bytes(value)).toBe(shown));
+
+  it.each([[0, '0 /s'], [0.25, '0.25 /s'], [9.5, '9.5 /s'], [120, '120/s'], [12_300, '12.3 k/s'], [4_560_000, '4.56 M/s']])(
+    '%d a second is %s', (value, shown) => expect(perSecond(value)).toBe(shown),
+  );
+
+  it('says rates of bytes, counts and shares', () => {
+    expect(bytesPerSecond(2_500_000)).toBe('2.5 MB/s');
+    expect(count(1234567)).toBe('1,234,567');
+    expect([0, 0.004, 0.42, 0.996, 1].map(percent)).toEqual(['0 %', '<1 %', '42 %', '>99 %', '100 %']);
+  });
+
+  it('shows a dash for what is not known', () => {
+    for (const format of [bytes, bytesPerSecond, perSecond, count, percent, duration])
+      for (const value of [null, undefined, Number.NaN]) expect(format(value)).toBe(NOTHING);
+    expect([relative(null, 0), absolute(undefined), clock('no time')]).toEqual([NOTHING, NOTHING, NOTHING]);
+  });
+});
+
+describe('durations', () => {
+  it.each([
+    [0, '0 ms'], [0.4, '<1 ms'], [84, '84 ms'], [999.4, '999 ms'], [999.6, '1.0 s'], [4_200, '4.2 s'], [9_960, '10 s'], [42_000, '42 s'],
+    [59_600, '1 min'], [192_000, '3 min 12 s'], [180_000, '3 min'], [5 * 3_600_000 + 420_000, '5 h 07 min'], [76 * 3_600_000, '3 d 4 h'], [-1500, '-1.5 s'],
+  ])('%d ms are %s', (ms, shown) => expect(duration(ms)).toBe(shown));
+});
+
+describe('moments', () => {
+  const NOW = Date.parse('2026-11-22T03:08:02Z');
+
+  it.each([
+    [0, 'just now'], [-5_900, '5 s ago'], [-59_900, '59 s ago'], [-60_000, '1 min ago'], [-3_600_000, '1 h ago'], [-47 * 3_600_000, '47 h ago'],
+    [-49 * 3_600_000, '2 d ago'], [180_000, 'in 3 min'],
+  ])('%d ms from now is %s', (away, shown) => expect(relative(NOW + away, NOW)).toBe(shown));
+
+  it('says the zone of an absolute time', () => {
+    expect(absolute('2026-11-22T03:08:02Z', 'UTC')).toBe('2026-11-22 03:08:02 UTC');
+    expect(absolute('2026-11-22T23:30:00Z', 'Asia/Kolkata')).toBe('2026-11-23 05:00:00 GMT+5:30');
+    expect(clock(NOW, 'UTC')).toBe('03:08:02');
+  });
+
+  it('takes a zone other than UTC in what the API says', () => {
+    expect(relative('2026-11-22T04:08:00+01:00', NOW)).toBe('2 s ago');
+  });
+});

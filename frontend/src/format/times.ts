@@ -1,0 +1,77 @@
+import { NOTHING } from './numbers';
+
+/** As the API has it (ISO 8601 with a zone), or milliseconds since 1970. */
+export type Moment = string | number | null | undefined;
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Milliseconds since 1970; null: there is none. */
+export function toMs(moment: Moment): number | null {
+  if (moment === null || moment === undefined) return null;
+  const ms = typeof moment === 'number' ? moment : Date.parse(moment);
+  return Number.isFinite(ms) ? ms : null;
+}
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** 84 ms, 4.2 s, 3 min 12 s, 5 h 07 min, 3 d 4 h. Of milliseconds. */
+export function duration(ms: number | null | undefined): string {
+  if (typeof ms !== 'number' || !Number.isFinite(ms)) return NOTHING;
+  if (ms < 0) return `-${duration(-ms)}`;
+  if (ms === 0) return '0 ms';
+  if (ms < 1) return '<1 ms';
+  if (Math.round(ms) < SECOND) return `${Math.round(ms)} ms`;
+  if (ms < 9.95 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
+  const s = Math.round(ms / SECOND);
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return s % 60 === 0 ? `${s / 60} min` : `${Math.floor(s / 60)} min ${two(s % 60)} s`;
+  const min = Math.floor(s / 60);
+  if (min < 24 * 60) return `${Math.floor(min / 60)} h ${two(min % 60)} min`;
+  const h = Math.floor(min / 60);
+  return `${Math.floor(h / 24)} d ${h % 24} h`;
+}
+
+/** 5 s ago, in 3 min: one unit, rounded down, so that it does not run ahead of itself. */
+export function relative(moment: Moment, nowMs: number): string {
+  const at = toMs(moment);
+  if (at === null) return NOTHING;
+  const away = Math.abs(nowMs - at);
+  if (away < SECOND) return 'just now';
+  const said =
+    away < MINUTE ? `${Math.floor(away / SECOND)} s`
+    : away < HOUR ? `${Math.floor(away / MINUTE)} min`
+    : away < 2 * DAY ? `${Math.floor(away / HOUR)} h`
+    : `${Math.floor(away / DAY)} d`;
+  return at <= nowMs ? `${said} ago` : `in ${said}`;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: string | undefined): Intl.DateTimeFormat {
+  const key = zone ?? '';
+  let found = formats.get(key);
+  if (!found) {
+    found = new Intl.DateTimeFormat('en-GB', {
+      year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
+      hourCycle: 'h23', timeZoneName: 'short', timeZone: zone,
+    });
+    formats.set(key, found);
+  }
+  return found;
+}
+
+/** 2026-11-22 04:08:02 GMT+1, in the zone of the browser unless another is given. */
+export function absolute(moment: Moment, zone?: string): string {
+  const at = toMs(moment);
+  if (at === null) return NOTHING;
+  const part = Object.fromEntries(formatOf(zone).formatToParts(at).map(({ type, value }) => [type, value]));
+  return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second} ${part.timeZoneName}`;
+}
+
+/** 04:08:02, for dense lists whose heading names the day. */
+export function clock(moment: Moment, zone?: string): string {
+  return absolute(moment, zone).split(' ')[1] ?? NOTHING;
+}

@@ -1,0 +1,22 @@
+import { Layout as RaLayout, type LayoutProps } from 'react-admin';
+
+import { AppBar } from './AppBar';
+import { Menu } from './Menu';
+import { SessionWatch } from './SessionWatch';
+import { Trouble } from './Trouble';
+
+export function Layout({ children, ...props }: LayoutProps) {
+  return (
+    <RaLayout
+      {...props}
+      appBar={AppBar}
+      appBarAlwaysOn
+      menu={Menu}
+      error={Trouble}
+      sx={{ '& .RaLayout-content': { p: 0, minWidth: 0 }, '& .RaLayout-appFrame': { mt: '48px' } }}
+    >
+      <SessionWatch />
+      {children}
+    </RaLayout>
+  );
+}

@@ -1,0 +1,52 @@
+import HomeOutlined from '@mui/icons-material/HomeOutlined';
+import HistoryOutlined from '@mui/icons-material/HistoryOutlined';
+import KeyOutlined from '@mui/icons-material/KeyOutlined';
+import NotificationsOutlined from '@mui/icons-material/NotificationsOutlined';
+import PeopleOutlined from '@mui/icons-material/PeopleOutlined';
+import RuleOutlined from '@mui/icons-material/RuleOutlined';
+import WaterOutlined from '@mui/icons-material/WaterOutlined';
+import WebhookOutlined from '@mui/icons-material/WebhookOutlined';
+import { Divider } from '@mui/material';
+import type { ReactElement } from 'react';
+import { Menu as RaMenu, useResourceDefinitions } from 'react-admin';
+
+import { useCan } from '../auth/useCan';
+
+interface Entry {
+  /** Of the resource; it is in the menu once App.tsx has a page for it. */
+  resource: string;
+  label: string;
+  icon: ReactElement;
+}
+
+const OPERATING: Entry[] = [
+  { resource: 'jobs', label: 'Jobs', icon: <WaterOutlined /> },
+  { resource: 'alerts', label: 'Alerts', icon: <NotificationsOutlined /> },
+];
+const OWN: Entry[] = [{ resource: 'tokens', label: 'Tokens', icon: <KeyOutlined /> }];
+const ADMINISTERING: Entry[] = [
+  { resource: 'alert-rules', label: 'Alert rules', icon: <RuleOutlined /> },
+  { resource: 'webhooks', label: 'Webhooks', icon: <WebhookOutlined /> },
+  { resource: 'users', label: 'Users', icon: <PeopleOutlined /> },
+  { resource: 'audit', label: 'Audit', icon: <HistoryOutlined /> },
+];
+
+export function Menu() {
+  const pages = useResourceDefinitions();
+  const apart = useCan('administer') ? [...OWN, ...ADMINISTERING] : OWN;
+  return (
+    <RaMenu sx={{ pt: 1 }}>
+      <RaMenu.Item to="/" primaryText="Home" leftIcon={<HomeOutlined />} />
+      <Entries of={OPERATING} />
+      {apart.some(({ resource }) => pages[resource]?.hasList) && <Divider sx={{ my: 1 }} />}
+      <Entries of={apart} />
+    </RaMenu>
+  );
+}
+
+function Entries({ of }: { of: Entry[] }) {
+  const pages = useResourceDefinitions();
+  return of
+    .filter(({ resource }) => pages[resource]?.hasList)
+    .map(({ resource, label, icon }) => <RaMenu.Item key={resource} to={`/${resource}`} primaryText={label} leftIcon={icon} />);
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+
+import { SseParser } from './sse';
+
+const STREAM = ': following\nid: 4\n\nevent: event\ndata: {"number":5}\nid: 5\n\nevent: run\r\ndata: {"a":\r\ndata: 1}\r\n\r\n: \n\n';
+
+describe('server-sent events', () => {
+  it('are read alike wherever the chunks are cut', () => {
+    const whole = new SseParser().push(STREAM);
+    expect(whole).toEqual({ messages: [{ event: 'event', data: '{"number":5}' }, { event: 'run', data: '{"a":\n1}' }], lastId: '5' });
+    for (let cut = 1; cut < STREAM.length; cut += 1) {
+      const parser = new SseParser();
+      const messages = [...parser.push(STREAM.slice(0, cut)).messages, ...parser.push(STREAM.slice(cut)).messages];
+      expect({ cut, messages }).toEqual({ cut, messages: whole.messages });
+    }
+  });
+
+  it('tell the id of a comment, from which whoever is cut off goes on', () => {
+    expect(new SseParser().push(': following\nid: 17\n\n')).toEqual({ messages: [], lastId: '17' });
+    expect(new SseParser('17').push(': \n\n').lastId).toBe('17');
+  });
+
+  it('take nothing for a message that has no end yet', () => {
+    const parser = new SseParser();
+    expect(parser.push('event: run\ndata: 1\n').messages).toEqual([]);
+    expect(parser.push('\n').messages).toEqual([{ event: 'run', data: '1' }]);
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+
+import * as schema from '../api/schema';
+import { contrast } from './contrast';
+import { coloursOf, PAPER, STATES, TONES, toneOf, type Mode, type StateKind, type Tone } from './states';
+
+const MODES: Mode[] = ['light', 'dark'];
+
+/** Which enumeration of the OpenAPI document each kind of state comes from. */
+const ENUMS: Partial<Record<StateKind, keyof typeof schema>> = {
+  run: 'runStateValues',
+  desired: 'desiredStateValues',
+  health: 'healthValues',
+  checkpoint: 'checkpointStateValues',
+  backpressure: 'backpressureLevelValues',
+  spec: 'specStateValues',
+  operation: 'operationStateValues',
+  plan: 'planStateValues',
+  planPhase: 'planPhaseValues',
+  alert: 'alertStateValues',
+  delivery: 'deliveryStateValues',
+};
+
+describe('states', () => {
+  it.each(Object.entries(ENUMS))('every state of kind %s has a tone, and no other has', (kind, name) => {
+    expect(Object.keys(STATES[kind as StateKind]).sort()).toEqual([...(schema[name] as readonly string[])].sort());
+  });
+
+  it('every enumeration of states in the OpenAPI document has its colours', () => {
+    const named = Object.keys(schema).filter((name) => /(state|health|level|phase)Values$/i.test(name));
+    expect(named.sort()).toEqual(Object.values(ENUMS).sort());
+  });
+
+  it.each(Object.keys(TONES) as Tone[])('the tone %s can be read on its ground and on paper, in both themes', (tone) => {
+    for (const mode of MODES) {
+      const { ink, ground } = TONES[tone][mode];
+      expect(contrast(ink, ground)).toBeGreaterThanOrEqual(4.5);
+      expect(contrast(ink, PAPER[mode])).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+
+  it('what a newer backend knows and this page does not is shown as unknown', () => {
+    expect(toneOf('run', 'HIBERNATING' as never)).toBe('unknown');
+    expect(coloursOf('run', 'HIBERNATING' as never, 'dark')).toBe(TONES.unknown.dark);
+  });
+});

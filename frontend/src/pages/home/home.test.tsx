@@ -1,0 +1,31 @@
+import { screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+
+import { renderPage } from '../../testing/render';
+
+describe('home', () => {
+  it('counts jobs by state and names those that need a person', async () => {
+    await renderPage('/');
+    const jobs = await screen.findByRole('region', { name: 'Jobs' });
+    expect(within(jobs).getByText('9')).toBeVisible();
+    expect(within(jobs).getByText('3 running')).toBeVisible();
+    expect(within(screen.getByRole('region', { name: 'Need a person' })).getByText('1')).toBeVisible();
+    const rows = within(screen.getByRole('region', { name: /not where they should be/ })).getAllByRole('row');
+    expect(rows[1]).toHaveTextContent(/orders-enrichment.*needs a person.*disk quota/);
+    expect(rows).toHaveLength(4);
+  });
+
+  it('shows the oldest last checkpoint of those that are meant to run', async () => {
+    await renderPage('/');
+    const oldest = await screen.findByRole('region', { name: /Oldest last checkpoint/ });
+    expect(oldest).toHaveTextContent(/1 h 30 min.*orders-enrichment/);
+  });
+
+  it('hears of a job that stops without asking for anything else than the list', async () => {
+    const { fake } = await renderPage('/');
+    await screen.findByText('3 running');
+    fake.world.obey(fake.world.find(3)!, 'suspend');
+    expect(await screen.findByText('2 running')).toBeVisible();
+    expect(screen.getByText('2 suspended')).toBeVisible();
+  });
+});

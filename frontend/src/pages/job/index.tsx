@@ -1,0 +1,80 @@
+import { Box, Tab, Tabs } from '@mui/material';
+import { Suspense } from 'react';
+import { useGetOne } from 'react-admin';
+import { Link, Navigate, Route, Routes, useParams } from 'react-router-dom';
+
+import { JobLiveProvider, useJobLive } from '../../live/JobLiveProvider';
+import { LineBanner, LineMark } from '../../shared/LineState';
+import { Page } from '../../shared/Page';
+import { Empty, Failure, Waiting } from '../../shared/Standins';
+import { State } from '../../shared/State';
+import { JobVerbs } from './JobVerbs';
+import { RunOutOfReach } from './RunOutOfReach';
+import { TABS } from './tabs';
+import { JobContext, useJob, type Job } from './useJob';
+
+export function JobPage() {
+  const { jobId } = useParams();
+  if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><Empty title="There is no such job">Its number is not in the address.</Empty></Page>;
+  // With another job everything begins anew: what is open, chosen or typed belongs to this one.
+  return <OneJob key={jobId} jobId={Number(jobId)} />;
+}
+
+function OneJob({ jobId }: { jobId: number }) {
+  const query = useGetOne<Job>('jobs', { id: jobId });
+  if (query.data === undefined) {
+    return (
+      <Page title="Job">
+        {query.error ? <Failure error={query.error} onRetry={() => void query.refetch()} /> : <Waiting height={320} />}
+      </Page>
+    );
+  }
+  return (
+    <JobContext value={query.data}>
+      <JobLiveProvider jobId={jobId}>
+        <Shell />
+      </JobLiveProvider>
+    </JobContext>
+  );
+}
+
+function Shell() {
+  const job = useJob();
+  const line = useJobLive((live) => live.line);
+  // The stream is faster than asking again.
+  const run = useJobLive((live) => live.run);
+  const state = run && (!job.run || run.number >= job.run.number) ? run.state : job.state;
+  return (
+    <Page
+      title={job.name}
+      beside={<><State of="run" is={state} /><State of="health" is={job.health} /><LineMark line={line} /></>}
+      actions={<JobVerbs />}
+    >
+      <LineBanner line={line} />
+      <RunOutOfReach />
+      {job.why && <Box sx={{ color: 'text.secondary', mt: -1, overflowWrap: 'anywhere' }}>{job.why}</Box>}
+      <JobTabs />
+      <Routes>
+        {TABS.map(({ path, Content }) => (
+          <Route key={path} path={path === '' ? '/' : `${path}/*`} element={<Suspense fallback={<Waiting height={320} />}><Content /></Suspense>} />
+        ))}
+        <Route path="*" element={<Navigate to={`/jobs/${job.id}`} replace />} />
+      </Routes>
+    </Page>
+  );
+}
+
+function JobTabs() {
+  const { id } = useJob();
+  const { '*': rest = '' } = useParams();
+  const chosen = rest.split('/')[0] ?? '';
+  return (
+    <Box component="nav" aria-label="About this job" sx={{ borderBottom: 1, borderColor: 'divider', mt: -1 }}>
+      <Tabs value={TABS.some(({ path }) => path === chosen) ? chosen : ''} variant="scrollable" allowScrollButtonsMobile>
+        {TABS.map(({ path, label }) => (
+          <Tab key={path} value={path} label={label} component={Link} to={path === '' ? `/jobs/${id}` : `/jobs/${id}/${path}`} />
+        ))}
+      </Tabs>
+    </Box>
+  );
+}

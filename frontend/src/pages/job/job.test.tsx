@@ -1,0 +1,70 @@
+import { screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+
+import { renderJob, renderPage } from '../../testing/render';
+import { TABS } from './tabs';
+
+describe('the page of a job', () => {
+  it.each(TABS.map(({ path, label }) => [label, path]))('opens the tab %s', async (label, path) => {
+    await renderJob(1, path === '' ? '' : `/${path}`);
+    expect(screen.getByRole('tab', { name: label, selected: true })).toBeVisible();
+    expect(await screen.findAllByRole('region')).not.toHaveLength(0);
+    expect(screen.queryByText('That did not work')).toBeNull();
+  });
+
+  it('shows a checkpoint that begins, grows and completes, without being asked to', async () => {
+    const { fake } = await renderJob(1, '/checkpoints');
+    const history = await screen.findByRole('table');
+    expect(within(history).queryByText('in progress')).toBeNull();
+
+    fake.world.advance(fake.world.nowMs + 7_000);
+    const row = (await within(history).findByText('in progress')).closest('tr')!;
+    expect(within(row).getByText(/^0 of 24$/)).toBeVisible();
+
+    fake.world.advance(fake.world.nowMs + 1_000);
+    expect(await within(row).findByText(/^([1-9]|1\d|2[0-3]) of 24$/)).toBeVisible();
+
+    fake.world.advance(fake.world.nowMs + 60_000);
+    expect(await within(row).findByText('completed')).toBeVisible();
+    expect(await within(row).findByText('24 of 24')).toBeVisible();
+  });
+
+  it('offers verbs to who may operate, and asks before it does them, once', async () => {
+    const { fake, user } = await renderJob(1, '', { as: 'operator' });
+    await user.click(await screen.findByRole('button', { name: 'Suspend' }));
+    const dialog = await screen.findByRole('dialog');
+    expect(within(dialog).getByText(/stops with a last checkpoint/)).toBeVisible();
+    await user.click(within(dialog).getByRole('button', { name: 'Suspend' }));
+
+    expect(await screen.findByRole('button', { name: 'Start' })).toBeVisible();
+    const writes = fake.asked.filter(({ method }) => method === 'POST');
+    expect(writes.map(({ url }) => new URL(url).pathname)).toEqual(['/api/v1/jobs/1/suspend']);
+    expect(writes[0]!.headers.get('Idempotency-Key')).toMatch(/^[0-9a-f]{32}$/);
+    expect(fake.world.find(1)!.job.desired_state).toBe('SUSPENDED');
+  });
+
+  it('offers nothing to who may only look', async () => {
+    await renderJob(1, '/runs', { as: 'viewer' });
+    await screen.findByRole('table');
+    for (const name of ['Suspend', 'Cancel', 'Savepoint', 'Start']) expect(screen.queryByRole('button', { name })).toBeNull();
+  });
+
+  it('says how long a driver was not heard of', async () => {
+    await renderJob(6);
+    expect(await screen.findByText(/was last heard 5 min \d\d s ago.*whether it lives is being found out/)).toBeVisible();
+  });
+
+  it('says what the backend says of a job that is not there', async () => {
+    await renderPage('/jobs/999');
+    expect(await screen.findByText('There is no job 999.')).toBeVisible();
+    expect(screen.getByText(/Request 4f1c0a77/)).toBeVisible();
+  });
+
+  it('shows what differs between two versions', async () => {
+    const { user } = await renderJob(1, '/versions');
+    await user.click(await screen.findByRole('button', { name: 'with version 1' }));
+    const section = await screen.findByRole('region', { name: 'From version 1 to version 2' });
+    expect(await within(section).findByText('checkpointing.interval')).toBeVisible();
+    expect(within(section).getByText(/delay > 10/)).toBeVisible();
+  });
+});

@@ -1,0 +1,44 @@
+import { DataTable } from 'react-admin';
+
+import type { Schemas } from '../../../api/types';
+import { duration, NOTHING, toMs } from '../../../format';
+import { Ago } from '../../../shared/Ago';
+import { ListPanel } from '../../../shared/ListPanel';
+import { Empty } from '../../../shared/Standins';
+import { State } from '../../../shared/State';
+import { useNow } from '../../../shared/useNow';
+import { useJob } from '../useJob';
+
+type Run = Schemas['RunBody'];
+
+export default function Runs() {
+  const { id } = useJob();
+  return (
+    <ListPanel
+      resource="runs"
+      title="Runs"
+      filter={{ job_id: id }}
+      sort={{ field: 'id', order: 'DESC' }}
+      empty={<Empty title="It has not run yet">Each start of the job is a run with a number of its own; what comes from an older one is refused.</Empty>}
+    >
+      <DataTable bulkActionButtons={false} rowClick={false} size="small">
+        <DataTable.NumberCol source="number" label="Run" disableSort />
+        <DataTable.Col source="state" disableSort render={(run: Run) => <State of="run" is={run.state} />} />
+        <DataTable.Col source="cause" disableSort />
+        <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 380 }} />
+        <DataTable.NumberCol source="generation" label="Generations" disableSort />
+        <DataTable.Col label="Begun" disableSort render={(run: Run) => <Ago at={run.created_at} />} />
+        <DataTable.Col label="Lasted" disableSort render={(run: Run) => <Lasted run={run} />} />
+        <DataTable.Col label="Driver" disableSort render={(run: Run) => (run.host === null ? NOTHING : `${run.host}, pid ${run.pid}`)} />
+        <DataTable.Col label="Last heard" disableSort render={(run: Run) => <Ago at={run.last_contact_at} />} />
+        <DataTable.Col label="Fenced" disableSort render={(run: Run) => <Ago at={run.fenced_at} />} />
+      </DataTable>
+    </ListPanel>
+  );
+}
+
+function Lasted({ run }: { run: Run }) {
+  const now = useNow();
+  const began = toMs(run.running_at);
+  return <>{duration(began === null ? null : Math.max(0, (toMs(run.ended_at) ?? now) - began))}</>;
+}

@@ -1,0 +1,56 @@
+import { Box, Button } from '@mui/material';
+import { useState } from 'react';
+import { DataTable } from 'react-admin';
+
+import type { Schemas } from '../../../api/types';
+import { Ago } from '../../../shared/Ago';
+import { ListPanel } from '../../../shared/ListPanel';
+import { Empty } from '../../../shared/Standins';
+import { State } from '../../../shared/State';
+import { useJob } from '../useJob';
+import { Difference } from './Difference';
+
+type Spec = Schemas['SpecShown'];
+
+export default function Versions() {
+  const job = useJob();
+  const [compared, setCompared] = useState<{ before: number; after: number } | null>(null);
+  return (
+    <>
+      <ListPanel
+        resource="specs"
+        title="Versions"
+        filter={{ job_id: job.id }}
+        sort={{ field: 'number', order: 'DESC' }}
+        empty={<Empty title="There is no version yet" />}
+      >
+        <DataTable bulkActionButtons={false} rowClick={false} size="small">
+          <DataTable.NumberCol source="number" label="Version" />
+          <DataTable.Col source="state" disableSort render={(spec: Spec) => <Code of={spec} inForce={spec.number === job.spec_number} />} />
+          <DataTable.Col source="comment" disableSort sx={{ overflowWrap: 'anywhere' }} />
+          <DataTable.Col source="created_at" label="Made" render={(spec: Spec) => <Ago at={spec.created_at} />} />
+          <DataTable.Col
+            label="Compare"
+            disableSort
+            render={(spec: Spec) =>
+              spec.number > 1 && (
+                <Button size="small" onClick={() => setCompared({ before: spec.number - 1, after: spec.number })}>with version {spec.number - 1}</Button>
+              )
+            }
+          />
+        </DataTable>
+      </ListPanel>
+      {compared && <Difference jobId={job.id} {...compared} onClose={() => setCompared(null)} />}
+    </>
+  );
+}
+
+function Code({ of, inForce }: { of: Spec; inForce: boolean }) {
+  return (
+    <Box sx={{ display: 'flex', gap: 1, alignItems: 'center', flexWrap: 'wrap' }}>
+      <State of="spec" is={of.state} />
+      {inForce && <State of="run" is="RUNNING" label="in force" />}
+      {of.problem && <Box sx={{ overflowWrap: 'anywhere' }}>{of.problem}</Box>}
+    </Box>
+  );
+}

@@ -1,0 +1,43 @@
+import { type ReactElement, type ReactNode } from 'react';
+import { ListBase, Pagination, useListContext, type RaRecord, type SortPayload } from 'react-admin';
+
+import { Panel } from './Panel';
+import { Failure, Waiting } from './Standins';
+
+interface Props {
+  resource: string;
+  title?: string;
+  /** Always applied: `{ job_id: 7 }`. */
+  filter?: Record<string, unknown>;
+  sort: SortPayload;
+  perPage?: number;
+  /** What stands for an empty list. */
+  empty: ReactElement;
+  actions?: ReactNode;
+  /** A DataTable, usually. */
+  children: ReactNode;
+}
+
+/** A list inside a page: pages, sorting, and what stands for nothing, waiting and failure. Its state is not in the address: pages have several. */
+export function ListPanel({ resource, title, filter = {}, sort, perPage = 25, empty, actions, children }: Props) {
+  return (
+    <ListBase resource={resource} filter={filter} sort={sort} perPage={perPage} disableSyncWithLocation storeKey={false} disableAuthentication>
+      <Panel {...(title ? { title } : {})} actions={actions} flush>
+        <Content empty={empty}>{children}</Content>
+      </Panel>
+    </ListBase>
+  );
+}
+
+function Content({ empty, children }: { empty: ReactElement; children: ReactNode }) {
+  const { data, error, isPending, refetch, total } = useListContext<RaRecord>();
+  if (data === undefined) return error && !isPending ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting height={160} />;
+  if (data.length === 0 && !total) return empty;
+  return (
+    <>
+      {error && <Failure error={error} onRetry={() => void refetch()} />}
+      {children}
+      <Pagination rowsPerPageOptions={[10, 25, 50, 100]} />
+    </>
+  );
+}
