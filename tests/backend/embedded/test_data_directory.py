@@ -214,7 +214,7 @@ def test_servers_of_the_environment_are_used_and_named_without_their_passwords(d
     directory.make()
     found = prepare(directory, EXTERNAL, None)
     assert found.external == {"postgres": "db.example:5432", "valkey": "cache.example"}
-    assert [service.child.name for service in found.services] == ["schema", "api", "worker", "beat"]
+    assert [service.child.name for service in found.services] == ["schema", "api", "worker", "compiler", "chores", "beat"]
     assert (found.ports.postgres, found.ports.valkey) == (None, None)
 
 

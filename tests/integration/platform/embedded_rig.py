@@ -31,7 +31,7 @@ class Platform:
     def weir(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> Said:
         return weir(command, "--data-dir", self.root, *arguments, env=env)
 
-    def begin(self, command: str, *arguments: str) -> subprocess.Popen[str]:
+    def begin(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         """Not waited for."""
         return subprocess.Popen(
             [WEIR, command, "--data-dir", self.root, *arguments],
@@ -39,6 +39,7 @@ class Platform:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
+            env={**os.environ, **(env or {})},
         )
 
     @property

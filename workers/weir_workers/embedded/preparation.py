@@ -46,6 +46,11 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
             "again, or choose a new directory with --data-dir for a platform of its own"
         )
     notes: list[str] = []
+    if before is not None and POSTGRES in before.external and POSTGRES not in external:
+        notes.append(
+            f"the last time this platform used the database at {before.external[POSTGRES]}; what is there is not seen now, and drivers that "
+            f"belong to it are not looked after: set {DATABASE_URL} to use it again"
+        )
     ports = _ports(before.ports if before else Ports(), external, notes, preferred=_preferred(environment))
     assert ports.api is not None
     secrets = credentials.load_or_make(directory.secrets)

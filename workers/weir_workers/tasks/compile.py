@@ -51,7 +51,7 @@ def compile_spec(spec_id: int) -> None:
 def _compile(context: Context, spec_id: int) -> None:
     with context.database.session() as session:
         spec = jobs.find_spec_by_id(session, spec_id)
-        if spec.state is not SpecState.COMPILING:
+        if spec.state is not SpecState.COMPILING or jobs.find(session, spec.job_id) is None:
             return
         artifact = artifacts.find(session, spec.artifact_id)
         assert artifact is not None, "a spec keeps its artifact"
