@@ -82,7 +82,7 @@ def permissions_of(role: Role, *, rollback: bool) -> frozenset[Permission]:
 
 
 def caller_of(session: Session, secret: str, *, request_id: str | None = None, address: str | None = None) -> Caller:
-    """Raises Unauthenticated; which of the reasons it was is not told."""
+    """Raises Unauthenticated; which of the reasons it was is not told, unless it is that the token has expired."""
     found = session.execute(
         select(Token, User).join(User, Token.user_id == User.id).where(Token.digest == digest(secret))
     ).one_or_none()
@@ -90,6 +90,13 @@ def caller_of(session: Session, secret: str, *, request_id: str | None = None, a
     if found is None:
         raise _unauthenticated()
     token, user = found
+    if token.revoked_at is None and not user.disabled and token.expires_at <= moment:
+        # To whoever has it that is no secret, and a pipeline that stood still for months is mended by it.
+        raise Unauthenticated(
+            "expired",
+            f"the token '{token.name}' has expired at {token.expires_at:%Y-%m-%d %H:%M} UTC",
+            "log in again (weir login); for a program: weir tokens create makes a new one, which goes into WEIR_TOKEN",
+        )
     if token.revoked_at is not None or token.expires_at <= moment or user.disabled:
         raise _unauthenticated()
     if token.last_used_at is None or token.last_used_at < moment - _USED_AGAIN:
@@ -133,8 +140,12 @@ def _from_our_pages(request: Request) -> bool:
     return origin is not None and origin.partition("://")[2] == request.headers.get("host")
 
 
+NOT_VALID = ("unauthenticated", "the token is not valid, or not any more", "log in again, or make a new token")
+"""Code, detail and next step."""
+
+
 def _unauthenticated() -> Unauthenticated:
-    return Unauthenticated("unauthenticated", "the token is not valid, or not any more", "log in again, or make a new token")
+    return Unauthenticated(*NOT_VALID)
 
 
 _CHECKS: dict[Callable[..., Any], Permission] = {}
@@ -163,6 +174,7 @@ Rollbacker = Annotated[Caller, Depends(may(Permission.ROLLBACK))]
 Administrator = Annotated[Caller, Depends(may(Permission.ADMINISTER))]
 
 __all__ = [
+    "NOT_VALID",
     "PLATFORM",
     "SESSION_COOKIE",
     "Administrator",
