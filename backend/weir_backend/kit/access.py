@@ -19,7 +19,7 @@ from weir_backend.errors import Forbidden, Unauthenticated
 from weir_backend.kit.clock import now
 from weir_backend.kit.rates import Rate, origin
 from weir_backend.kit.requests import ServicesDep, SessionDep, address_of, request_id_of
-from weir_backend.models import Role, Token, User
+from weir_backend.models import Role, Token, TokenKind, User
 
 SESSION_COOKIE = "weir_session"
 TOKEN_PREFIX = "weir_"
@@ -91,12 +91,7 @@ def caller_of(session: Session, secret: str, *, request_id: str | None = None, a
         raise _unauthenticated()
     token, user = found
     if token.revoked_at is None and not user.disabled and token.expires_at <= moment:
-        # To whoever has it that is no secret, and a pipeline that stood still for months is mended by it.
-        raise Unauthenticated(
-            "expired",
-            f"the token '{token.name}' has expired at {token.expires_at:%Y-%m-%d %H:%M} UTC",
-            "log in again (weir login); for a program: weir tokens create makes a new one, which goes into WEIR_TOKEN",
-        )
+        raise _expired(token)
     if token.revoked_at is not None or token.expires_at <= moment or user.disabled:
         raise _unauthenticated()
     if token.last_used_at is None or token.last_used_at < moment - _USED_AGAIN:
@@ -138,6 +133,14 @@ def _from_our_pages(request: Request) -> bool:
         return said == "same-origin"
     origin = request.headers.get("origin")
     return origin is not None and origin.partition("://")[2] == request.headers.get("host")
+
+
+def _expired(token: Token) -> Unauthenticated:
+    """To whoever has it that is no secret, and the pipeline that stood still for months is mended by it."""
+    said = f"the token '{token.name}' expired at {token.expires_at:%Y-%m-%d %H:%M} UTC"
+    if token.kind is TokenKind.API:
+        said += ": weir tokens create makes a new one, which goes where this one came from (WEIR_TOKEN, say)"
+    return Unauthenticated("expired", said, "log in again, or make a new token")
 
 
 NOT_VALID = ("unauthenticated", "the token is not valid, or not any more", "log in again, or make a new token")
