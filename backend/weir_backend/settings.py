@@ -39,6 +39,9 @@ class Settings(BaseSettings):
     samples_kept_hours: Annotated[float, Field(gt=0)] = 24.0
     checkpoints_kept_days: Annotated[float, Field(gt=0)] = 365.0
     """What is known of a completed checkpoint, after its files are gone."""
+    compile_environment: str = ""
+    """Environment variables of workers that user code sees while it is compiled, beyond those that say where things are: names, or their
+    beginnings with a star (``AWS_*``), with commas between them."""
     run_files_kept_days: Annotated[float, Field(gt=0)] = 14.0
     """What a run that is over has on the disk of its driver's machine: its log, its code."""
     run_files_kept_last: Annotated[int, Field(ge=0)] = 5

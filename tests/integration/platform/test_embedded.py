@@ -97,7 +97,8 @@ def test_a_task_gets_to_a_worker_by_both_of_its_queues(platform: Platform) -> No
 def test_the_doctor_finds_nothing_wrong(platform: Platform) -> None:
     said = platform.weir("doctor", "--json")
     found = json.loads(said.out)
-    assert [one for one in found["findings"] if one["verdict"] != "ok"] == []
+    warned = ["user"] if os.geteuid() == 0 else []
+    assert [one["check"] for one in found["findings"] if one["verdict"] != "ok"] == warned, found
     assert said.code == 0 and found["ok"]
     assert platform.weir("migrate").out == "the schema is at 0001: nothing to do\n"
 

@@ -42,6 +42,8 @@ _FIND_JAVA = "from weir.spark.java import find_java as f; j = f(); print(f'Java 
 class Verdict(StrEnum):
     OK = "ok"
     PROBLEM = "problem"
+    WARNING = "warning"
+    """It works, and somebody should know what that means."""
     SKIPPED = "skipped"
     """It cannot be found out, because of another problem or of what this command was not told."""
 
@@ -112,6 +114,15 @@ def _is_held(directory: DataDir) -> bool:
 def _python(check: str, _: Patient) -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     return Finding(check, Verdict.OK, f"Python {version} ({sys.executable})")
+
+
+def _user(check: str, _: Patient) -> Finding:
+    if os.geteuid() == 0:
+        return Finding(
+            check, Verdict.WARNING, "the code of jobs runs as root, when it is compiled and in drivers",
+            "let an ordinary user run weir up, or let only those deploy who may be root here",
+        )  # fmt: skip
+    return Finding(check, Verdict.OK, f"the code of jobs runs as user {os.geteuid()}, as this command does")
 
 
 def _java(check: str, patient: Patient) -> Finding:
@@ -298,6 +309,7 @@ def _clock(check: str, patient: Patient) -> Finding:
 
 CHECKS: Mapping[str, Check] = {
     "python": _python,
+    "user": _user,
     "java": _java,
     "directory": _directory,
     "supervisor": _supervisor,

@@ -58,7 +58,7 @@ def _compile(context: Context, spec_id: int) -> None:
         data = artifacts.content(session, artifact.id)
     graph, problem = None, None
     try:
-        graph = content_of(compiled(spec, artifact, data))
+        graph = content_of(compiled(spec, artifact, data, also=context.settings.compile_environment))
     except ConfigError as error:
         problem = str(error)
     except SoftTimeLimitExceeded:
@@ -73,14 +73,14 @@ def _compile(context: Context, spec_id: int) -> None:
     look(context, spec.job_id)
 
 
-def compiled(spec: Spec, artifact: Artifact, data: bytes) -> dict[str, Any]:
-    """The physical graph. Raises ConfigError with what the user is to be told."""
+def compiled(spec: Spec, artifact: Artifact, data: bytes, *, also: str = "") -> dict[str, Any]:
+    """The physical graph. ``also``: of ``command.compile_environment``. Raises ConfigError with what the user is to be told."""
     with tempfile.TemporaryDirectory(prefix="weir-compile-") as made:
         folder = Path(made)
         code = folder / "code"
         place(artifact.kind, artifact.name, data, code)
         job = command.target(artifact.kind, artifact.name, spec.body["entry"], code)
-        environment = command.environment(os.environ, {"TMPDIR": made, "HOME": made}, code=code)
+        environment = command.compile_environment(os.environ, {"TMPDIR": made, "HOME": made}, also=also, code=code)
         said, complaint, status = _run(command.graph_command(spec.body, job=job), environment, folder)
     if status != 0:
         raise ConfigError(_message(complaint, status).replace(f"{code}/", ""))
