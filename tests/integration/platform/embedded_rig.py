@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,18 @@ def living(processes: list[psutil.Process]) -> list[psutil.Process]:
                 found.append(process)
         except psutil.NoSuchProcess:
             continue
+    return found
+
+
+def called(words: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those with this in their arguments."""
+    found = []
+    for process in processes:
+        try:
+            if words in " ".join(process.cmdline()):
+                found.append(process)
+        except psutil.Error:
+            continue  # it has ended meanwhile
     return found
 
 

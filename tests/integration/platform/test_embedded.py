@@ -200,6 +200,7 @@ def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to
             assert line, said
             said.append(line)
         assert platform.state.supervisor.number == up.pid
+        assert platform.secrets.admin_password not in "".join(said), "it was printed once: what is printed here is kept as a log"
         with platform.connect() as connection:
             assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
         all_of_it = platform.family()

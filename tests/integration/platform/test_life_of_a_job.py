@@ -15,7 +15,7 @@ import pytest
 from tests.integration.cli.small_job import expected_totals, numbers, totals
 from tests.integration.cli.weir_command import ROOT
 from tests.integration.platform.api import Api
-from tests.integration.platform.embedded_rig import Platform, living, until
+from tests.integration.platform.embedded_rig import Platform, called, living, until
 from tests.integration.platform.test_embedded import somewhere
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -202,4 +202,4 @@ def test_a_driver_that_dies_is_replaced_while_code_that_takes_for_ever_is_compil
 
 
 def compiling(platform: Platform) -> list[psutil.Process]:
-    return [one for one in platform.family() if "weir.cli graph " in " ".join(one.cmdline())]
+    return called("weir.cli graph ", platform.family())

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from tests.integration.cli.small_job import expected_totals, totals
 from tests.integration.platform.api import Api
-from tests.integration.platform.embedded_rig import until
+from tests.integration.platform.embedded_rig import called, until
 from tests.integration.platform.test_embedded import somewhere
 from tests.integration.platform.test_life_of_a_job import driver, last_checkpoint, running, spec, upgraded
 
@@ -29,8 +29,8 @@ def cluster() -> Iterator[StandaloneCluster]:
 
 
 def executors(cluster: StandaloneCluster) -> list[psutil.Process]:
-    below = [one for pid in cluster.pids[1:] for one in psutil.Process(pid).children(recursive=True)]
-    return [one for one in below if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())]
+    below = (one for pid in cluster.pids[1:] for one in psutil.Process(pid).children(recursive=True))
+    return called("CoarseGrainedExecutorBackend", below)
 
 
 def test_a_job_on_a_standalone_cluster_survives_its_executor_and_its_driver(cluster: StandaloneCluster, tmp_path: Path) -> None:
