@@ -33,10 +33,25 @@ class Settings(BaseSettings):
     artifact_bytes_max: Annotated[int, Field(gt=0)] = 64 << 20
     pool_size: Annotated[int, Field(gt=0, le=200)] = 10
     """Connections to the database that one process keeps."""
+    streams_per_user: Annotated[int, Field(gt=0)] = 250
+    """Event streams that one API process serves to one user at once."""
+    streams_max: Annotated[int, Field(gt=0)] = 1_000
+    """Event streams that one API process serves at once."""
     events_kept_days: Annotated[float, Field(gt=0)] = 90.0
     samples_kept_hours: Annotated[float, Field(gt=0)] = 24.0
     checkpoints_kept_days: Annotated[float, Field(gt=0)] = 365.0
     """What is known of a completed checkpoint, after its files are gone."""
+    compile_environment: str = ""
+    """Environment variables of workers that user code sees while it is compiled, beyond those that say where things are: names, or their
+    beginnings with a star (``AWS_*``), with commas between them."""
+    run_files_kept_days: Annotated[float, Field(gt=0)] = 14.0
+    """What a run that is over has on the disk of its driver's machine: its log, its code."""
+    run_files_kept_last: Annotated[int, Field(ge=0)] = 5
+    """Of so many newest runs of each job they stay, however old."""
+    run_files_kept_max: Annotated[int, Field(gt=0)] = 100
+    """Of no more runs of a job they stay, however young: one that fails again and again would fill the disk."""
+    artifacts_kept_days: Annotated[float, Field(gt=0)] = 7.0
+    """How long a file of user code stays that no version of a job refers to, counted from when it was last uploaded."""
     undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
     """For so long after a plan was applied the checkpoint stays to which an undo of it would return."""
     verify_after_hours: Annotated[float, Field(gt=0)] = 24.0

@@ -187,9 +187,9 @@ def _vacuum(database: Database) -> None:
 def _write_log(platform: Platform, job_id: int) -> None:
     """Of the newest run of that job, so that there is something to read."""
     with platform.database.session() as session:
-        run_id = session.execute(
-            text("SELECT id FROM runs WHERE job_id = :job ORDER BY number DESC LIMIT 1"), {"job": job_id}
+        name = session.execute(
+            text("SELECT directory FROM runs WHERE job_id = :job ORDER BY number DESC LIMIT 1"), {"job": job_id}
         ).scalar_one()
-    folder = platform.settings.data_dir / "runs" / str(run_id)
+    folder = platform.settings.data_dir / "runs" / name
     folder.mkdir(parents=True)
     (folder / "driver.log").write_bytes(b"checkpoint completed\n" * (LOG_BYTES // 21))

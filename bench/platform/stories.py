@@ -144,7 +144,7 @@ class Author:
         with self.database.session() as session:
             run = runs.live(session, job_id)
             assert run is not None, f"job {job_id} has no run"
-            return LiveRun(job_id, run.id, token(self.settings, job_id, run.number))
+            return LiveRun(job_id, run.id, token(self.settings, run.directory))
 
     def propose_rollback(self, job_id: int, checkpoint: int) -> None:
         with self.database.session() as session:

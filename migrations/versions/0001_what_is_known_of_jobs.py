@@ -72,6 +72,8 @@ def upgrade() -> None:
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("created_by", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("uploaded_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("removed_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["created_by"], ["users.id"], name=op.f("fk_artifacts_created_by"), ondelete="SET NULL"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_artifacts")),
         sa.UniqueConstraint("digest", name=op.f("uq_artifacts_digest")),
@@ -437,6 +439,7 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
         sa.Column("job_id", sa.BigInteger(), nullable=False),
         sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.Column("directory", sa.Text(), server_default=sa.text("(gen_random_uuid())::text"), nullable=False),
         sa.Column("spec_id", sa.BigInteger(), nullable=False),
         sa.Column("graph_id", sa.BigInteger(), nullable=True),
         sa.Column(
@@ -480,6 +483,7 @@ def upgrade() -> None:
         sa.Column("running_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("fenced_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("files_cleared_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["graph_id"], ["graphs.id"], name=op.f("fk_runs_graph_id")),
         sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_runs_job_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["plan_id"], ["recovery_plans.id"], name=op.f("fk_runs_plan_id"), ondelete="SET NULL"),
@@ -489,6 +493,13 @@ def upgrade() -> None:
         sa.UniqueConstraint("token_digest", name=op.f("uq_runs_token_digest")),
     )
     op.create_index(op.f("ix_runs_checkpoint_directory"), "runs", ["checkpoint_directory"], unique=False)
+    op.create_index(
+        "ix_runs_files",
+        "runs",
+        ["host", "id"],
+        unique=False,
+        postgresql_where=sa.text("ended_at IS NOT NULL AND files_cleared_at IS NULL"),
+    )
     op.create_index("ix_runs_live_host", "runs", ["host"], unique=False, postgresql_where=sa.text("ended_at IS NULL"))
     op.create_index("uq_runs_live", "runs", ["job_id"], unique=True, postgresql_where=sa.text("ended_at IS NULL"))
     op.create_table(
@@ -520,6 +531,7 @@ def upgrade() -> None:
             "progress", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), server_default=sa.text("'[]'"), nullable=False
         ),
         sa.Column("statistics", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=True),
+        sa.Column("version", sa.BigInteger(), server_default=sa.text("1"), nullable=False),
         sa.Column("pinned", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column("pinned_reason", sa.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("pin_in_force", sa.Boolean(), server_default=sa.text("false"), nullable=False),
@@ -683,6 +695,9 @@ def downgrade() -> None:
     op.drop_table("checkpoints")
     op.drop_index("uq_runs_live", table_name="runs", postgresql_where=sa.text("ended_at IS NULL"))
     op.drop_index("ix_runs_live_host", table_name="runs", postgresql_where=sa.text("ended_at IS NULL"))
+    op.drop_index(
+        "ix_runs_files", table_name="runs", postgresql_where=sa.text("ended_at IS NOT NULL AND files_cleared_at IS NULL")
+    )
     op.drop_index(op.f("ix_runs_checkpoint_directory"), table_name="runs")
     op.drop_table("runs")
     op.drop_index(op.f("ix_deliveries_webhook_id_id"), table_name="deliveries")

@@ -69,11 +69,13 @@ class Stage:
         )
         return made
 
-    def compile(self, job_id: int, number: int = 1, *, problem: str | None = None) -> None:
+    def compile(self, job_id: int, number: int = 1, *, problem: str | None = None, name: str = "played") -> None:
+        """``name``: of the job, as its code calls it."""
+        graph = {"logical": {**GRAPH["logical"], "job": name}}
         with self.database.session() as session:
             spec = jobs.find_spec(session, job_id, number)
             assert spec is not None
-            graph_id = graphs.store(session, content_of(GRAPH)) if problem is None else None
+            graph_id = graphs.store(session, content_of(graph)) if problem is None else None
             service.compiled(session, self.tasks, spec, graph_id=graph_id, problem=problem)
         self.look(job_id)
 
@@ -106,7 +108,7 @@ class Stage:
         with self.database.session() as session:
             run = repository.live(session, job_id)
             assert run is not None, f"job {job_id} has no live run"
-            return Driver(self, job_id, run.id, runs.token(self.settings, job_id, run.number), dict(run.start), run.cause)
+            return Driver(self, job_id, run.id, runs.token(self.settings, run.directory), dict(run.start), run.cause)
 
     def running(self, name: str = "played") -> tuple[int, Driver]:
         """A job, deployed, with a driver that runs and has completed checkpoint 1."""

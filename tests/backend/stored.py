@@ -219,4 +219,6 @@ class StoredJob:
         return self.stage.send(method, f"/jobs/{self.job_id}/checkpoints/{number}{what}", status=status, **more)
 
     def pin(self, number: int, pinned: bool = True, *, status: int = 200) -> Any:
-        return self.stage.send("PATCH", f"/checkpoints/{self.row(number).id}", status=status, json={"pinned": pinned})
+        return self.stage.send(
+            "PATCH", f"/checkpoints/{self.row(number).id}", status=status, json={"pinned": pinned}, headers={"If-Match": "*"}
+        )

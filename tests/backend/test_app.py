@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
+from sqlalchemy import event, text
 
+from weir_backend.errors import Unavailable
 from weir_backend.kit.database import Database
+from weir_backend.kit.readiness import GOOD_FOR_S, Readiness
 
 
 def test_it_is_alive_and_ready(client: TestClient) -> None:
@@ -25,3 +28,23 @@ def test_what_is_not_there_is_a_problem(client: TestClient) -> None:
     answer = client.get("/api/v1/nothing")
     assert answer.status_code == 404 and answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == "not-found" and answer.headers["Cache-Control"] == "no-store"
+
+
+def test_however_many_ask_whether_it_is_ready_the_database_is_asked_once_a_second(database: Database) -> None:
+    asked: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
+    time_s = [0.0]
+    readiness = Readiness(database, lambda: time_s[0])
+    assert {readiness.schema() for _ in range(50)} == {"0001"}
+    once = len(asked)
+    assert once > 0
+    time_s[0] = GOOD_FOR_S
+    readiness.schema()
+    assert len(asked) == 2 * once
+    with database.session() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+    assert readiness.schema() == "0001", "for a second it is believed"
+    time_s[0] = 2 * GOOD_FOR_S
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="is at 0000, this version wants 0001"):
+            readiness.schema()

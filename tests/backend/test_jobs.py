@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
@@ -14,7 +16,7 @@ from weir.protocol.ids import Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, SUBMIT
-from weir_backend.models import Event, Job, Operation, Role
+from weir_backend.models import Event, Job, Operation, Role, Run
 from weir_backend.settings import Settings
 
 
@@ -251,3 +253,58 @@ def test_what_happens_to_a_job_has_numbers_without_holes(stage: Stage) -> None:
     with stage.database.session() as session:
         numbers = session.scalars(select(Event.number).where(Event.job_id == job_id).order_by(Event.number)).all()
     assert list(numbers) == list(range(1, len(numbers) + 1)) and len(numbers) >= 8
+
+
+def at(stage: Stage, name: str, directory: str) -> int:
+    """A job that wants its checkpoints there."""
+    spec = {"artifact": stage.upload(), "checkpointing": {"directory": directory}}
+    job_id: int = stage.send("POST", "/jobs", status=201, json={"name": name, "spec": spec})["id"]
+    return job_id
+
+
+@pytest.mark.parametrize("second", ["/data/checkpoints", "/data/./checkpoints/"])
+def test_two_jobs_do_not_get_the_same_place_for_their_checkpoints(stage: Stage, second: str) -> None:
+    stage.compile(at(stage, "first", "/data/checkpoints"))
+    other = at(stage, "other", second)
+    stage.compile(other)
+    job = stage.job(other)
+    assert job["spec_state"] == "INVALID" and job["run"] is None and job["health"] == "needs a person"
+    assert "'played'" in job["why"] and "job 'first'" in job["why"] and "another directory" in job["why"]
+
+
+def test_the_same_directory_with_another_name_or_of_a_job_that_was_deleted_is_free(stage: Stage) -> None:
+    first, other = at(stage, "first", "s3://bucket/prefix"), at(stage, "other", "s3://bucket/prefix/")
+    stage.compile(first)
+    stage.compile(other, name="another")
+    assert [stage.job(one)["spec_state"] for one in (first, other)] == ["VALID", "VALID"]
+    stage.send("POST", f"/jobs/{first}/cancel", status=202)
+    stage.driver(first).say(Told.CANCELED)
+    stage.send("DELETE", f"/jobs/{first}", status=204, headers={"If-Match": "*"})
+    again = at(stage, "again", "s3://bucket/prefix")
+    stage.compile(again)
+    assert stage.job(again)["spec_state"] == "VALID"
+
+
+def test_a_place_that_the_installation_has_given_to_another_job_is_taken(stage: Stage) -> None:
+    job_id, _ = stage.running()
+    with stage.database.session() as session:
+        (directory,) = session.scalars(select(Run.checkpoint_directory).where(Run.job_id == job_id))
+    other = at(stage, "other", directory)
+    stage.compile(other)
+    assert "job 'played'" in stage.job(other)["why"]
+
+
+def test_a_job_may_have_the_same_place_in_all_its_versions(stage: Stage) -> None:
+    job_id = at(stage, "first", "/data/checkpoints")
+    stage.compile(job_id)
+    spec = {"artifact": stage.upload(), "checkpointing": {"directory": "/data/checkpoints"}, "parallelism": 3}
+    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
+    stage.compile(job_id, 2)
+    assert stage.send("GET", f"/jobs/{job_id}/specs/2", status=200)["state"] == "VALID"
+
+
+def test_of_two_that_want_the_same_place_at_once_one_gets_it(stage: Stage) -> None:
+    found = [at(stage, name, "/data/checkpoints") for name in ("one", "two", "three")]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(stage.compile, found))
+    assert sorted(stage.job(one)["spec_state"] for one in found) == ["INVALID", "INVALID", "VALID"]

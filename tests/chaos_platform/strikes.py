@@ -12,7 +12,7 @@ from types import TracebackType
 import psutil
 from tests.integration.platform.embedded_rig import Platform
 
-CHILDREN = ("api", "worker", "beat", "valkey", "postgres")
+CHILDREN = ("api", "worker", "compiler", "chores", "beat", "valkey", "postgres")
 LOOK_S = 0.25
 
 

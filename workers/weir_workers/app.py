@@ -13,22 +13,21 @@ from celery.platforms import SecurityWarning
 from kombu.entity import Queue
 
 from weir_backend.kit import logs
-from weir_backend.kit.tasks import host_queue
+from weir_backend.kit.tasks import DECISIONS, QUEUES, host_queue
 from weir_backend.settings import Settings, settings
 from weir_workers import context, ready, tasks
 from weir_workers.host import host_id
 from weir_workers.schedule import beat_schedule
 from weir_workers.task import TIME_LIMIT_S, VISIBILITY_S
 
-DEFAULT_QUEUE = "weir"
-
 
 def make_app(settings: Settings) -> Celery:
     """Makes the file that holds the host's id. Raises OSError."""
     app = Celery("weir", broker=settings.redis_url.get_secret_value(), set_as_current=False)
     app.conf.update(
-        task_default_queue=DEFAULT_QUEUE,
-        task_queues=[Queue(name) for name in (DEFAULT_QUEUE, host_queue(host_id(settings.data_dir)))],  # type: ignore[no-untyped-call]
+        task_default_queue=DECISIONS,
+        # Of a worker that is not told by -Q or -X which of them are its own.
+        task_queues=[Queue(name) for name in (*QUEUES, host_queue(host_id(settings.data_dir)))],  # type: ignore[no-untyped-call]
         # A task is done when it has ended, not when it was taken; with prefetch 1 a worker holds none that it does not work at.
         task_acks_late=True,
         worker_prefetch_multiplier=1,

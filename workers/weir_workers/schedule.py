@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from weir_backend.kit.tasks import queue_of
+
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
@@ -22,9 +24,17 @@ REPEATED = (
     Repeated("weir.deliver", every_s=5, expires_s=10),
     Repeated("weir.housekeeping", every_s=60, expires_s=60),
     Repeated("weir.look_after_checkpoints", every_s=30, expires_s=60),
+    Repeated("weir.look_after_runs", every_s=300, expires_s=300),
 )
 
 
 def beat_schedule() -> dict[str, dict[str, Any]]:
     """As Celery takes it."""
-    return {one.task: {"task": one.task, "schedule": one.every_s, "options": {"expires": one.expires_s}} for one in REPEATED}
+    return {
+        one.task: {
+            "task": one.task,
+            "schedule": one.every_s,
+            "options": {"expires": one.expires_s, "queue": queue_of(one.task)},
+        }
+        for one in REPEATED
+    }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, select
+from datetime import datetime
+
+from sqlalchemy import Select, delete, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.listing import Fields, contains, equals
-from weir_backend.models import Artifact, ArtifactContent, ArtifactKind
+from weir_backend.models import Artifact, ArtifactContent, ArtifactKind, Job, Spec
 
 FIELDS = Fields(
     sortable={"id": Artifact.id, "name": Artifact.name, "size": Artifact.size, "created_at": Artifact.created_at},
@@ -23,25 +25,46 @@ FIELDS = Fields(
 
 
 def listed() -> Select[Artifact]:
-    return select(Artifact)
+    """Those whose content is there."""
+    return select(Artifact).where(Artifact.removed_at.is_(None))
 
 
 def find(session: Session, artifact_id: int) -> Artifact | None:
-    return session.get(Artifact, artifact_id)
+    return session.scalar(listed().where(Artifact.id == artifact_id))
 
 
 def find_by_digest(session: Session, digest: str) -> Artifact | None:
-    return session.scalar(select(Artifact).where(Artifact.digest == digest))
+    """It stays until this transaction ends: whoever refers to it refers to something."""
+    return session.scalar(listed().where(Artifact.digest == digest).with_for_update(read=True))
 
 
 def content(session: Session, artifact_id: int) -> bytes:
     return session.scalars(select(ArtifactContent.data).where(ArtifactContent.artifact_id == artifact_id)).one()
 
 
-def add(session: Session, *, digest: str, kind: ArtifactKind, name: str, data: bytes, created_by: int | None) -> Artifact | None:
-    """None: it is there already, perhaps since a moment ago."""
-    values = {"digest": digest, "kind": kind, "name": name, "size": len(data), "created_by": created_by}
-    added = session.scalar(insert(Artifact).values(values).on_conflict_do_nothing(index_elements=["digest"]).returning(Artifact))
-    if added is not None:
-        session.execute(insert(ArtifactContent).values(artifact_id=added.id, data=data))
-    return added
+def add(
+    session: Session, *, digest: str, kind: ArtifactKind, name: str, data: bytes, created_by: int | None, moment: datetime
+) -> tuple[Artifact, bool]:
+    """The artifact, and whether its content was not there before."""
+    row = insert(Artifact).values(
+        digest=digest, kind=kind, name=name, size=len(data), created_by=created_by, created_at=moment, uploaded_at=moment
+    )
+    # Of the same content uploaded again at least the time is new: it is about to be used.
+    added = row.on_conflict_do_update(index_elements=["digest"], set_={"uploaded_at": moment, "removed_at": None})
+    found = session.scalars(added.returning(Artifact), execution_options={"populate_existing": True}).one()
+    content_row = insert(ArtifactContent).values(artifact_id=found.id, data=data).on_conflict_do_nothing()
+    return found, session.scalar(content_row.returning(ArtifactContent.artifact_id)) is not None
+
+
+def remove_unused(session: Session, before: datetime, moment: datetime, count: int) -> int:
+    """Of files that were last uploaded before ``before``: those that no job uses, or only jobs that were deleted before. How many."""
+    used = select(Spec.id).join(Job, Job.id == Spec.job_id).where(Spec.artifact_id == Artifact.id)
+    used = used.where(or_(Job.deleted_at.is_(None), Job.deleted_at >= before))
+    # Who is about to use one holds its row: it is left, and whoever comes later finds that it is gone.
+    chosen = listed().where(Artifact.uploaded_at < before, ~used.exists()).order_by(Artifact.id).limit(count)
+    ids = [one.id for one in session.scalars(chosen.with_for_update(skip_locked=True))]
+    session.execute(update(Artifact).where(Artifact.id.in_(ids)).values(removed_at=moment))
+    session.execute(delete(ArtifactContent).where(ArtifactContent.artifact_id.in_(ids)))
+    mentioned = select(Spec.id).where(Spec.artifact_id == Artifact.id).exists()
+    session.execute(delete(Artifact).where(Artifact.id.in_(ids), ~mentioned))
+    return len(ids)

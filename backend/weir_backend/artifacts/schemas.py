@@ -9,7 +9,8 @@ from weir_backend.models import ArtifactKind
 
 
 class ArtifactShown(Shown):
-    """``digest``: SHA-256 of the content, hexadecimal. ``size`` in bytes."""
+    """``digest``: SHA-256 of the content, hexadecimal. ``size`` in bytes. ``uploaded_at``: last; what no job uses is removed some days
+    after that."""
 
     id: int
     digest: str
@@ -18,3 +19,4 @@ class ArtifactShown(Shown):
     size: int
     created_by: int | None
     created_at: datetime
+    uploaded_at: datetime

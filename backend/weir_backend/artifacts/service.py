@@ -12,6 +12,7 @@ from weir_backend.artifacts import repository
 from weir_backend.errors import Invalid, NotFound, TooLarge
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
+from weir_backend.kit.clock import now
 from weir_backend.models import Artifact, ArtifactKind
 
 _ZIP_MAGIC = b"PK\x03\x04"
@@ -45,13 +46,10 @@ def upload(session: Session, caller: Caller, *, name: str, data: bytes) -> tuple
             "not-an-archive", f"{name} is no zip archive", "upload a .py file, or a .zip or .whl with the job's package"
         )
     digest = hashlib.sha256(data).hexdigest()
-    added = repository.add(session, digest=digest, kind=kind, name=name, data=data, created_by=caller.user_id)
-    if added is not None:
-        audit(session, caller, "create", "artifact", added.id, after={"name": name, "digest": digest, "size": len(data)})
-        return added, True
-    found = repository.find_by_digest(session, digest)
-    assert found is not None, "it conflicted with itself"
-    return found, False
+    found, new = repository.add(session, digest=digest, kind=kind, name=name, data=data, created_by=caller.user_id, moment=now())
+    if new:
+        audit(session, caller, "create", "artifact", found.id, after={"name": name, "digest": digest, "size": len(data)})
+    return found, new
 
 
 def _kind(name: str) -> ArtifactKind:

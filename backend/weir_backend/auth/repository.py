@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from weir_backend.errors import Invalid
 from weir_backend.kit.clock import now
 from weir_backend.kit.listing import Fields, Listing, contains, equals, page
+from weir_backend.kit.wakeups import ACCOUNTS, wake
 from weir_backend.models import Role, Token, TokenKind, User
 
 USERS = Fields(
@@ -125,3 +126,4 @@ def revoke_sessions(session: Session, user_id: int, *, except_token: int | None 
         .values(revoked_at=now())
         .execution_options(synchronize_session=False)
     )
+    wake(session, ACCOUNTS)

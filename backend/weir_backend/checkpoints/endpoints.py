@@ -13,6 +13,7 @@ from weir_backend.kit.access import Operator, Viewer
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
 from weir_backend.kit.requests import SessionDep, TasksDep
+from weir_backend.kit.versions import etag, if_match
 from weir_backend.models import Checkpoint
 
 router = APIRouter(tags=["checkpoints"])
@@ -35,23 +36,33 @@ def list_checkpoints(
     response_model=CheckpointDetailBody,
     responses=answers(401, 403, 404, 422),
 )
-def get_checkpoint(caller: Viewer, session: SessionDep, checkpoint_id: CheckpointKey) -> CheckpointDetailBody:
-    """One checkpoint, with what each subtask measured and who was slow."""
-    return service.detail(session, checkpoint_id)
+def get_checkpoint(caller: Viewer, session: SessionDep, response: Response, checkpoint_id: CheckpointKey) -> CheckpointDetailBody:
+    """One checkpoint, with what each subtask measured and who was slow. The ETag is that of its pin."""
+    found = service.detail(session, checkpoint_id)
+    etag(response, found.version)
+    return found
 
 
 @router.patch(
     "/checkpoints/{checkpoint_id}",
     operation_id="pin_checkpoint",
     response_model=CheckpointBody,
-    responses=answers(401, 403, 404, 409, 422),
+    responses=answers(401, 403, 404, 409, 412, 422, 428),
 )
 def pin_checkpoint(
-    caller: Operator, session: SessionDep, tasks: TasksDep, checkpoint_id: CheckpointKey, wanted: CheckpointPatch
+    caller: Operator,
+    session: SessionDep,
+    tasks: TasksDep,
+    response: Response,
+    checkpoint_id: CheckpointKey,
+    wanted: CheckpointPatch,
+    seen: Annotated[str | None, Depends(if_match)],
 ) -> Checkpoint:
     """Pin a checkpoint, so that it is kept however old it gets; or let go of it. A worker writes it into the job's log: from then on,
     as `pin_in_force` says, a driver that runs keeps it, too. Until then the driver may retire it."""
-    return service.pin(session, tasks, caller, checkpoint_id, wanted)
+    found = service.pin(session, tasks, caller, checkpoint_id, seen, wanted)
+    etag(response, found.version)
+    return found
 
 
 @router.get(

@@ -12,7 +12,8 @@ from weir_backend.models import CheckpointState
 
 
 class CheckpointBody(BaseModel):
-    """``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``pin_in_force``: the job's log says that it is
+    """``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``version``: of its pin, for If-Match.
+    ``pin_in_force``: the job's log says that it is
     pinned, so nobody retires it. ``leaving_at``: it is being deleted. ``discarded_at``: it was found retired, and its files are gone.
     ``damage``: what reading its files has found, at ``verified_at``."""
 
@@ -36,6 +37,7 @@ class CheckpointBody(BaseModel):
     state_bytes: int | None
     subtasks: int
     acknowledged: int
+    version: int
     pinned: bool
     pinned_reason: str
     pin_in_force: bool

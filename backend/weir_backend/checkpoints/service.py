@@ -27,6 +27,7 @@ from weir_backend.kit.audit import audit
 from weir_backend.kit.listing import Listing, page
 from weir_backend.kit.summaries import summary_of
 from weir_backend.kit.tasks import PIN, Tasks, ask
+from weir_backend.kit.versions import check_version
 from weir_backend.models import Checkpoint, CheckpointState, Job
 
 
@@ -118,15 +119,20 @@ def _there(found: Checkpoint) -> None:
         )
 
 
-def pin(session: Session, tasks: Tasks, caller: Caller, checkpoint_id: int, wanted: CheckpointPatch) -> Checkpoint:
-    """It is in force once a worker has written it into the job's log. Raises NotFound, and Conflict if there is nothing left to keep."""
+def pin(
+    session: Session, tasks: Tasks, caller: Caller, checkpoint_id: int, seen: str | None, wanted: CheckpointPatch
+) -> Checkpoint:
+    """It is in force once a worker has written it into the job's log. Raises NotFound, what ``check_version`` raises, and Conflict if there
+    is nothing left to keep."""
     found = repository.locked(session, checkpoint_id)
     if found is None:
         raise _none(checkpoint_id)
+    check_version(seen, found.version)
     if wanted.pinned:
         _there(found)
     before = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
     found.pinned, found.pinned_reason = wanted.pinned, wanted.reason if wanted.pinned else ""
+    found.version += 1
     after = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
     audit(session, caller, "pin" if wanted.pinned else "unpin", "checkpoint", found.id, before=before, after=after)
     if found.pinned != found.pin_in_force and found.state is CheckpointState.COMPLETED:

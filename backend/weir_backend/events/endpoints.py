@@ -11,6 +11,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from weir_backend.events import service, streams
 from weir_backend.events.schemas import EventBody
 from weir_backend.kit.access import Viewer
+from weir_backend.kit.followers import Place
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
 from weir_backend.kit.requests import ServicesDep, SessionDep
@@ -44,6 +45,15 @@ def _position(
     return newest if known is None else known
 
 
+async def _place(caller: Viewer, services: ServicesDep) -> AsyncIterator[Place]:
+    """Until the stream has ended, however it does. Raises TooMany."""
+    with services.followers.take(caller) as place:
+        yield place
+
+
+PlaceDep = Annotated[Place, Depends(_place)]
+
+
 @router.get(
     "/jobs/{job_id}/events/stream",
     operation_id="follow_job",
@@ -51,21 +61,22 @@ def _position(
     responses=answers(401, 403, 404, 422),
 )
 async def follow_job(
-    services: ServicesDep, job_id: JobId, position: Annotated[int, Depends(_position)]
+    services: ServicesDep, job_id: JobId, position: Annotated[int, Depends(_position)], place: PlaceDep
 ) -> AsyncIterator[ServerSentEvent]:
     """What happens to a job, as it happens: server-sent events.
 
     `event`: an entry of the log (as `GET /events` has it), with its number as id, none left out and none twice; from `Last-Event-ID` or
     `after` on, without either from now on. `progress`: the checkpoint in progress, at most ten times a second. `run`: the newest run,
-    when it changes. The stream ends after some minutes: come again with the last id.
+    when it changes. The stream ends after some minutes: come again with the last id. It ends with `closed` (a problem of status 401) as soon
+    as the token is not valid any more. There are only so many streams for one user: 429.
     """
-    async for message in streams.follow_job(services, job_id, position):
+    async for message in streams.follow_job(services, job_id, position, place):
         yield message
 
 
 @router.get("/stream", operation_id="follow_jobs", response_class=EventSourceResponse, responses=answers(401, 403))
-async def follow_jobs(caller: Viewer, services: ServicesDep) -> AsyncIterator[ServerSentEvent]:
+async def follow_jobs(services: ServicesDep, place: PlaceDep) -> AsyncIterator[ServerSentEvent]:
     """All jobs, as they change: server-sent events `job` with a summary, first of each job there is, then of those that change,
-    each at most twice a second."""
-    async for message in streams.follow_all(services):
+    each at most twice a second. It ends as that of one job does."""
+    async for message in streams.follow_all(services, place):
         yield message

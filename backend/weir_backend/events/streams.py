@@ -7,6 +7,7 @@ meanwhile, and gets each entry of the log all the same.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -16,7 +17,11 @@ from fastapi.sse import ServerSentEvent
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
+from weir_backend.errors import Unauthenticated
 from weir_backend.events import service
+from weir_backend.kit.access import NOT_VALID
+from weir_backend.kit.followers import Place
+from weir_backend.kit.problems import problem_body
 from weir_backend.kit.requests import Services
 from weir_backend.kit.wakeups import ANY_JOB, job_key
 
@@ -29,7 +34,7 @@ STREAM_S = 900.0
 """Then a stream ends, and the client comes again where it was: with a token that has to be valid still."""
 
 
-async def follow_job(services: Services, job_id: int, after: int) -> AsyncIterator[ServerSentEvent]:
+async def follow_job(services: Services, job_id: int, after: int, place: Place) -> AsyncIterator[ServerSentEvent]:
     """``event`` for each entry of the log above ``after``, with its number as id; ``run`` and ``progress`` when they change."""
     until = time.monotonic() + STREAM_S
     run: str | None = None
@@ -37,7 +42,11 @@ async def follow_job(services: Services, job_id: int, after: int) -> AsyncIterat
     # Whoever is cut off before the first entry comes again from here.
     yield ServerSentEvent(comment="following", id=str(after))
     with services.wakeups.subscribe(job_key(job_id)) as news:
+        place.wakes(news)
         while time.monotonic() < until:
+            if place.taken_away:
+                yield _closed()
+                return
             looked = time.monotonic()
             # All who have been told the same share what is read next.
             read = partial(_read, services, partial(service.news, job_id=job_id, after=after))
@@ -62,12 +71,16 @@ async def follow_job(services: Services, job_id: int, after: int) -> AsyncIterat
                 await _pause(looked, JOB_PAUSE_S)
 
 
-async def follow_all(services: Services) -> AsyncIterator[ServerSentEvent]:
+async def follow_all(services: Services, place: Place) -> AsyncIterator[ServerSentEvent]:
     """``job`` for each job there is, then for each one that changes, at most twice a second."""
     until = time.monotonic() + STREAM_S
     with services.wakeups.subscribe(ANY_JOB) as news:
+        place.wakes(news)
         rung = {ANY_JOB}
         while time.monotonic() < until:
+            if place.taken_away:
+                yield _closed()
+                return
             looked = time.monotonic()
             if ANY_JOB in rung:
                 # Of any of them: we have just begun, or did not hear for a while.
@@ -82,6 +95,11 @@ async def follow_all(services: Services) -> AsyncIterator[ServerSentEvent]:
                     yield ServerSentEvent(event="job", raw_data=one.model_dump_json())
             await _pause(looked, JOBS_PAUSE_S)
             rung = await news.wait(max(0.0, until - time.monotonic()))
+
+
+def _closed() -> ServerSentEvent:
+    """As the problem that who comes again is answered with."""
+    return ServerSentEvent(event="closed", raw_data=json.dumps(problem_body(Unauthenticated.status, *NOT_VALID)))
 
 
 async def _read(services: Services, read: Callable[[Session], T]) -> T:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from weir_backend.artifacts import repository as artifacts
 from weir_backend.housekeeping import repository
 from weir_backend.kit.clock import now
 from weir_backend.settings import Settings
@@ -58,6 +59,10 @@ def _tokens(session: Session, settings: Settings) -> int:
     return repository.forget_tokens(session, _ago(timedelta(days=30)), BITE_ROWS)
 
 
+def _artifacts(session: Session, settings: Settings) -> int:
+    return artifacts.remove_unused(session, _ago(timedelta(days=settings.artifacts_kept_days)), now(), BITE_ROWS)
+
+
 def _ago(span: timedelta) -> datetime:
     return now() - span
 
@@ -71,6 +76,7 @@ CHORES = (
     Chore("messages to webhooks", _deliveries),
     Chore("answers to requests that could come again", _answers),
     Chore("tokens that have expired", _tokens),
+    Chore("files of user code that no job uses", _artifacts),
 )
 
 

@@ -59,7 +59,7 @@ def change(job_id: Id, wanted: JobChange, session: SessionDep, caller: Operator,
 
 @router.delete("/{job_id}", operation_id="delete_job", status_code=204, responses=answers(404, 409, 412, 428))
 def delete(job_id: Id, session: SessionDep, caller: Operator, seen: IfMatch) -> None:
-    """Forget a job that does not run. Its checkpoints and its output stay where they are."""
+    """Forget a job that does not run. Its checkpoints and its output stay where they are; the logs of its runs are removed soon."""
     service.delete(session, caller, job_id, seen)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select, union
 from sqlalchemy.orm import Session, defer
 
+from weir_backend.checkpoints.place import name_in_code
 from weir_backend.kit.listing import Fields, contains, equals
 from weir_backend.models import (
     Checkpoint,
@@ -138,6 +140,38 @@ def open_operations(session: Session, job_ids: Sequence[int]) -> dict[int, Opera
 
 def find_graph(session: Session, graph_id: int) -> Graph | None:
     return session.get(Graph, graph_id)
+
+
+def name_of_graph(session: Session, graph_id: int) -> str | None:
+    """Of the job, as its code calls it."""
+    return session.scalar(select(name_in_code()).where(Graph.id == graph_id))
+
+
+def neighbour(session: Session, job_id: int, directory: str, name: str) -> str | None:
+    """Another job that has its checkpoints in this directory under this name, or is to. Whoever asks next waits until this transaction
+    is over: of two that want the same place one is the first."""
+    place = _normal(directory)
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{place} {name}", 0))))
+    asked = Spec.body["checkpointing"]["directory"].astext
+    wanted = (
+        select(Job.name, asked)
+        .join(Spec, (Spec.job_id == Job.id) & (Spec.number == Job.spec_number))
+        .join(Graph, Graph.id == Spec.graph_id)
+        .where(Job.id != job_id, Job.deleted_at.is_(None), asked.is_not(None), name_in_code() == name)
+    )
+    used = (
+        select(Job.name, Run.checkpoint_directory)
+        .join(Run, (Run.job_id == Job.id) & (Run.number == Job.run_number))
+        .join(Spec, Spec.id == Run.spec_id)
+        .join(Graph, Graph.id == func.coalesce(Run.graph_id, Spec.graph_id))
+        .where(Job.id != job_id, Job.deleted_at.is_(None), name_in_code() == name)
+    )
+    rows = session.execute(union(wanted, used)).all()
+    return next((other for other, where in rows if _normal(where) == place), None)
+
+
+def _normal(directory: str) -> str:
+    return posixpath.normpath(directory) if directory.startswith("/") else directory.rstrip("/")
 
 
 def completed(session: Session, job_id: int, number: int) -> Checkpoint | None:

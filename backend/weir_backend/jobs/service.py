@@ -129,11 +129,28 @@ def compiled(session: Session, tasks: Tasks, spec: Spec, *, graph_id: int | None
     if job is None or spec.state is not SpecState.COMPILING:
         return
     assert (graph_id is None) != (problem is None)
+    if graph_id is not None and (taken := _taken_place(session, job, spec, graph_id)) is not None:
+        graph_id, problem = None, taken
     spec.state = SpecState.VALID if problem is None else SpecState.INVALID
     problem = clean_text(problem) if problem is not None else None  # it repeats what user code says
     spec.graph_id, spec.problem = graph_id, problem
     record(session, job, "SpecCompiled", spec=spec.number, state=spec.state.value, problem=problem)
     look_soon(session, tasks, job)
+
+
+def _taken_place(session: Session, job: Job, spec: Spec, graph_id: int) -> str | None:
+    """Why its checkpoints cannot be where it wants them; None: they can. A directory of the installation's own is nobody else's."""
+    wanted: str | None = spec.body.get("checkpointing", {}).get("directory")
+    name = repository.name_of_graph(session, graph_id)
+    if wanted is None or name is None:
+        return None
+    other = repository.neighbour(session, job.id, wanted, name)
+    if other is None:
+        return None
+    return (
+        f"its checkpoints would be in {wanted} under the name '{name}', where those of job '{other}' are: each of the two would take the "
+        "other's for its own. Give it another directory of checkpoints, or another name in Job(...)"
+    )
 
 
 def start(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:

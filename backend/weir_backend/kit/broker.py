@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from celery import Celery
 
+from weir_backend.kit.tasks import DECISIONS, queue_of
+
 PUBLISH_S = 2.0
 
 
@@ -22,9 +24,9 @@ class CeleryTasks:
             },
             task_ignore_result=True,
             task_serializer="json",
-            task_default_queue="weir",
+            task_default_queue=DECISIONS,
         )
 
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
         """Raises kombu's OperationalError if the broker is not there."""
-        self._celery.send_task(name, arguments, queue=queue, expires=expires_s, retry=False)
+        self._celery.send_task(name, arguments, queue=queue or queue_of(name), expires=expires_s, retry=False)

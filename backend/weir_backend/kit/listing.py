@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from weir_backend.errors import Invalid
@@ -20,6 +21,14 @@ COUNTED_MAX = 10_000
 """Beyond that a list only says that there are more: counting a million rows takes longer than showing some."""
 DEEP = 1_000
 """From so many rows before it on a page is deep."""
+FIRST_MAX = 2_000_000
+"""No page begins behind so many rows: whoever wants all of a long list goes through it by ids."""
+_GO_ON = (
+    'narrow it by a filter; to go through all of it, sort by ["id","ASC"] and go on with the filter {"after_id": <the last id>}'
+)
+"""Filters of every list, beside its own: ``after_id`` and ``before_id``."""
+_CANCELED = "57014"
+"""Of Postgres: a statement took longer than it may."""
 BIGINT_MAX = (1 << 63) - 1
 
 
@@ -61,6 +70,10 @@ def _range(given: str | None) -> tuple[int, int]:
         case [int() as first, int() as last] if (
             0 <= first <= last < BIGINT_MAX and not isinstance(first, bool) and not isinstance(last, bool)
         ):
+            if first > FIRST_MAX:
+                raise Invalid(
+                    "too-deep", f"range: a page begins behind {FIRST_MAX:,} rows at most, this one behind {first:,}", _GO_ON
+                )
             return first, min(last - first + 1, ROWS_MAX)
     raise Invalid("invalid", f"range: {given!r} is not of the form [0,24]")
 
@@ -100,7 +113,14 @@ def page(
     session: Session, query: Select[Any], wanted: Listing, fields: Fields, response: Response, *, unit: str
 ) -> Sequence[Any]:
     """The rows of one page of ``query`` (of one entity), and Content-Range on the answer. Raises Invalid."""
+    by_id = {
+        "after_id": _compared("after_id", fields.key.__gt__),
+        "before_id": _compared("before_id", fields.key.__lt__),
+    }
     for name, value in wanted.filter.items():
+        if name in by_id:
+            query = query.where(by_id[name](value))
+            continue
         if name not in fields.filters:
             raise Invalid("invalid", f"filter: there is no field {name!r}; there are {', '.join(sorted(fields.filters))}")
         query = query.where(fields.filters[name](value))
@@ -108,20 +128,33 @@ def page(
     if name not in fields.sortable:
         raise Invalid("invalid", f"sort: there is no field {name!r}; there are {', '.join(sorted(fields.sortable))}")
     column = fields.sortable[name]
-    total = session.scalar(
-        select(func.count()).select_from(query.with_only_columns(fields.key).limit(COUNTED_MAX + 1).subquery())
-    )
-    assert total is not None
     order = (column.desc(), fields.key.desc()) if descending else (column.asc(), fields.key.asc())
+    counted = select(func.count()).select_from(query.with_only_columns(fields.key).limit(COUNTED_MAX + 1).subquery())
     if wanted.first < DEEP:
         query = query.offset(wanted.first).limit(wanted.count)
     else:
         # What comes before the page is passed over by keys alone; only rows of the page are read whole.
         keys = query.with_only_columns(fields.key).order_by(*order).offset(wanted.first).limit(wanted.count)
         query = query.where(fields.key.in_(keys.scalar_subquery()))
-    rows = session.scalars(query.order_by(*order)).all()
+    try:
+        total = session.scalar(counted)
+        assert total is not None
+        rows = session.scalars(query.order_by(*order)).all()
+    except OperationalError as error:
+        if getattr(error.orig, "sqlstate", None) != _CANCELED:
+            raise
+        raise Invalid("too-much", f"it takes too long to find these {unit} among all there are", _GO_ON) from None
     content_range(response, unit, wanted.first, len(rows), total)
     return rows
+
+
+def _compared(name: str, compare: Callable[[int], ColumnElement[bool]]) -> Condition:
+    def condition(value: Any) -> ColumnElement[bool]:
+        if type(value) is not int or abs(value) > BIGINT_MAX:
+            raise Invalid("invalid", f"filter: {name} is a number")
+        return compare(value)
+
+    return condition
 
 
 def content_range(response: Response, unit: str, first: int, count: int, total: int) -> None:

@@ -85,8 +85,12 @@ def problem_answer(
     headers: Mapping[str, str] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> JSONResponse:
-    body = {
-        **(extra or {}),
+    body = {**(extra or {}), **problem_body(status, code, detail, next_step)}
+    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def problem_body(status: int, code: str, detail: str, next_step: str = "") -> dict[str, Any]:
+    return {
         "type": f"urn:weir:problem:{code}",
         "title": _TITLES.get(status, "Problem"),
         "status": status,
@@ -94,7 +98,6 @@ def problem_answer(
         "code": code,
         "next_step": next_step,
     }
-    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:

@@ -10,7 +10,9 @@ from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.database import Database
+from weir_backend.kit.followers import Followers
 from weir_backend.kit.rates import Rates
+from weir_backend.kit.readiness import Readiness
 from weir_backend.kit.sharing import SharedReads
 from weir_backend.kit.tasks import Tasks
 from weir_backend.kit.wakeups import Wakeups
@@ -27,6 +29,8 @@ class Services:
     wakeups: Wakeups
     rates: Rates
     reads: SharedReads
+    followers: Followers
+    readiness: Readiness
 
 
 def services(request: Request) -> Services:

@@ -26,6 +26,24 @@ PIN = "weir.pin"
 """``(checkpoint_id)``: have the job's log say that it is pinned, or is not any more."""
 DELIVER = "weir.deliver"
 """``()``: send the messages to webhooks that are due."""
+HOUSEKEEPING = "weir.housekeeping"
+"""``()``: forget what is old enough."""
+CLEAR_RUNS = "weir.clear_runs"
+"""``()``, in the queue of a host: remove what runs that are over have on the disk there, once it is old enough."""
+
+DECISIONS = "weir"
+"""Queue of what decides and starts: nothing in it waits for anybody but the database, so that a job that fails is recovered at once."""
+CODE = "weir.code"
+"""Queue of what loads user code, which may take as long as it is let."""
+CHORES = "weir.chores"
+"""Queue of what waits for others' storage and servers, or goes through many rows."""
+QUEUES = (DECISIONS, CODE, CHORES)
+_QUEUE_OF = {COMPILE: CODE} | dict.fromkeys((INSPECT, VERIFY, TIDY, PIN, DELIVER, HOUSEKEEPING), CHORES)
+
+
+def queue_of(task: str) -> str:
+    """Where a task goes that is for no host in particular."""
+    return _QUEUE_OF.get(task, DECISIONS)
 
 
 def host_queue(host: str) -> str:

@@ -34,6 +34,8 @@ def run_key(run_id: int) -> str:
 
 ANY_JOB = "jobs"
 """Woken whenever one of the jobs is."""
+ACCOUNTS = "accounts"
+"""A token was revoked, or a user is not what he was."""
 
 
 def wake(session: Session, key: str) -> None:

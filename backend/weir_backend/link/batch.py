@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from weir.errors import ProtocolError
-from weir.protocol.events import NumberedEvent, decode_batch
+from weir.protocol.events import NumberedEvent, RunStateChanged, decode_batch
 from weir_backend.kit.listing import BIGINT_MAX
+from weir_backend.runs import lifecycle
 
 # Numbers that a column cannot hold have many digits, or a large exponent. Most batches have neither, and that is seen without parsing:
 # with all digits made alike, it is a search for two words.
@@ -24,6 +26,14 @@ def decode(body: bytes) -> tuple[NumberedEvent, ...]:
     alike = body.translate(_ALIKE, b"+")
     if _LONG in alike or _EXPONENT in alike:
         _check_numbers(json.loads(body))
+    return events
+
+
+def up_to_its_end(events: Sequence[NumberedEvent]) -> Sequence[NumberedEvent]:
+    """Those up to the one by which the run says that it is over, if there is one."""
+    for place, one in enumerate(events, 1):
+        if isinstance(one.event, RunStateChanged) and lifecycle.of_driver(one.event.state) in lifecycle.FINAL:
+            return events[:place]
     return events
 
 

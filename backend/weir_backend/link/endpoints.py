@@ -52,7 +52,8 @@ async def post_events(
 ) -> Stored:
     """Store a batch of events. What is known already is passed over, so a batch may be sent again, whole or in other pieces.
 
-    409: events before this batch are missing; `stored` says what there is. 410: the control plane has taken the job from this run.
+    409: events before this batch are missing; `stored` says what there is. 410: the control plane has taken the job from this run, or the
+    run has told that it is over, and more than that.
     """
     body = await _body(request)
     return Stored(stored=await run_in_threadpool(_take_in, services, run_id, bearer(request), first, oldest, body))

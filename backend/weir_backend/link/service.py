@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from weir.errors import ProtocolError
-from weir.protocol.events import NumberedEvent
+from weir.protocol.events import CommandAnswered, Event, NumberedEvent
 from weir_backend.errors import Conflict, Gone, Invalid, NotFound, Unauthenticated
 from weir_backend.kit import tasks as names
 from weir_backend.kit.access import digest
@@ -20,9 +20,9 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import Tasks, ask
 from weir_backend.kit.wakeups import job_key, run_key, wake
 from weir_backend.link import repository
-from weir_backend.link.batch import decode
+from weir_backend.link.batch import decode, up_to_its_end
 from weir_backend.link.fold import fold
-from weir_backend.link.rows import RunRow
+from weir_backend.link.rows import Facts, RunRow
 from weir_backend.models import Run, RunState
 
 CONTACT_EVERY = timedelta(seconds=5)
@@ -97,6 +97,9 @@ def store(
     """``oldest``: none below it can be had any more. ``left_behind``: they were found in the spool of a driver that is gone, so they
     come from no zombie, even if its run is fenced. At least one event, without holes.
 
+    What comes after the event by which a run says that it is over is taken in only where somebody waits for it: a token is of use for
+    as long as the run.
+
     Raises Hole, Gone, and ProtocolError for values that no driver of ours sends.
     """
     event_number, run, fenced = repository.locked(session, known.job_id, known.id)
@@ -104,20 +107,34 @@ def store(
         raise _fenced(run.id)
     moment = now()
     contact = not left_behind and (known.last_contact_at is None or known.last_contact_at <= moment - CONTACT_EVERY)
-    fresh = [one for one in events if one.number > run.stored_event]
+    fresh: Sequence[NumberedEvent] = [one for one in events if one.number > run.stored_event]
     if not fresh:
         if contact:
             repository.touch(session, run.id, moment)
         return run.stored_event
+    over = run.ended_at is not None
+    if over and left_behind:
+        return run.stored_event
+    fresh = fresh if over else up_to_its_end(fresh)
     if fresh[0].number > run.stored_event + 1 and oldest < fresh[0].number:
         # Some of what is missing can still be had: nothing is given up that need not be.
         raise Hole(run.stored_event)
     was_reconciling = run.state is RunState.RECONCILING
-    changes = fold(repository.facts_for(session, event_number, run, fresh), fresh, received_at=moment)
+    facts = repository.facts_for(session, event_number, run, fresh)
+    if over and not _are_awaited([one.event for one in fresh], facts):
+        raise Gone("over", f"run {run.id} is over: what it told before its end is known", "there is nothing more to tell")
+    changes = fold(facts, fresh, received_at=moment)
     repository.write(session, changes, moment=moment, contact=contact)
     state_changed = changes.state_changed or was_reconciling
     _tell(session, tasks, run, anything=state_changed or changes.shown, state_changed=state_changed)
     return run.stored_event
+
+
+def _are_awaited(events: Sequence[Event], facts: Facts) -> bool:
+    """Of a run that is over: what it says, once, of commands that it was given and has said nothing of yet."""
+    answered = [event.command if isinstance(event, CommandAnswered) else None for event in events]
+    rows = [facts.commands.get(number) if number is not None else None for number in answered]
+    return len(set(answered)) == len(answered) and all(row is not None and row.outcome is None for row in rows)
 
 
 def _tell(session: Session, tasks: Tasks, run: RunRow, *, anything: bool, state_changed: bool) -> None:

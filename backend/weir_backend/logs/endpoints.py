@@ -13,7 +13,7 @@ from weir_backend.kit.problems import answers
 from weir_backend.kit.requests import ServicesDep, SessionDep
 from weir_backend.logs import service
 
-router = APIRouter(prefix="/runs", tags=["runs"], responses=answers(401, 403, 404, 409, 422))
+router = APIRouter(prefix="/runs", tags=["runs"], responses=answers(401, 403, 404, 409, 410, 422))
 
 
 @router.get(

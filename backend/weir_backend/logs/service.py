@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from weir_backend.errors import Conflict, NotFound
+from weir_backend.errors import Conflict, Gone, NotFound
 from weir_backend.models import Run
 
 PIECE_BYTES = 256 << 10
@@ -25,12 +25,18 @@ class Piece:
 def piece(session: Session, data_dir: Path, run_id: int, offset: int) -> Piece:
     """``offset`` in bytes; negative: so many from the end. Beyond the end (the log was cut meanwhile): from the beginning.
 
-    Raises NotFound, Conflict if the log lies on another machine.
+    Raises NotFound, Conflict if the log lies on another machine, Gone if it was removed.
     """
     run = session.get(Run, run_id)
     if run is None:
         raise NotFound("no-run", f"there is no run {run_id}")
-    path = data_dir / "runs" / str(run.id) / "driver.log"
+    if run.files_cleared_at is not None:
+        raise Gone(
+            "log-removed",
+            f"the log of run {run.number} was removed on {run.files_cleared_at:%Y-%m-%d}",
+            "WEIR_RUN_FILES_KEPT_DAYS says how long logs are kept; what happened is in the job's events",
+        )
+    path = data_dir / "runs" / run.directory / "driver.log"
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

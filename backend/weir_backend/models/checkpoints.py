@@ -57,6 +57,8 @@ class Checkpoint(Base):
     """``[chain, index, after_ms]`` of each acknowledgement, in the order in which they came."""
     statistics: Mapped[list[Any] | None] = mapped_column(deferred=True)
     """``[chain, index, {...}]`` of each subtask, of a completed one."""
+    version: Mapped[int] = mapped_column(server_default=text("1"))
+    """Grows whenever somebody, a plan included, pins it or lets go of it: what If-Match compares."""
     pinned: Mapped[bool] = mapped_column(server_default=text("false"))
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))

@@ -46,6 +46,10 @@ class Artifact(Base):
     size: Mapped[int]
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
+    uploaded_at: Mapped[Created]
+    """Last: whoever has just uploaded it again is about to use it."""
+    removed_at: Mapped[datetime | None]
+    """Its content is gone, as only jobs that were deleted had used it. Uploaded again it is there again."""
 
 
 class ArtifactContent(Base):

@@ -39,11 +39,15 @@ class Run(Base):
         Index("uq_runs_live", "job_id", unique=True, postgresql_where=text("ended_at IS NULL")),
         Index("ix_runs_live_host", "host", postgresql_where=text("ended_at IS NULL")),
         Index(None, "checkpoint_directory"),
+        Index("ix_runs_files", "host", "id", postgresql_where=text("ended_at IS NOT NULL AND files_cleared_at IS NULL")),
     )
 
     id: Mapped[Key]
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
     number: Mapped[int]
+    directory: Mapped[str] = mapped_column(server_default=text("(gen_random_uuid())::text"))
+    """Name of the run's own on the machine of its driver, and of no other run of any database: ids begin anew with a new database, and
+    directories do not."""
     spec_id: Mapped[int] = mapped_column(ForeignKey("specs.id"))
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
     state: Mapped[RunState] = mapped_column(word(RunState, "state"))
@@ -80,6 +84,8 @@ class Run(Base):
     fenced_at: Mapped[datetime | None]
     """When the control plane took the job from this run (replaced it, or ended it over its head): from then on its token is answered
     410. A run that told its end itself is over (``ended_at``) and not fenced: its last batch may come again."""
+    files_cleared_at: Mapped[datetime | None]
+    """When its directory was found to be gone: its log cannot be read any more."""
 
 
 class Command(Base):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import secrets
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -18,10 +19,11 @@ from weir_backend.reconciling.decide import Start
 from weir_backend.settings import Settings
 
 
-def token(settings: Settings, job_id: int, number: int) -> str:
-    """Of a run. Made from the key of the installation, so that a worker that starts a driver once more gives it the same."""
+def token(settings: Settings, directory: str) -> str:
+    """Of the run with this directory. Made from the key of the installation, so that a worker that starts a driver once more gives it the
+    same; and not from numbers, which a new database gives again: a driver of the old one would have the token of another run."""
     key = settings.secret_key.get_secret_value().encode()
-    made = hmac.digest(key, f"run {job_id} {number}".encode(), hashlib.sha256)
+    made = hmac.digest(key, f"run {directory}".encode(), hashlib.sha256)
     return "weir_run_" + base64.urlsafe_b64encode(made).decode().rstrip("=")
 
 
@@ -30,15 +32,17 @@ def begin(
 ) -> Run:
     """Mint the next run: its number fences all before it."""
     job.run_number += 1
+    own = f"{job.name}-{job.run_number}-{secrets.token_hex(8)}"
     run = Run(
         job_id=job.id,
         number=job.run_number,
+        directory=own,
         spec_id=spec.id,
         state=RunState.CREATED,
         cause=cause,
         start={"mode": "resume"} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint},
         missing_events=0,
-        token_digest=digest(token(settings, job.id, job.run_number)),
+        token_digest=digest(token(settings, own)),
         checkpoint_directory=directory(settings, job, spec),
         plan_id=plan_id,
         stored_event=0,

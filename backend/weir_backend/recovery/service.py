@@ -121,6 +121,7 @@ def _compute(
                     "spec-not-valid", f"version {number} is {spec.state.value}: {spec.problem or 'a worker is compiling it'}"
                 )
             _same_directory(settings, job, current, spec)
+            _same_name(session, job, current, spec)
             return Computed(PlanKind.UPGRADE, None, spec, "Suspend" if mode == "savepoint" else "Cancel")
         case RescaleRequest(parallelism=parallelism):
             rescaled = _rescaled(session, tasks, caller, job, current, parallelism, keep=keep)
@@ -137,6 +138,20 @@ def _same_directory(settings: Settings, job: Job, current: Spec, wanted: Spec) -
             "directory-changed",
             f"version {wanted.number} keeps its checkpoints in {after}, the job has its own in {before}: it would begin from nothing",
             "leave the checkpoint directory as it is, or make another job of it",
+        )
+
+
+def _same_name(session: Session, job: Job, current: Spec, wanted: Spec) -> None:
+    """Else it would look for its checkpoints under another name, and begin from nothing. Raises Conflict."""
+    before, after = (
+        jobs.name_of_graph(session, spec.graph_id) if spec.graph_id is not None else None for spec in (current, wanted)
+    )
+    if job.run_number > 0 and before is not None and before != after:
+        raise Conflict(
+            "name-changed",
+            f"the code of version {wanted.number} calls its job '{after}', and the checkpoints of job '{job.name}' are those of '{before}': it "
+            "would begin from nothing",
+            f"leave the name in Job(...) as it was ('{before}'), or make another job of it",
         )
 
 

@@ -41,6 +41,7 @@ def hold(session: Session, tasks: Tasks, found: Checkpoint, reason: str) -> None
     """For as long as something is done with it; whoever has pinned it himself keeps his pin. Under the lock on the job."""
     if not found.pinned and not found.is_savepoint:
         found.pinned, found.pinned_reason = True, reason
+        found.version += 1
         ask(session, tasks, PIN, found.id)
 
 
@@ -48,6 +49,7 @@ def release(found: Checkpoint, reason: str) -> None:
     """What ``hold`` has done. A worker finds that the log is to say so. Under the lock on the job."""
     if found.pinned and found.pinned_reason == reason:
         found.pinned, found.pinned_reason = False, ""
+        found.version += 1
 
 
 def in_log(session: Session, checkpoint_id: int, said: WantedPin) -> None:

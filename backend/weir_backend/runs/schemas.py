@@ -12,13 +12,15 @@ from weir_backend.models import RunState
 
 class RunBody(BaseModel):
     """``number``: the generation of the control plane. ``generation``: of the runtime within the run. ``fenced_at``: when the job was
-    taken from this run. ``missing_events``: that its driver could not send any more."""
+    taken from this run. ``missing_events``: that its driver could not send any more. ``directory``: name of its own below ``runs`` in the
+    data directory of its host; ``files_cleared_at``: since when that is gone, with its log."""
 
     model_config = ConfigDict(from_attributes=True)
 
     id: int
     job_id: int
     number: int
+    directory: str
     spec_id: int
     graph_id: int | None
     state: RunState
@@ -36,6 +38,7 @@ class RunBody(BaseModel):
     running_at: datetime | None
     ended_at: datetime | None
     fenced_at: datetime | None
+    files_cleared_at: datetime | None
 
 
 class GraphBody(BaseModel):

@@ -90,8 +90,11 @@ def test_a_revoked_token_and_one_that_has_expired_are_refused_at_once(
         assert client.delete(f"{TOKENS}/{made[0]['id']}", headers=mine).status_code == 204, "again: nothing happens"
     with database.session() as session:
         session.execute(update(Token).where(Token.id == made[1]["id"]).values(expires_at=now()))
-    for one in made:
-        assert client.get(SESSION, headers=bearer(one["token"])).status_code == 401
+    revoked, expired = (client.get(SESSION, headers=bearer(one["token"])) for one in made)
+    assert revoked.status_code == expired.status_code == 401
+    assert revoked.json()["code"] == "unauthenticated" and "expired" not in revoked.text
+    said = expired.json()
+    assert said["code"] == "expired" and "'CI' expired at" in said["detail"] and "WEIR_TOKEN" in said["detail"]
     assert [entry[1] for entry in audited(database)] == ["create", "create", "revoke"]
 
 

@@ -18,6 +18,7 @@ from weir_backend.kit.database import Database
 from weir_backend.kit.summaries import summary_of
 from weir_backend.link import service
 from weir_backend.models import AuditEntry, Checkpoint, Role
+from weir_backend.retention import pins
 
 GRAPH = {
     "logical": {"operators": [{"uid": "words", "name": "read words"}, {"uid": "counts", "name": "count"}, {"name": "odd"}]},
@@ -128,7 +129,7 @@ def test_a_pinned_checkpoint_says_why_and_who_did_it(client: TestClient, databas
     tell(database, run, triggered(1), completed(1))
     url = f"/api/v1/checkpoints/{id_of(database, 1)}"
     assert client.patch(url, json={"pinned": True}, headers=login(Role.VIEWER)).status_code == 403
-    headers = login(Role.OPERATOR, name="ann")
+    headers = login(Role.OPERATOR, name="ann") | {"If-Match": "*"}
     answer = client.patch(url, json={"pinned": True, "reason": "before the release"}, headers=headers)
     assert answer.status_code == 200 and answer.json()["pinned_reason"] == "before the release"
     assert client.patch(url, json={"pinned": False, "reason": "x"}, headers=headers).json()["pinned_reason"] == ""
@@ -147,6 +148,24 @@ def test_a_pinned_checkpoint_says_why_and_who_did_it(client: TestClient, databas
         session.execute(update(Checkpoint).values(discarded_at=now()))
     assert client.patch(url, json={"pinned": True}, headers=headers).status_code == 409
     assert client.patch("/api/v1/checkpoints/999", json={"pinned": True}, headers=headers).status_code == 404
+
+
+def test_who_pins_says_which_pin_he_has_seen(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+    tell(database, run, triggered(1), completed(1))
+    url, headers = f"/api/v1/checkpoints/{id_of(database, 1)}", login(Role.OPERATOR)
+    seen = client.get(url, headers=headers)
+    assert seen.headers["ETag"] == '"1"' and seen.json()["version"] == 1
+    unsaid = client.patch(url, json={"pinned": True}, headers=headers)
+    assert unsaid.status_code == 428 and unsaid.json()["code"] == "if-match"
+    first = client.patch(url, json={"pinned": True, "reason": "mine"}, headers=headers | {"If-Match": '"1"'})
+    assert first.status_code == 200 and first.headers["ETag"] == '"2"'
+    second = client.patch(url, json={"pinned": False}, headers=headers | {"If-Match": '"1"'})
+    assert second.status_code == 412 and second.json()["version"] == 2
+    assert client.get(url, headers=headers).json()["pinned_reason"] == "mine"
+    with database.session() as session:
+        found = session.scalars(select(Checkpoint)).one()
+        pins.release(found, "mine")
+    assert client.get(url, headers=headers).headers["ETag"] == '"3"', "whoever lets go of it"
 
 
 def test_percentiles_are_interpolated() -> None:

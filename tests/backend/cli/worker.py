@@ -176,7 +176,7 @@ class Worker:
             spec = jobs.find_spec_by_id(session, run.spec_id)
             code = artifacts.content(session, spec.artifact_id)
         if run_id not in self._drivers:
-            self._drivers[run_id] = Driver(self, run.job_id, run_id, run.number, code.decode())
+            self._drivers[run_id] = Driver(self, run.job_id, run_id, run.directory, code.decode())
             self._drivers[run_id].start()
 
     def _inspect(self, plan_id: int) -> None:
@@ -208,15 +208,15 @@ class Worker:
 class Driver(threading.Thread):
     """Of one run: it comes up, completes a checkpoint, and does what it is told, through the line that real drivers have."""
 
-    def __init__(self, worker: Worker, job_id: int, run_id: int, number: int, code: str) -> None:
+    def __init__(self, worker: Worker, job_id: int, run_id: int, directory: str, code: str) -> None:
         super().__init__()
         self.worker = worker
         self.job_id = job_id
         self.run_id = run_id
         self.code = code
         self.over = threading.Event()
-        self.log = worker.settings.data_dir / "runs" / str(run_id) / "driver.log"
-        token = runs.token(worker.settings, job_id, number)
+        self.log = worker.settings.data_dir / "runs" / directory / "driver.log"
+        token = runs.token(worker.settings, directory)
         self._line = LinkClient(LinkAddress(f"{worker.url}/api/v1/runs/{run_id}", token))
         self._telling = threading.Lock()
         self._events = 0

@@ -214,7 +214,7 @@ def test_servers_of_the_environment_are_used_and_named_without_their_passwords(d
     directory.make()
     found = prepare(directory, EXTERNAL, None)
     assert found.external == {"postgres": "db.example:5432", "valkey": "cache.example"}
-    assert [service.child.name for service in found.services] == ["schema", "api", "worker", "beat"]
+    assert [service.child.name for service in found.services] == ["schema", "api", "worker", "compiler", "chores", "beat"]
     assert (found.ports.postgres, found.ports.valkey) == (None, None)
 
 
@@ -240,7 +240,8 @@ def test_ports_are_kept_and_another_one_is_used_and_said_if_the_apis_is_taken(di
         assert found.ports.api not in (None, port)
         assert [note for note in found.notes if note.startswith(f"port {port} is taken by another program")]
     kept = prepare(directory, EXTERNAL, before)
-    assert kept.ports.api == port and kept.url == f"http://127.0.0.1:{port}" and kept.notes == []
+    assert kept.ports.api == port and kept.url == f"http://127.0.0.1:{port}"
+    assert [note for note in kept.notes if "port" in note] == []
 
 
 def test_data_of_another_major_version_of_postgres_is_not_touched(directory: DataDir) -> None:
@@ -257,3 +258,28 @@ def test_nothing_of_the_state_is_secret(directory: DataDir) -> None:
     secrets = json.loads(directory.secrets.read_text())
     state.write(directory.state, STATE)
     assert not [name for name, value in secrets.items() if str(value) in directory.state.read_text() and value is not False]
+
+
+def test_who_no_longer_names_his_database_is_told_where_his_jobs_are(directory: DataDir) -> None:
+    directory.make()
+    before = replace(STATE, external={"postgres": "db.example:5432"})
+    without = {"WEIR_REDIS_URL": EXTERNAL["WEIR_REDIS_URL"]}
+    for _ in range(2):
+        with pytest.raises(
+            ConfigError, match="the database at db.example:5432, and all its jobs are there: set WEIR_DATABASE_URL"
+        ):
+            prepare(directory, without, before)
+    # It has one of its own from an earlier time, too: which one is meant nobody can know.
+    directory.postgres.mkdir()
+    (directory.postgres / "PG_VERSION").write_text("12\n")
+    with pytest.raises(ConfigError, match="is Postgres 12's"):
+        prepare(directory, without, before)
+    (directory.postgres / "PG_VERSION").unlink()
+    directory.postgres.rmdir()
+    assert [note for note in prepare(directory, EXTERNAL, before).notes if "the last time" in note] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user need not be told")
+def test_root_is_told_that_the_code_of_jobs_runs_as_root(directory: DataDir) -> None:
+    directory.make()
+    assert [note for note in prepare(directory, EXTERNAL, None).notes if note.startswith("it runs as root, and so does the code")]

@@ -122,6 +122,42 @@ def test_who_does_not_become_ready_is_killed_once_and_started_again() -> None:
     assert supervision.due(63) == [Start("api")]
 
 
+def test_who_is_too_slow_is_given_twice_the_time_the_next_time_up_to_eight_times() -> None:
+    supervision = Supervision([Child("api", start_s_max=60.0)])
+    now_s, limits = 0.0, []
+    for _ in range(6):
+        while supervision.status["api"].state is not State.STARTING:
+            supervision.due(now_s)
+            now_s += 1
+        began_s = supervision.status["api"].since_s
+        while not (effects := supervision.due(now_s)):
+            now_s += 1
+        assert effects == [Kill("api", f"not ready after {now_s - began_s:.0f} s")]
+        limits.append(now_s - began_s)
+        supervision.ended("api", now_s, "was killed", success=False)
+    assert limits == [60, 120, 240, 480, 480, 480]
+    supervision.due(now_s + DELAY_S_MAX)
+    supervision.became_ready("api", now_s + DELAY_S_MAX)
+    assert supervision.status["api"].slow == 0, "the next time is a first one"
+
+
+def test_those_that_were_too_slow_together_are_started_again_one_after_the_other() -> None:
+    names = ("api", "worker", "compiler")
+    supervision = Supervision([Child(name, start_s_max=60.0) for name in names])
+    assert supervision.due(0) == [Start(name) for name in names]
+    assert supervision.due(60) == [Kill(name, "not ready after 60 s") for name in names]
+    for name in names:
+        supervision.ended(name, 60, "was killed: not ready after 60 s", success=False)
+    assert supervision.due(70) == [Start("api")]
+    assert supervision.due(100) == []
+    supervision.became_ready("api", 110)
+    assert supervision.due(110) == [Start("worker")]
+    supervision.ended("worker", 111, "ended with exit code 1", success=False)
+    assert supervision.due(111) == [Start("compiler")], "nobody waits for one that waits itself"
+    supervision.became_ready("compiler", 120)
+    assert supervision.due(130) == [Start("worker")]
+
+
 def test_a_database_that_recovers_is_left_to_it() -> None:
     supervision = Supervision(CHILDREN)
     supervision.due(0)

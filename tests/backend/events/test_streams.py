@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,17 +15,23 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+from sqlalchemy import select
 from tests.backend.conftest import Login, RecordedTasks, lent_app
 from tests.backend.jobs import MadeRun, completed, new_job, new_run, numbered, sample, triggered
 from tests.backend.serving import served
 
 from weir.protocol.events import Event, FailureOccurred, MetricsSampled, RunState, RunStateChanged, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir_backend.kit import followers
+from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.wakeups import CHANNEL, job_key
 from weir_backend.link import service
+from weir_backend.models import Role, Token, User
 from weir_backend.settings import Settings
 from weir_workers.embedded.children import free_port
+
+names = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -231,6 +240,79 @@ def test_streams_hold_no_connection_to_the_database(api: httpx2.Client, settings
     assert entries(first) == [1] * len(opened)
     for stream in opened:
         stream.__exit__(None, None, None)
+
+
+def test_a_stream_ends_as_soon_as_its_token_is_revoked_or_its_user_disabled(
+    api: httpx2.Client, base: str, database: Database, login: Login
+) -> None:
+    job = new_job(database)
+    for url in (f"/jobs/{job}/events/stream", "/stream"):
+        ends = {
+            "revoked": lambda who: api.delete(f"/tokens/{api_token(database, who)}"),
+            "disabled": lambda who: api.patch(
+                f"/users/{user_id(database, who)}", json={"disabled": True}, headers={"If-Match": "*"}
+            ),
+            "deleted": lambda who: api.delete(f"/users/{user_id(database, who)}", headers={"If-Match": "*"}),
+        }
+        for end in ends.values():
+            name = f"watcher{next(names)}"
+            with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name=name), timeout=20.0) as watcher:
+                with watcher.stream("GET", url) as answer, api.stream("GET", url) as other:
+                    assert answer.status_code == other.status_code == 200
+                    began = time.monotonic()
+                    assert end(name).is_success
+                    last = list(messages(answer))[-1]
+                assert last.kind == "closed" and last.data["status"] == 401 and last.data["code"] == "unauthenticated"
+                assert watcher.get(url).status_code == 401, "it cannot come again"
+                assert time.monotonic() - began < followers.LOOK_AGAIN_S - 1, "it was told, and did not have to look"
+
+
+def test_a_stream_ends_when_its_token_expires(
+    api: httpx2.Client, base: str, database: Database, login: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followers, "LOOK_AGAIN_S", 0.2)
+    tell(database, run := new_run(database), 1, triggered(1))
+    with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name="soon"), timeout=20.0) as watcher:
+        with watcher.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") as answer:
+            told = messages(answer)
+            assert next(told).kind == "event"
+            with database.session() as session:
+                session.get_one(Token, api_token(database, "soon")).expires_at = now()
+            assert list(told)[-1].kind == "closed"
+
+
+def test_one_user_has_only_so_many_streams_and_gets_another_when_one_has_ended(
+    settings: Settings, database: Database, login: Login
+) -> None:
+    job = new_job(database)
+    few = settings.model_copy(update={"streams_per_user": 2, "streams_max": 3})
+    with lent_app(few, RecordedTasks()) as app, served(app, free_port()) as url:
+        url = f"{url}/api/v1/jobs/{job}/events/stream"
+        one, other = login(Role.VIEWER), login(Role.VIEWER)
+        with httpx2.Client(timeout=20.0) as http, ExitStack() as opened:
+            first = opened.enter_context(http.stream("GET", url, headers=one))
+            opened.enter_context(http.stream("GET", url, headers=one))
+            refused = http.get(url, headers=one)
+            assert refused.status_code == 429 and refused.headers["Retry-After"] == "30"
+            assert refused.json()["code"] == "too-many-streams" and "2 streams" in refused.json()["detail"]
+            opened.enter_context(http.stream("GET", url, headers=other))
+            full = http.get(url, headers=other)
+            assert full.status_code == 429 and "3 streams are open" in full.json()["detail"]
+            first.close()
+            deadline = time.monotonic() + 20
+            while (answer := opened.enter_context(http.stream("GET", url, headers=one))).status_code == 429:
+                assert time.monotonic() < deadline, "the place of a stream that was closed is never free again"
+            assert answer.status_code == 200
+
+
+def user_id(database: Database, name: str) -> int:
+    with database.session() as session:
+        return session.scalars(select(User.id).where(User.name == name)).one()
+
+
+def api_token(database: Database, name: str) -> int:
+    with database.session() as session:
+        return session.scalars(select(Token.id).where(Token.user_id == user_id(database, name))).one()
 
 
 def test_the_log_is_listed(api: httpx2.Client, database: Database) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import psycopg
 import pytest
 from fastapi.testclient import TestClient
 from tests.backend.conftest import Login, RecordedTasks
 from tests.backend.jobs import MadeRun, completed, new_run, numbered, triggered
 
+from weir_backend.app import create_app
 from weir_backend.kit import listing
 from weir_backend.kit.database import Database
 from weir_backend.link.service import KnownRun, store
+from weir_backend.settings import Settings
 
 CHECKPOINTS = 12
 
@@ -54,3 +57,45 @@ def test_pages_overlap_nowhere_and_leave_nothing_out(
     monkeypatch.setattr(listing, "DEEP", deep)
     assert len(whole) == total
     assert [one for first in range(0, total + 3, 3) for one in page(first, first + 2)] == whole
+
+
+def test_a_long_list_is_gone_through_by_ids(client: TestClient, login: Login, run: MadeRun) -> None:
+    headers, seen, last = login(), [], 0
+    while True:
+        asked = {"sort": '["id","ASC"]', "range": "[0,4]", "filter": json.dumps({"after_id": last, "job_id": run.job_id})}
+        found = client.get("/api/v1/checkpoints", params=asked, headers=headers).json()
+        if not found:
+            break
+        seen += [one["number"] for one in found]
+        last = found[-1]["id"]
+    assert sorted(seen) == list(range(1, CHECKPOINTS + 2)) and len(set(seen)) == len(seen)
+    before = client.get("/api/v1/checkpoints", params={"filter": json.dumps({"before_id": last})}, headers=headers).json()
+    assert all(one["id"] < last for one in before) and len(before) == 2 * CHECKPOINTS + 1
+    for odd in ({"after_id": "1"}, {"before_id": True}, {"after_id": 1 << 70}, {"before_id": None}):
+        assert client.get("/api/v1/checkpoints", params={"filter": json.dumps(odd)}, headers=headers).status_code == 422
+
+
+def test_a_page_that_lies_too_deep_is_refused_with_a_way_to_go_on(client: TestClient, login: Login, run: MadeRun) -> None:
+    headers = login()
+    far = listing.FIRST_MAX
+    assert client.get("/api/v1/events", params={"range": f"[{far},{far + 9}]"}, headers=headers).json() == []
+    for first in (far + 1, (1 << 63) - 11):
+        refused = client.get("/api/v1/events", params={"range": f"[{first},{first + 9}]"}, headers=headers)
+        assert refused.status_code == 422 and refused.json()["code"] == "too-deep"
+        assert "after_id" in refused.json()["next_step"]
+
+
+def test_a_list_that_takes_too_long_is_refused_and_not_said_to_be_an_outage(
+    client: TestClient, login: Login, run: MadeRun, settings: Settings
+) -> None:
+    """Its table is locked for longer than a statement may take, as if it were as large."""
+    headers = login()
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        psycopg.connect(settings.database_url.get_secret_value()) as locking,
+    ):
+        patched.setattr("weir_backend.kit.database.STATEMENT_TIMEOUT_MS", 300)
+        locking.execute("LOCK TABLE checkpoints")
+        with TestClient(create_app(settings, RecordedTasks()), raise_server_exceptions=False) as impatient:
+            refused = impatient.get("/api/v1/checkpoints", headers=headers)
+    assert refused.status_code == 422 and refused.json()["code"] == "too-much", refused.text

@@ -45,6 +45,7 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link.commands import give
 from weir_backend.link.fencing import fence
+from weir_backend.link.service import store_leftover
 from weir_backend.models import (
     Checkpoint,
     CheckpointState,
@@ -325,17 +326,41 @@ def test_a_superseded_run_has_failed_and_says_why(client: TestClient, database: 
     assert found.state is RunState.FAILED and found.reason == "superseded: generation 3 runs the job now"
 
 
-def test_whatever_follows_the_end_is_in_the_log_and_changes_nothing(
+def test_the_token_of_a_run_that_told_its_end_is_good_for_nothing_that_comes_after_that(
     client: TestClient, database: Database, tasks: RecordedTasks
 ) -> None:
     run = new_run(database)
-    number = tell(client, run, state(Told.RUNNING), state(Told.FINISHED))
+    ending = numbered([state(Told.RUNNING), state(Told.FINISHED), state(Told.RUNNING, 5, "again"), triggered(7)])
+    assert post(client, run, ending).json() == {"stored": 2}, "what comes before its end is taken in"
     asked = len(tasks.asked)
-    tell(client, run, state(Told.RUNNING, 5, "again"), first=number)
+    for first, more in ((3, ending[2:]), (3, numbered([MetricsSampled(sample(0, 1))], 3)), (4, ending[3:])):
+        refused = post(client, run, more)
+        assert refused.status_code == 410 and refused.json()["code"] == "over", first
+    assert post(client, run, ending[:2]).json() == {"stored": 2}, "its answer may have been lost"
     found = the_run(database, run)
-    assert (found.state, found.generation, found.stored_event) == (RunState.FINISHED, 1, 3) and len(tasks.asked) == asked
+    assert (found.state, found.generation, found.stored_event) == (RunState.FINISHED, 1, 2) and len(tasks.asked) == asked
     with database.session() as session:
-        assert session.get_one(Job, run.job_id).event_number == 3
+        assert session.get_one(Job, run.job_id).event_number == 2
+
+
+def test_a_run_that_is_over_may_still_answer_a_command_that_it_was_given_once(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    wanted = operation(database, run)
+    tell(client, run, state(Told.RUNNING), state(Told.FINISHED))
+    refusal = numbered([answered(1, CommandOutcome.REFUSED, "it is ending")], 3)
+    assert post(client, run, refusal).json() == {"stored": 3}
+    assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused it: it is ending", True)
+    for more in ([answered(1, CommandOutcome.REFUSED, "again")], [answered(2)]):
+        assert post(client, run, numbered(more, 4)).status_code == 410
+
+
+def test_what_a_driver_that_is_gone_has_left_is_taken_in_up_to_its_end(client: TestClient, database: Database) -> None:
+    run = new_run(database)
+    left = numbered([state(Told.RUNNING), state(Told.FAILED, reason="lost"), triggered(1), triggered(2)])
+    for batch in (left[:3], left[3:]):
+        with database.session() as session:
+            assert store_leftover(session, RecordedTasks(), run.id, batch) == 2
+    assert the_run(database, run).state is RunState.FAILED
 
 
 def test_the_lineage_follows_what_was_restored(client: TestClient, database: Database) -> None:

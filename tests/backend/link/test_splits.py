@@ -60,8 +60,8 @@ HISTORY: list[Event] = [
     SamplesDropped(4, 1, 2),
     triggered(5, generation=2), _ack(5, 0), _ack(5, 1), completed(5, generation=2), triggered(6, generation=2),
     FailureOccurred(Generation(2), "last"),
-    RunStateChanged(RunState.FAILED, Generation(2), "last", "UserCodeError"),
     MetricsSampled(sample(0, 3)),
+    RunStateChanged(RunState.FAILED, Generation(2), "last", "UserCodeError"),
 ]  # fmt: skip
 EVENTS = numbered(HISTORY)
 _LEFT_OUT = {"id", "job_id", "run_id", "received_at", "created_at", "graph_id", "ended_at", "operation_id", "last_contact_at"}

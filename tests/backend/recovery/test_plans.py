@@ -89,6 +89,33 @@ def test_a_rollback_verifies_stops_starts_from_the_checkpoint_and_is_applied_onc
     assert stage.driver(job_id).start == {"mode": "resume"}, "it has gone back: it does not do so again"
 
 
+def test_an_upgrade_to_code_that_calls_its_job_something_else_is_refused_as_it_would_begin_from_nothing(
+    stage: Stage, running: tuple[int, Driver]
+) -> None:
+    job_id, driver = running
+    spec = {"artifact": stage.upload(b"def job(params): return Job('renamed')\n")}
+    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
+    stage.compile(job_id, 2, name="renamed")
+    refused = stage.send(
+        "POST", f"/jobs/{job_id}/plans", status=409, json={"request": {"kind": "upgrade", "spec": 2}, "dry_run": True}
+    )
+    assert refused["code"] == "name-changed" and "'renamed'" in refused["detail"] and "'played'" in refused["next_step"]
+    assert driver.commands() == []
+    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
+    stage.compile(job_id, 3)
+    stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 3}})
+
+
+def test_a_job_that_never_ran_may_be_called_something_else(stage: Stage) -> None:
+    job_id = stage.deploy(start=False)["id"]
+    stage.compile(job_id)
+    stage.send(
+        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": stage.upload()}}, headers={"If-Match": "*"}
+    )
+    stage.compile(job_id, 2, name="renamed")
+    stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 2}})
+
+
 def test_an_undo_goes_back_to_where_the_job_was_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     plan_id, _ = applying(stage, job_id, driver)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from weir_backend.kit.tasks import host_queue
+from weir_backend.kit.tasks import CODE, DECISIONS, host_queue, queue_of
 from weir_backend.settings import Settings
 from weir_workers import host
 from weir_workers.app import make_app
@@ -50,14 +50,36 @@ def test_only_json_is_understood(settings: Settings) -> None:
 
 def test_a_worker_takes_what_any_can_do_and_what_only_its_host_can(settings: Settings) -> None:
     queues = [queue.name for queue in make_app(settings).conf.task_queues]
-    assert queues == ["weir", host_queue(host_id(settings.data_dir))]
+    assert queues == ["weir", "weir.code", "weir.chores", host_queue(host_id(settings.data_dir))]
+
+
+def test_what_decides_and_starts_never_waits_behind_user_code_or_somebody_elses_storage(settings: Settings) -> None:
+    app = make_app(settings)
+    app.loader.import_default_modules()
+    app.finalize()
+    found = {name: queue_of(name) for name in app.tasks if name.startswith("weir.")}
+    assert {name for name, queue in found.items() if queue == DECISIONS} == {
+        "weir.ping", "weir.reconcile", "weir.reconcile_all", "weir.submit", "weir.watch", "weir.alerts", "weir.look_after_checkpoints",
+        "weir.look_after_runs", "weir.clear_runs",
+    }  # fmt: skip
+    assert [name for name, queue in found.items() if queue == CODE] == ["weir.compile"]
+    assert {entry["task"]: entry["options"]["queue"] for entry in app.conf.beat_schedule.values()} == {
+        one.task: queue_of(one.task) for one in REPEATED
+    }
 
 
 def test_what_is_asked_for_again_and_again_never_piles_up(settings: Settings) -> None:
     schedule = make_app(settings).conf.beat_schedule
     assert (
         {one.task for one in REPEATED}
-        == {"weir.reconcile_all", "weir.alerts", "weir.deliver", "weir.housekeeping", "weir.look_after_checkpoints"}
+        == {
+            "weir.reconcile_all",
+            "weir.alerts",
+            "weir.deliver",
+            "weir.housekeeping",
+            "weir.look_after_checkpoints",
+            "weir.look_after_runs",
+        }
         == schedule.keys()
     )
     for one in schedule.values():

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class Platform:
     def weir(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> Said:
         return weir(command, "--data-dir", self.root, *arguments, env=env)
 
-    def begin(self, command: str, *arguments: str) -> subprocess.Popen[str]:
+    def begin(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         """Not waited for."""
         return subprocess.Popen(
             [WEIR, command, "--data-dir", self.root, *arguments],
@@ -39,6 +39,7 @@ class Platform:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
+            env={**os.environ, **(env or {})},
         )
 
     @property
@@ -100,6 +101,18 @@ def living(processes: list[psutil.Process]) -> list[psutil.Process]:
                 found.append(process)
         except psutil.NoSuchProcess:
             continue
+    return found
+
+
+def called(words: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those with this in their arguments."""
+    found = []
+    for process in processes:
+        try:
+            if words in " ".join(process.cmdline()):
+                found.append(process)
+        except psutil.Error:
+            continue  # it has ended meanwhile
     return found
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.integration.cli.small_job import expected_totals, numbers, totals
 from tests.integration.cli.weir_command import ROOT
 from tests.integration.platform.api import Api
-from tests.integration.platform.embedded_rig import Platform, living, until
+from tests.integration.platform.embedded_rig import Platform, called, living, until
 from tests.integration.platform.test_embedded import somewhere
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -50,8 +50,9 @@ def last_checkpoint(job: dict[str, Any]) -> int:
     return int((job["last_checkpoint"] or {"number": 0})["number"])
 
 
-def driver(platform: Platform, job: dict[str, Any]) -> psutil.Process:
-    said = json.loads((platform.root / "runs" / str(job["run"]["id"]) / "process").read_text())
+def driver(platform: Platform, api: Api, job: dict[str, Any]) -> psutil.Process:
+    own = platform.root / "runs" / api.send("GET", f"/runs/{job['run']['id']}")["directory"]
+    said = json.loads((own / "process").read_text())
     return psutil.Process(said["pid"])
 
 
@@ -63,7 +64,7 @@ def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform:
     made = api.send("POST", "/jobs", json={"name": "life", "spec": spec(api, tmp_path)})
     before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 3)
     assert before["run"]["cause"] == "start" and before["health"] == "ok"
-    killed = driver(platform, before)
+    killed = driver(platform, api, before)
     os.kill(killed.pid, signal.SIGKILL)
 
     recovered = api.wait(
@@ -117,7 +118,7 @@ def test_a_job_goes_on_while_the_whole_platform_is_dead_and_its_history_is_compl
 ) -> None:
     made = api.send("POST", "/jobs", json={"name": "alone", "spec": spec(api, tmp_path)})
     before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2)
-    mine = driver(platform, before)
+    mine = driver(platform, api, before)
     family = platform.family()
     os.kill(family[0].pid, signal.SIGKILL)
     until(lambda: mine.pid not in {one.pid for one in living(family)} and not living(family), "the platform is dead")
@@ -135,7 +136,7 @@ def test_a_job_goes_on_while_the_whole_platform_is_dead_and_its_history_is_compl
     assert platform.weir("up").code == 0
     after = Api(platform.state.url, "admin", platform.secrets.admin_password)
     again = after.wait(made["id"], lambda job: running(job) and last_checkpoint(job) > known + 6)
-    assert again["run"]["id"] == before["run"]["id"] and driver(platform, again) == mine, "no healthy driver is replaced"
+    assert again["run"]["id"] == before["run"]["id"] and driver(platform, after, again) == mine, "no healthy driver is replaced"
     told = numbers_of_completed(platform, made["id"])
     assert told == list(range(1, told[-1] + 1)), "not one checkpoint is missing"
 
@@ -172,3 +173,33 @@ def test_code_that_does_not_compile_and_a_job_that_cannot_work_say_why_and_are_n
     made = api.send("POST", "/jobs", json={"name": "nowhere", "spec": nowhere})
     operation = api.done(made["operation"]["id"])
     assert operation["state"] == "FAILED" and "/proc/nowhere" in operation["problem"], operation
+
+
+def test_a_driver_that_dies_is_replaced_while_code_that_takes_for_ever_is_compiled(
+    platform: Platform, api: Api, tmp_path: Path
+) -> None:
+    made = api.send("POST", "/jobs", json={"name": "beside", "spec": spec(api, tmp_path)})
+    before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2)
+    # As many as there are processes of all workers together.
+    slow = [
+        spec(api, tmp_path) | {"artifact": api.upload("slow.py", b"import time\ntime.sleep(%d)\n" % (600 + n))} for n in range(5)
+    ]
+    stuck = [api.send("POST", "/jobs", json={"name": f"stuck-{n}", "spec": one})["id"] for n, one in enumerate(slow)]
+    until(lambda: bool(compiling(platform)), "one of them is being compiled")
+    os.kill(driver(platform, api, before).pid, signal.SIGKILL)
+    again = api.wait(made["id"], lambda job: running(job) and job["run"]["number"] == 2, timeout_s=60.0)
+    assert again["run"]["cause"] == "restart"
+    assert {api.job(one)["spec_state"] for one in stuck} == {"COMPILING"}
+
+    api.send("POST", f"/jobs/{made['id']}/cancel")
+    api.wait(made["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
+    for one in stuck:
+        api.send("POST", f"/jobs/{one}/cancel")
+        api.send("DELETE", f"/jobs/{one}", headers={"If-Match": "*"})
+    for process in compiling(platform):
+        process.kill()
+    until(lambda: not compiling(platform), "what nobody waits for any more is not compiled")
+
+
+def compiling(platform: Platform) -> list[psutil.Process]:
+    return called("weir.cli graph ", platform.family())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -13,6 +13,12 @@ from weir_backend.models import ArtifactKind
 RUNTIME = [sys.executable, "-m", "weir.cli"]
 _OURS = "WEIR_"
 _FOR_DRIVERS = frozenset({"WEIR_SPARK_CONF_FILE"})
+_COMPILING = (
+    "PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_*",
+    "JAVA_HOME", "SPARK_HOME", "SPARK_SUBMIT_OPTS", "SPARK_LOCAL_IP", "HADOOP_HOME", "HADOOP_CONF_DIR",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "OMP_NUM_THREADS", "NUMBA_*", "POLARS_*",
+)  # fmt: skip
+"""What describing a job may need: where things are, and no secret. A star stands for whatever follows."""
 _NOT_THEIRS = frozenset({"CELERY_BROKER_URL", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE"})
 
 
@@ -57,8 +63,21 @@ def graph_command(body: Mapping[str, Any], *, job: str) -> list[str]:
     return [*RUNTIME, "graph", job, *settings(body), "--parallelism", str(body["parallelism"]), "--json"]
 
 
+def compile_environment(ours: Mapping[str, str], more: Mapping[str, str], *, also: str, code: Path) -> dict[str, str]:
+    """Of a process that only describes a job: of what we have what is known to be of use, and what ``also`` names (names or their
+    beginnings with a star, with commas between them). Nothing of the control plane's own, whatever it names."""
+    allowed = (*_COMPILING, *filter(None, (one.strip() for one in also.split(","))))
+    theirs = environment(ours, {}, code=code)
+    return {name: value for name, value in theirs.items() if _is_among(name, allowed)} | {"PYTHONUNBUFFERED": "1"} | dict(more)
+
+
+def _is_among(name: str, allowed: Sequence[str]) -> bool:
+    return any(name.startswith(one[:-1]) if one.endswith("*") else name == one for one in allowed)
+
+
 def environment(ours: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
-    """Of a process with user code in it: what we have, but for what is the control plane's own business."""
+    """Of a driver: what we have, but for what is the control plane's own business. It reads and writes where the job does, with the
+    credentials that are there for that."""
     kept = {
         name: value
         for name, value in ours.items()

@@ -32,8 +32,10 @@ class RunDirectory:
     path: Path
 
     @classmethod
-    def of(cls, data_dir: Path, run_id: int) -> RunDirectory:
-        return cls(data_dir / "runs" / str(run_id))
+    def of(cls, data_dir: Path, name: str) -> RunDirectory:
+        """``name``: ``Run.directory``."""
+        assert name and "/" not in name and name not in (".", ".."), name
+        return cls(data_dir / "runs" / name)
 
     @property
     def lock(self) -> Path:

@@ -20,12 +20,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from weir.errors import ConfigError
 from weir_backend import migrate
 from weir_backend.kit.database import Database
+from weir_backend.kit.tasks import QUEUES
 from weir_backend.settings import Settings
 from weir_workers.embedded import state
 from weir_workers.embedded.access import settings_of
 from weir_workers.embedded.layout import DataDir
 from weir_workers.embedded.lock import is_held
-from weir_workers.embedded.names import API, POSTGRES, SCHEMA, TITLES, VALKEY, WORKER
+from weir_workers.embedded.names import API, POSTGRES, SCHEMA, TITLES, VALKEY, WORKERS
 from weir_workers.embedded.processes import began
 from weir_workers.embedded.services import api_is_ready
 from weir_workers.embedded.state import Phase, PlatformState
@@ -41,6 +42,8 @@ _FIND_JAVA = "from weir.spark.java import find_java as f; j = f(); print(f'Java 
 class Verdict(StrEnum):
     OK = "ok"
     PROBLEM = "problem"
+    WARNING = "warning"
+    """It works, and somebody should know what that means."""
     SKIPPED = "skipped"
     """It cannot be found out, because of another problem or of what this command was not told."""
 
@@ -111,6 +114,15 @@ def _is_held(directory: DataDir) -> bool:
 def _python(check: str, _: Patient) -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     return Finding(check, Verdict.OK, f"Python {version} ({sys.executable})")
+
+
+def _user(check: str, _: Patient) -> Finding:
+    if os.geteuid() == 0:
+        return Finding(
+            check, Verdict.WARNING, "the code of jobs runs as root, when it is compiled and in drivers",
+            "let an ordinary user run weir up, or let only those deploy who may be root here",
+        )  # fmt: skip
+    return Finding(check, Verdict.OK, f"the code of jobs runs as user {os.geteuid()}, as this command does")
 
 
 def _java(check: str, patient: Patient) -> Finding:
@@ -210,7 +222,7 @@ def _redis(check: str, patient: Patient) -> Finding:
             patient.settings.redis_url.get_secret_value(), socket_timeout=5, socket_connect_timeout=5
         ) as client:
             information = client.info("server")
-            waiting = client.llen("weir")
+            waiting = sum(client.llen(queue) for queue in QUEUES)
     except redis.RedisError as error:
         return Finding(
             check, Verdict.PROBLEM, f"the queue does not answer: {_first_line(error)}", _log_or_server(patient, VALKEY)
@@ -242,7 +254,8 @@ def _schema(check: str, patient: Patient) -> Finding:
 def _api(check: str, patient: Patient) -> Finding:
     if patient.found is None or patient.found.ports.api is None:
         return Finding(check, Verdict.SKIPPED, "no platform runs")
-    if api_is_ready(patient.found.ports.api):
+    child = patient.found.children.get(API)
+    if child is not None and child.process is not None and api_is_ready(child.process.number, patient.found.ports.api):
         return Finding(check, Verdict.OK, f"ready at {patient.found.url}")
     return Finding(
         check,
@@ -259,14 +272,19 @@ def _worker(check: str, patient: Patient) -> Finding:
 
     app = make_app(patient.settings)
     try:
-        answers = app.control.ping(timeout=PING_S, limit=1)
+        answers = app.control.ping(timeout=PING_S, limit=len(WORKERS))
     except Exception as error:  # noqa: BLE001  # kombu raises what its transports raise
         return Finding(check, Verdict.SKIPPED, f"the queue does not answer: {_first_line(error)}")
     finally:
         app.close()
-    if answers:
-        return Finding(check, Verdict.OK, f"{', '.join(name for answer in answers for name in answer)} answers")
-    return Finding(check, Verdict.PROBLEM, f"no worker answers within {PING_S:.0f} s", f"see {patient.directory.log_of(WORKER)}")
+    there = {node.partition("@")[0] for answer in answers for node in answer}
+    silent = [name for name in WORKERS if name not in there]
+    if not silent:
+        return Finding(check, Verdict.OK, f"{', '.join(TITLES[name] for name in WORKERS)} answer")
+    return Finding(
+        check, Verdict.PROBLEM, f"no answer within {PING_S:.0f} s from: {', '.join(TITLES[name] for name in silent)}",
+        f"see {patient.directory.log_of(silent[0])}",
+    )  # fmt: skip
 
 
 def _clock(check: str, patient: Patient) -> Finding:
@@ -291,6 +309,7 @@ def _clock(check: str, patient: Patient) -> Finding:
 
 CHECKS: Mapping[str, Check] = {
     "python": _python,
+    "user": _user,
     "java": _java,
     "directory": _directory,
     "supervisor": _supervisor,

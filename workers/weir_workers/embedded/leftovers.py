@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
-from weir_workers.embedded.names import POSTGRES, TITLES, WORKER
+from weir_workers.embedded.names import POSTGRES, TITLES, WORKERS
 from weir_workers.embedded.processes import end_all
 from weir_workers.embedded.state import PlatformState
 
 GRACE_S = 30.0
 # SIGINT is Postgres' fast shutdown. A worker may hang on anything gentler than SIGKILL; its pool ends with it.
-_SIGNALS = {POSTGRES: signal.SIGINT, WORKER: signal.SIGKILL}
+_SIGNALS = {POSTGRES: signal.SIGINT, **dict.fromkeys(WORKERS, signal.SIGKILL)}
 
 
 def end_leftovers(before: PlatformState, say: Callable[[str], None]) -> None:

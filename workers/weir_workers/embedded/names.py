@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-POSTGRES, VALKEY, SCHEMA, API, WORKER, BEAT = "postgres", "valkey", "schema", "api", "worker", "beat"
+POSTGRES, VALKEY, SCHEMA, API, BEAT = "postgres", "valkey", "schema", "api", "beat"
+WORKER, COMPILER, CHORES = "worker", "compiler", "chores"
+WORKERS = (WORKER, COMPILER, CHORES)
+"""Workers of the queues in ``weir_backend.kit.tasks``, each with processes of its own."""
 SUPERVISOR = "supervisor"
-TITLES = {POSTGRES: "Postgres", VALKEY: "Valkey", SCHEMA: "schema", API: "API", WORKER: "worker", BEAT: "beat"}
+TITLES = {
+    POSTGRES: "Postgres", VALKEY: "Valkey", SCHEMA: "schema", API: "API", WORKER: "worker", COMPILER: "compiler", CHORES: "chores",
+    BEAT: "beat",
+}  # fmt: skip
 """For people."""
 
 DATABASE_URL, REDIS_URL = "WEIR_DATABASE_URL", "WEIR_REDIS_URL"

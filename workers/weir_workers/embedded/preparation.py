@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ from weir_workers.embedded.state import PlatformState, Ports
 from weir_workers.embedded.valkey import Valkey, find_binary
 
 API_PORT = 8700
+RUNS_AS_ROOT = (
+    "it runs as root, and so does the code that is deployed to it: where not everybody who may deploy is to be root, let an ordinary user "
+    "run weir up"
+)
 API_PORT_VARIABLE = "WEIR_API_PORT"
 
 
@@ -46,6 +51,13 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
             "again, or choose a new directory with --data-dir for a platform of its own"
         )
     notes: list[str] = []
+    if before is not None and POSTGRES in before.external and POSTGRES not in external:
+        notes.append(
+            f"the last time this platform used the database at {before.external[POSTGRES]}; what is there is not seen now, and drivers that "
+            f"belong to it are not looked after: set {DATABASE_URL} to use it again"
+        )
+    if os.geteuid() == 0:
+        notes.append(RUNS_AS_ROOT)
     ports = _ports(before.ports if before else Ports(), external, notes, preferred=_preferred(environment))
     assert ports.api is not None
     secrets = credentials.load_or_make(directory.secrets)

@@ -13,17 +13,24 @@ from pathlib import Path
 import psycopg
 import redis
 
+from weir.errors import ConfigError
+from weir_backend.kit import tasks
 from weir_workers import ready
 from weir_workers.embedded.children import spawn
 from weir_workers.embedded.layout import DataDir
-from weir_workers.embedded.names import API, BEAT, POSTGRES, SCHEMA, VALKEY, WORKER
+from weir_workers.embedded.names import API, BEAT, CHORES, COMPILER, POSTGRES, SCHEMA, VALKEY, WORKER, WORKERS
+from weir_workers.embedded.ports import listens
 from weir_workers.embedded.postgres import Postgres
 from weir_workers.embedded.supervision import Child
 from weir_workers.embedded.valkey import Valkey
+from weir_workers.host import host_id
 
 START_S_MAX = 120.0
-"""Of our own programs, also on a machine that is very busy."""
-WORKER_PROCESSES = 2
+"""Of our own programs, also on a machine that is very busy, if nobody says otherwise."""
+START_VARIABLE = "WEIR_START_S_MAX"
+"""Seconds, for all of our own programs or, as ``api=300,worker=200``, for some of them."""
+PROCESSES = {WORKER: 2, COMPILER: 1, CHORES: 2}
+"""Of each worker, beside the one that hands them their tasks."""
 TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
 """Addresses or networks, with commas between them."""
 _PROBE_S = 2.0
@@ -31,12 +38,14 @@ _PROBE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """``ready``: whether the process that ``start`` has made serves; called often, returns soon. Only asked of a process that lives."""
+    """``ready``: whether the process that ``start`` has made serves; called often, returns soon. Only asked of a process that lives.
+    ``port``: where it listens, if anywhere."""
 
     child: Child
     start: Callable[[], subprocess.Popen[bytes]]
     ready: Callable[[subprocess.Popen[bytes]], bool]
     stop_signal: signal.Signals = signal.SIGTERM
+    port: int | None = None
 
 
 def services(
@@ -45,6 +54,7 @@ def services(
 ) -> list[Service]:  # fmt: skip
     """In the order in which they are started. ``environment``: of our own programs, with all settings. ``postgres`` and ``valkey``: with
     their binaries; None: the server is not ours."""
+    start_s_max = start_limits(environment)
     found: list[Service] = []
     if postgres is not None:
         found.append(_postgres(*postgres))
@@ -64,7 +74,7 @@ def services(
                 environment={**environment, ready.FILE: str(_ready_file(directory, name)), **(extra or {})},
                 directory=directory.root,
                 # A worker that is asked to end while its parent is gone may hang; a task that is cut off is handed out again.
-                signal_if_we_die=signal.SIGKILL if name == WORKER else signal.SIGTERM,
+                signal_if_we_die=signal.SIGKILL if name in WORKERS else signal.SIGTERM,
             )
 
         return start
@@ -82,32 +92,55 @@ def services(
     uvicorn = ("uvicorn", "--factory", "weir_backend.serve:app", "--host", "127.0.0.1", "--port", str(api_port))
     found.append(
         Service(
-            Child(API, (SCHEMA, *data, *queue), start_s_max=START_S_MAX),
+            Child(API, (SCHEMA, *data, *queue), start_s_max=start_s_max[API]),
             # Open event streams would hold it up for ever; their readers go on where they were.
             python(API, *uvicorn, *_proxies(environment), "--no-access-log", "--timeout-graceful-shutdown", "3"),
-            lambda _: api_is_ready(api_port),
+            lambda process: api_is_ready(process.pid, api_port),
+            port=api_port,
         )
     )
     celery = ("celery", "--quiet", "-A", "weir_workers.app")
-    pool = ("--pool", "prefork", "--concurrency", str(WORKER_PROCESSES))
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    found.append(
-        Service(
-            Child(WORKER, (SCHEMA, *data, *queue), start_s_max=START_S_MAX, stop_s_max=15.0),
-            python(WORKER, *celery, "worker", *pool, *quiet, "--loglevel", "INFO"),
-            has_told(WORKER),
+    queues = {
+        WORKER: (tasks.DECISIONS, tasks.host_queue(host_id(directory.root))),
+        COMPILER: (tasks.CODE,),
+        CHORES: (tasks.CHORES,),
+    }
+    for name in WORKERS:
+        own = ("--hostname", f"{name}@%h", "--queues", ",".join(queues[name]))
+        pool = ("--pool", "prefork", "--concurrency", str(PROCESSES[name]))
+        found.append(
+            Service(
+                Child(name, (SCHEMA, *data, *queue), start_s_max=start_s_max[name], stop_s_max=15.0),
+                python(name, *celery, "worker", *own, *pool, *quiet, "--loglevel", "INFO"),
+                has_told(name),
+            )
         )
-    )
     found.append(
         Service(
             # What it asks for before a worker is there does not wait for long: see schedule.py.
-            Child(BEAT, (SCHEMA, *queue), start_s_max=START_S_MAX, stop_s_max=5.0),
+            Child(BEAT, (SCHEMA, *queue), start_s_max=start_s_max[BEAT], stop_s_max=5.0),
             python(
                 BEAT, *celery, "beat", "--schedule", str(directory.beat / "schedule"), "--pidfile", "", "--loglevel", "WARNING"
             ),
             has_told(BEAT),
         )
     )
+    return found
+
+
+def start_limits(environment: Mapping[str, str]) -> dict[str, float]:
+    """Of each of our own programs. Raises ConfigError."""
+    found = dict.fromkeys((API, *WORKERS, BEAT), START_S_MAX)
+    said = environment.get(START_VARIABLE, "")
+    for part in filter(None, (one.strip() for one in said.split(","))):
+        name, _, seconds = part.rpartition("=")
+        if not seconds.isdecimal() or not 1 <= int(seconds) <= 86_400 or (name and name not in found):
+            raise ConfigError(
+                f"{START_VARIABLE} is '{said}': write how many seconds they may take to come up, as 300 for all of them, or as "
+                f"api=300,worker=200; there are {', '.join(found)}"
+            )
+        found |= dict.fromkeys([name] if name else found, float(seconds))
     return found
 
 
@@ -126,7 +159,7 @@ def _postgres(server: Postgres, binaries: Path) -> Service:
         return True
 
     # Neither has a limit for its start: both may have a long log to read again. SIGINT is Postgres' fast shutdown.
-    return Service(Child(POSTGRES, stop_s_max=60.0), lambda: server.start(binaries), answers, signal.SIGINT)
+    return Service(Child(POSTGRES, stop_s_max=60.0), lambda: server.start(binaries), answers, signal.SIGINT, server.port)
 
 
 def _valkey(server: Valkey, binary: Path) -> Service:
@@ -137,10 +170,15 @@ def _valkey(server: Valkey, binary: Path) -> Service:
             return False
         return True
 
-    return Service(Child(VALKEY, stop_s_max=30.0), lambda: server.start(binary), answers)
+    return Service(Child(VALKEY, stop_s_max=30.0), lambda: server.start(binary), answers, port=server.port)
 
 
-def api_is_ready(port: int) -> bool:
+def api_is_ready(process: int, port: int) -> bool:
+    """This process, and nobody else who has the port. Whoever has it is asked first: that is cheaper where nobody has."""
+    return _says_that_it_is_ready(port) and listens(process, port)
+
+
+def _says_that_it_is_ready(port: int) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PROBE_S)
     try:
         connection.request("GET", "/readyz")

@@ -17,11 +17,12 @@ from weir_workers.embedded.layout import DataDir
 from weir_workers.embedded.lock import is_held
 from weir_workers.embedded.names import NOTHING_STARTED, OWNED, STOPPED, SUPERVISOR, TITLES
 from weir_workers.embedded.state import Phase, PlatformState, failed_child
-from weir_workers.embedded.telling import Progress, option, say, tell_how_to_use
+from weir_workers.embedded.supervision import State
+from weir_workers.embedded.telling import Progress, Waiting, option, say, tell_how_to_use
 
 LOOK_EVERY_S = 0.05
-SILENT_S_MAX = 180.0
-"""Without any news it is taken for stuck."""
+SILENT_S_MAX = 900.0
+"""Without any news it is taken for stuck. A database may have a long log to read again, and says nothing meanwhile."""
 STOP_S_MAX = 120.0
 
 
@@ -48,13 +49,16 @@ def up_in_foreground(directory: DataDir, environment: Mapping[str, str]) -> int:
     from weir_workers.embedded import supervisor  # with all that it needs of libraries
 
     directory.make()
-    progress, told = Progress(), [False]
+    progress, waiting, told = Progress(), Waiting(directory.log_of), [False]
     latest: list[PlatformState] = []
 
     def tell(found: PlatformState) -> None:
         latest[:] = [found]
         if found.phase in (Phase.STARTING, Phase.UP):
             progress.show(found)
+        if found.phase is Phase.STARTING:
+            for line in waiting.lines(found, time.monotonic()):
+                say(line)
         if found.phase is Phase.UP and not told[0]:
             told[0] = True
             tell_how_to_use(directory, found)
@@ -99,7 +103,7 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
 
     None: it has been stopped meanwhile, and nobody has the directory any more. Raises ConfigError.
     """
-    progress = Progress()
+    progress, waiting = Progress(), Waiting(directory.log_of)
     seen: PlatformState | None = None
     watched = own is not None
     news_s = time.monotonic()
@@ -116,6 +120,9 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
                 progress.show(found)
         if found is not None and found.phase is Phase.UP:
             return found
+        if found is None or found.phase is Phase.STARTING:
+            for line in waiting.lines(found, time.monotonic()):
+                say(line)
         if found is not None and (name := failed_child(found)) is not None:
             problem = found.children[name].problem
             if own is not None:
@@ -139,10 +146,16 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
             return None
         if time.monotonic() > news_s + SILENT_S_MAX:
             raise ConfigError(
-                f"it is not up after {SILENT_S_MAX:.0f} s without any news; look into {directory.logs}, and stop it with "
-                f"weir down{option(directory)}"
+                f"it is not up, and there was no news for {SILENT_S_MAX:.0f} s: {_who_is_slow(directory, found)}. It goes on trying; "
+                f"weir up{option(directory)} watches it again, weir down{option(directory)} stops it"
             )
         time.sleep(LOOK_EVERY_S)
+
+
+def _who_is_slow(directory: DataDir, found: PlatformState | None) -> str:
+    children = found.children.items() if found is not None else ()
+    slow = [name for name, child in children if child.state is State.STARTING] or [SUPERVISOR]
+    return ", ".join(f"{TITLES.get(name, name)} does not come up, see {directory.log_of(name)}" for name in slow)
 
 
 def _end(own: subprocess.Popen[bytes]) -> None:

@@ -15,6 +15,9 @@ DELAY_S_FIRST = 0.5
 DELAY_S_MAX = 10.0
 STEADY_S = 30.0
 """Who has been ready for so long has recovered: the next restart is a first one."""
+PATIENCE_MAX = 8
+"""Who was too slow is given twice the time the next time, up to so many times of what it had first: a machine that is slow does not get
+faster by beginning anew."""
 
 
 class State(StrEnum):
@@ -43,8 +46,8 @@ RUNS = frozenset({State.STARTING, State.READY, State.STOPPING})
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """``once``: it is to run to its end and is ready then. ``start_s_max``: killed if not ready by then; None where giving up would begin
-    the same long work again, as of a database that recovers. ``stop_s_max``: killed if it has not ended so long after it was asked to."""
+    """``once``: it is to run to its end and is ready then. ``start_s_max``: killed if not ready by then, the first time; None where giving up
+    would begin the same long work again, as of a database that recovers. ``stop_s_max``: killed if it has not ended so long after it was asked to."""
 
     name: str
     needs: tuple[str, ...] = ()
@@ -87,6 +90,8 @@ class Status:
     """In a row; 0 again once it has been ready for STEADY_S."""
     restarts: int = 0
     """In this life of the supervisor."""
+    slow: int = 0
+    """How often in a row it was killed as it was not ready in time."""
     killed: bool = False
     started_after_s: float | None = None
     """How long it last took from its start to being ready."""
@@ -116,16 +121,19 @@ class Supervision:
         for name, child in self._children.items():
             status = self.status[name]
             if status.state is State.WAITING and now_s >= status.not_before_s and self._needs_are_ready(child):
+                if status.slow and self._another_slow_one_starts(name):
+                    continue  # all at once is what they were too slow for
                 self._move(name, State.STARTING, now_s)
                 yield Start(name)
-            elif (
-                status.state is State.STARTING
-                and child.start_s_max is not None
-                and not status.killed
-                and now_s >= status.since_s + child.start_s_max
-            ):
-                status.killed = True
-                yield Kill(name, f"not ready after {child.start_s_max:.0f} s")
+            elif status.state is State.STARTING and child.start_s_max is not None and not status.killed:
+                limit_s = child.start_s_max * min(PATIENCE_MAX, 2**status.slow)
+                if now_s >= status.since_s + limit_s:
+                    status.killed = True
+                    status.slow += 1
+                    yield Kill(name, f"not ready after {limit_s:.0f} s")
+
+    def _another_slow_one_starts(self, name: str) -> bool:
+        return any(one.state is State.STARTING and one.slow for other, one in self.status.items() if other != name)
 
     def _stops(self, now_s: float) -> Iterator[Effect]:
         for name, child in reversed(self._children.items()):
@@ -176,6 +184,7 @@ class Supervision:
         status = self.status[name]
         status.started_after_s = now_s - status.since_s
         status.problem = ""
+        status.slow = 0
         self._move(name, state, now_s)
 
     def _failed(self, name: str, now_s: float, why: str) -> None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -27,6 +28,7 @@ from weir_workers.embedded.leftovers import end_leftovers
 from weir_workers.embedded.lock import Lock
 from weir_workers.embedded.log_files import keep_small
 from weir_workers.embedded.names import NOTHING_STARTED, OWNED, STOPPED, SUPERVISOR, weir_version
+from weir_workers.embedded.ports import holder, is_taken
 from weir_workers.embedded.preparation import Prepared, prepare
 from weir_workers.embedded.processes import ProcessId, process_id
 from weir_workers.embedded.services import Service
@@ -35,28 +37,39 @@ from weir_workers.embedded.supervision import RUNS, Effect, Kill, Start, State, 
 
 log = structlog.get_logger("weir.supervisor")
 PROBE_EVERY_S = 0.05
+MOVES_MAX = 5
+"""How often a platform that comes up looks for other ports, as somebody else has taken one of its own in the meantime."""
 IDLE_S = 1.0
 LOGS_EVERY_S = 5.0
 _LOCK_S = 1.0
 """Others look at the lock for an instant."""
 
 Told = Callable[[PlatformState], None]
+Prepare = Callable[[DataDir, Mapping[str, str], PlatformState | None], Prepared]
 
 
 class Supervisor:
-    """Of the directory whose lock its caller holds. ``tell``: called with every state that is written."""
+    """Of the directory whose lock its caller holds. ``tell``: called with each state, again and again while it stays as it is. ``prepare``:
+    as that of the module."""
 
-    def __init__(self, directory: DataDir, environment: Mapping[str, str], tell: Told = lambda _: None) -> None:
+    def __init__(
+        self, directory: DataDir, environment: Mapping[str, str], tell: Told = lambda _: None, *, prepare: Prepare = prepare
+    ) -> None:
         self._directory = directory
         self._environment = environment
         self._tell = tell
+        self._prepare = prepare
         self._stop_asked = ""
         self._began = process_id(os.getpid())
         self._prepared = Prepared([], Ports(), "", {}, [])
         self._services: dict[str, Service] = {}
         self._supervision = Supervision([])
         self._processes: dict[str, tuple[subprocess.Popen[bytes], ProcessId]] = {}
+        self._why_killed: dict[str, str] = {}
         self._was_up = False
+        self._moving = False
+        """A port of ours is somebody else's: all are stopped, and started anew at others."""
+        self._moves = 0
         self._written: PlatformState | None = None
         self._logs_at_s = 0.0
         self._awake, self._wake = os.pipe()
@@ -67,31 +80,45 @@ class Supervisor:
         """Until it is told to stop. An exit code."""
         with self._signals():
             before = state.read(self._directory.state)
-            ports = before.ports if before else Ports()
-            self._write(PlatformState(weir_version(), self._began, Phase.STARTING, ports))
+            # What was known stays known until something else is: a start that comes to nothing must not forget whose the database was.
+            known = PlatformState(
+                weir_version(),
+                self._began,
+                Phase.STARTING,
+                ports=before.ports if before else Ports(),
+                external=before.external if before else {},
+            )
+            self._write(known)
             log.info("supervisor begins", directory=str(self._directory.root), pid=self._began.number)
             try:
                 if before is not None:
                     end_leftovers(before, log.warning)
-                self._prepared = prepare(self._directory, self._environment, before)
+                self._bring_up(before)
+                while self._moving and not self._stop_asked:
+                    self._moving = False
+                    self._bring_up(self._state())
             except (ConfigError, OSError) as error:
                 log.error("nothing could be started", problem=str(error))
-                self._write(PlatformState(weir_version(), self._began, Phase.FAILED, ports, problem=str(error)))
+                self._write(replace(known, phase=Phase.FAILED, problem=str(error)))
                 return NOTHING_STARTED
-            for note in self._prepared.notes:
-                log.warning(note)
-            self._services = {service.child.name: service for service in self._prepared.services}
-            self._supervision = Supervision([service.child for service in self._prepared.services])
-            self._loop()
             log.info("supervisor ends", because=self._stop_asked)
             return STOPPED
 
+    def _bring_up(self, before: PlatformState | None) -> None:
+        """And stay, until all of it is stopped. Raises ConfigError, OSError before anything is started."""
+        self._prepared = self._prepare(self._directory, self._environment, before)
+        for note in self._prepared.notes:
+            log.warning(note)
+        self._services = {service.child.name: service for service in self._prepared.services}
+        self._supervision = Supervision([service.child for service in self._prepared.services])
+        self._loop()
+
     def _loop(self) -> None:
         while not self._supervision.over:
-            if self._stop_asked and not self._supervision.stopping:
-                log.info("stopping", because=self._stop_asked)
-                self._supervision.stop(time.monotonic())
             self._reap()
+            if (self._stop_asked or self._moving) and not self._supervision.stopping:
+                log.info("stopping", because=self._stop_asked or "a port is taken, others are looked for")
+                self._supervision.stop(time.monotonic())
             self._probe()
             for effect in self._supervision.due(time.monotonic()):
                 self._carry_out(effect)
@@ -112,8 +139,15 @@ class Supervisor:
             if code is None:
                 continue
             del self._processes[name]
-            how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-            expected = self._supervision.status[name].state is State.STOPPING
+            how = _how(code, self._why_killed.pop(name, None))
+            before = self._supervision.status[name].state
+            expected = before is State.STOPPING
+            if before is State.STARTING and (port := self._services[name].port) is not None and is_taken(port):
+                how += f": port {port} is held by {holder(port)}"
+                # Once it is up, drivers look for it where it was.
+                if not self._was_up and self._moves < MOVES_MAX:
+                    self._moving = True
+                    self._moves += 1
             self._supervision.ended(name, time.monotonic(), how, success=code == 0)
             status = self._supervision.status[name]
             if expected or status.state is State.DONE:
@@ -144,6 +178,7 @@ class Supervisor:
                 self._processes[name][0].send_signal(self._services[name].stop_signal)
             case Kill(name, why):
                 log.warning("process is killed", process=name, why=why)
+                self._why_killed[name] = why
                 self._processes[name][0].kill()
 
     # ---- what others see -----------------------------------------------------------------------
@@ -154,7 +189,9 @@ class Supervisor:
             process = self._processes[name][1] if name in self._processes else None
             after_s = round(status.started_after_s, 2) if status.started_after_s is not None else None
             children[name] = ChildState(status.state, process, after_s, status.restarts, status.failures, status.problem)
-        if self._supervision.stopping:
+        if self._moving and not self._stop_asked:
+            phase = Phase.STARTING
+        elif self._supervision.stopping:
             phase = Phase.DOWN if self._supervision.over else Phase.STOPPING
         else:
             phase = Phase.UP if self._was_up else Phase.STARTING
@@ -164,15 +201,14 @@ class Supervisor:
         )
 
     def _write(self, found: PlatformState) -> None:
-        if found == self._written:
-            return
-        try:
-            state.write(self._directory.state, found)
-        except OSError as error:
-            # No room, say. The platform goes on; who asks for its state sees an older one.
-            log.error("the state cannot be written", problem=str(error))
-        else:
-            self._written = found
+        if found != self._written:
+            try:
+                state.write(self._directory.state, found)
+            except OSError as error:
+                # No room, say. The platform goes on; who asks for its state sees an older one.
+                log.error("the state cannot be written", problem=str(error))
+            else:
+                self._written = found
         self._tell(found)
 
     # ---- waiting -------------------------------------------------------------------------------
@@ -212,6 +248,13 @@ class Supervisor:
                 signal.signal(number, handler)
             os.close(self._awake)
             os.close(self._wake)
+
+
+def _how(code: int, why_killed: str | None) -> str:
+    """A process has ended, for people. ``why_killed``: by us."""
+    if why_killed is not None:
+        return f"was killed: {why_killed}"
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
 def supervise(directory: DataDir, environment: Mapping[str, str], tell: Told = lambda _: None) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import typer
 
 from weir_workers.embedded import credentials
 from weir_workers.embedded.credentials import ADMINISTRATOR
 from weir_workers.embedded.layout import DataDir, data_dir
-from weir_workers.embedded.names import DATABASE_URL, POSTGRES, REDIS_URL, SCHEMA, TITLES, weir_version
+from weir_workers.embedded.names import DATABASE_URL, POSTGRES, REDIS_URL, SCHEMA, SUPERVISOR, TITLES, weir_version
 from weir_workers.embedded.state import PlatformState
 from weir_workers.embedded.supervision import State
 
@@ -52,6 +54,37 @@ class Progress:
             say(_line(name, f"{_DONE[child.state]} {after}".rstrip()))
 
 
+class Waiting:
+    """A line now and then for what takes long to come up, so that nobody wonders: after 10, 20, 40 and 80 s, then every minute."""
+
+    FIRST_S, EVERY_S_MAX = 10.0, 60.0
+
+    def __init__(self, log_of: Callable[[str], Path]) -> None:
+        self._log_of = log_of
+        self._since: dict[str, tuple[float, float]] = {}
+        """When it was first seen to be so, and when to say so next."""
+
+    def lines(self, found: PlatformState | None, now_s: float) -> list[str]:
+        """``found`` None: nobody has said anything yet. To be called again and again."""
+        children = found.children if found is not None else {}
+        slow = {
+            name: f"is still coming up after {{}}; what it says is in {self._log_of(name)}"
+            for name, child in children.items()
+            if child.state is State.STARTING
+        }
+        if not children:
+            slow = {SUPERVISOR: f"still preparing after {{}}; what it says is in {self._log_of(SUPERVISOR)}"}
+        self._since = {name: self._since.get(name, (now_s, now_s + self.FIRST_S)) for name in slow}
+        said = []
+        for name, text in slow.items():
+            since_s, due_s = self._since[name]
+            if now_s >= due_s:
+                taken_s = now_s - since_s
+                self._since[name] = (since_s, now_s + min(self.EVERY_S_MAX, taken_s))
+                said.append(_line(name, text.format(f"{taken_s:.0f} s")))
+        return said
+
+
 def _line(name: str, text: str) -> str:
     return f"  {TITLES.get(name, name):<9} {text}"
 
@@ -72,6 +105,7 @@ def tell_how_to_use(directory: DataDir, found: PlatformState, *, ran_already: bo
         credentials.note_as_told(directory.secrets, secrets)
     else:
         say(f"  user      {ADMINISTRATOR}   (its first password is in {directory.secrets})")
+    say(f"  log in    weir login --url {found.url} --name {ADMINISTRATOR}")
     say(f"  logs      {directory.logs}")
     say(f"  stop it   weir down{option(directory)}")
     if found.version != weir_version():

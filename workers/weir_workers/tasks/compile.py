@@ -51,14 +51,14 @@ def compile_spec(spec_id: int) -> None:
 def _compile(context: Context, spec_id: int) -> None:
     with context.database.session() as session:
         spec = jobs.find_spec_by_id(session, spec_id)
-        if spec.state is not SpecState.COMPILING:
+        if spec.state is not SpecState.COMPILING or jobs.find(session, spec.job_id) is None:
             return
         artifact = artifacts.find(session, spec.artifact_id)
         assert artifact is not None, "a spec keeps its artifact"
         data = artifacts.content(session, artifact.id)
     graph, problem = None, None
     try:
-        graph = content_of(compiled(spec, artifact, data))
+        graph = content_of(compiled(spec, artifact, data, also=context.settings.compile_environment))
     except ConfigError as error:
         problem = str(error)
     except SoftTimeLimitExceeded:
@@ -73,14 +73,14 @@ def _compile(context: Context, spec_id: int) -> None:
     look(context, spec.job_id)
 
 
-def compiled(spec: Spec, artifact: Artifact, data: bytes) -> dict[str, Any]:
-    """The physical graph. Raises ConfigError with what the user is to be told."""
+def compiled(spec: Spec, artifact: Artifact, data: bytes, *, also: str = "") -> dict[str, Any]:
+    """The physical graph. ``also``: of ``command.compile_environment``. Raises ConfigError with what the user is to be told."""
     with tempfile.TemporaryDirectory(prefix="weir-compile-") as made:
         folder = Path(made)
         code = folder / "code"
         place(artifact.kind, artifact.name, data, code)
         job = command.target(artifact.kind, artifact.name, spec.body["entry"], code)
-        environment = command.environment(os.environ, {"TMPDIR": made, "HOME": made}, code=code)
+        environment = command.compile_environment(os.environ, {"TMPDIR": made, "HOME": made}, also=also, code=code)
         said, complaint, status = _run(command.graph_command(spec.body, job=job), environment, folder)
     if status != 0:
         raise ConfigError(_message(complaint, status).replace(f"{code}/", ""))

@@ -31,7 +31,7 @@ def submit(run_id: int) -> None:
     claimed = _claim(context, run_id)
     if claimed is None:
         return
-    directory = RunDirectory.of(context.settings.data_dir, run_id)
+    directory = RunDirectory.of(context.settings.data_dir, claimed.directory)
     problem: str | None = None
     try:
         directory.make()
@@ -82,7 +82,7 @@ def _start(context: Context, run: Run, directory: RunDirectory) -> None:
         url = f"{str(context.settings.public_url).rstrip('/')}/api/v1/runs/{run.id}"
         told = {
             "WEIR_RUN_URL": url,
-            "WEIR_RUN_TOKEN": runs.token(context.settings, run.job_id, run.number),
+            "WEIR_RUN_TOKEN": runs.token(context.settings, run.directory),
             "WEIR_RUN_SPOOL": str(directory.spool),
         }
         processes.start(directory, line, command.environment(os.environ, told, code=directory.code))
@@ -91,7 +91,7 @@ def _start(context: Context, run: Run, directory: RunDirectory) -> None:
 
 def _remember(context: Context, run: Run) -> None:
     """Which process it is, as far as that is known: who looks after it finds out otherwise."""
-    name = RunDirectory.of(context.settings.data_dir, run.id).process_name()
+    name = RunDirectory.of(context.settings.data_dir, run.directory).process_name()
     if name is None:
         return
     with context.database.session() as session:

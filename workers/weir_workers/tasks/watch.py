@@ -46,7 +46,7 @@ def watch() -> None:
 
 
 def _watch(context: Context, run: Run) -> None:
-    directory = RunDirectory.of(context.settings.data_dir, run.id)
+    directory = RunDirectory.of(context.settings.data_dir, run.directory)
     known = ProcessName(run.pid, run.pid_started) if run.pid is not None and run.pid_started is not None else None
     if processes.lives(directory, known):
         processes.bound_log(directory)
@@ -71,7 +71,7 @@ def _watch(context: Context, run: Run) -> None:
 
 def _end_zombie(context: Context, run: Run) -> None:
     """It can do no harm where another run has the job. Where none has, nothing but this stops it."""
-    directory = RunDirectory.of(context.settings.data_dir, run.id)
+    directory = RunDirectory.of(context.settings.data_dir, run.directory)
     name = directory.process_name()
     if name is not None and directory.path.is_dir() and directory.is_alive():
         log.warning("a driver whose job was taken from it goes on, and is killed", run=run.id, pid=name.pid)

@@ -14,6 +14,7 @@ from weir_backend.kit.access import Caller, digest, new_secret, permissions_of
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.rates import Rate, Rates, origin
+from weir_backend.kit.wakeups import ACCOUNTS, wake
 from weir_backend.models import Token, TokenKind, User
 
 log = structlog.get_logger(__name__)
@@ -86,6 +87,7 @@ def log_out(session: Session, caller: Caller) -> None:
     if token.kind is not TokenKind.SESSION:
         raise Conflict("no-session", "this token was not made by logging in", f"revoke it: DELETE /api/v1/tokens/{token.id}")
     token.revoked_at = now()
+    wake(session, ACCOUNTS)
     audit(session, caller, "log-out", "session", token.id)
 
 

@@ -14,6 +14,7 @@ from weir_backend.kit.access import Caller, Permission, digest, new_secret, perm
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.listing import Listing
+from weir_backend.kit.wakeups import ACCOUNTS, wake
 from weir_backend.models import Role, Token, TokenKind
 
 LIVE_MAX = 100
@@ -82,4 +83,5 @@ def revoke(session: Session, caller: Caller, token_id: int) -> None:
         )
     if token.revoked_at is None:
         token.revoked_at = now()
+        wake(session, ACCOUNTS)
         audit(session, caller, "revoke", "token", token.id, before={"name": token.name, "user_id": token.user_id})

@@ -11,6 +11,7 @@ from weir_backend.errors import Conflict, NotFound
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.versions import check_version
+from weir_backend.kit.wakeups import ACCOUNTS, wake
 from weir_backend.models import Role, User
 
 
@@ -54,6 +55,7 @@ def change(
         # Whoever has changed his own password stays where he is.
         repository.revoke_sessions(session, user_id, except_token=caller.token_id if user_id == caller.user_id else None)
     if after:
+        wake(session, ACCOUNTS)
         audit(session, caller, "update", "user", user_id, before=before, after=after)
     session.flush()
     return user
@@ -69,6 +71,7 @@ def delete(session: Session, caller: Caller, user_id: int, version: str | None) 
     audit(session, caller, "delete", "user", user_id, before={"name": user.name, "role": user.role.value})
     session.flush()
     session.delete(user)
+    wake(session, ACCOUNTS)
 
 
 def _leave_one(administrators: set[int], without: int) -> None:

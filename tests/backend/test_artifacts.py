@@ -1,0 +1,95 @@
+"""Files of user code that nobody uses any more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import func, select, update
+from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.played import Stage
+
+from weir_backend.artifacts import repository
+from weir_backend.housekeeping import service
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.models import Artifact, ArtifactContent, Job, Role
+from weir_backend.settings import Settings
+
+
+@pytest.fixture
+def stage(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Stage:
+    return Stage(client, database, settings, tasks, login(Role.OPERATOR))
+
+
+def go_by(database: Database, days: float) -> None:
+    """So much time has passed since anything was done."""
+    with database.session() as session:
+        session.execute(update(Artifact).values(uploaded_at=Artifact.uploaded_at - timedelta(days=days)))
+        session.execute(update(Job).values(deleted_at=Job.deleted_at - timedelta(days=days)))
+
+
+def forget(stage: Stage) -> int:
+    (chore,) = [one for one in service.CHORES if one.name == "files of user code that no job uses"]
+    with stage.database.session() as session:
+        return chore.do(session, stage.settings)
+
+
+def kept(database: Database) -> tuple[int, int]:
+    """Rows, and contents."""
+    with database.session() as session:
+        rows, contents = (session.scalar(select(func.count()).select_from(table)) or 0 for table in (Artifact, ArtifactContent))
+        return rows, contents
+
+
+def test_a_file_that_no_version_refers_to_goes_some_days_after_it_was_last_uploaded(stage: Stage) -> None:
+    stage.upload()
+    go_by(stage.database, 6)
+    assert forget(stage) == 0
+    stage.upload()
+    go_by(stage.database, 6)
+    assert forget(stage) == 0 and kept(stage.database) == (1, 1), "it was uploaded again to be used"
+    go_by(stage.database, 2)
+    assert forget(stage) == 1 and kept(stage.database) == (0, 0)
+
+
+def test_what_a_job_uses_stays_in_all_its_versions(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    changed = stage.upload(b"def job(params): return None\n")
+    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": changed}}, headers={"If-Match": "*"})
+    go_by(stage.database, 1_000)
+    assert forget(stage) == 0 and kept(stage.database) == (2, 2)
+    assert driver.commands() == []
+
+
+def test_what_only_a_deleted_job_used_is_let_go_of_and_comes_back_if_it_is_uploaded_again(stage: Stage) -> None:
+    job = stage.deploy(start=False)
+    artifact = stage.send("GET", "/artifacts", status=200)[0]
+    stage.compile(job["id"])
+    stage.send("DELETE", f"/jobs/{job['id']}", status=204, headers={"If-Match": "*"})
+    assert forget(stage) == 0, "it was deleted just now"
+    go_by(stage.database, 8)
+    assert forget(stage) == 1 and kept(stage.database) == (1, 0)
+    assert stage.send("GET", "/artifacts", status=200) == []
+    for url in (f"/artifacts/{artifact['id']}", f"/artifacts/{artifact['id']}/content"):
+        assert stage.send("GET", url, status=404)["code"] == "no-artifact"
+    refused = stage.send("POST", "/jobs", status=422, json={"name": "next", "spec": {"artifact": artifact["digest"]}})
+    assert refused["code"] == "no-artifact" and forget(stage) == 0
+
+    assert stage.upload() == artifact["digest"] and kept(stage.database) == (1, 1)
+    again = stage.deploy("again", start=False)
+    stage.compile(again["id"])
+    assert stage.send("GET", f"/jobs/{again['id']}", status=200)["spec_state"] == "VALID"
+
+
+def test_who_is_about_to_use_a_file_keeps_it(stage: Stage) -> None:
+    digest = stage.upload()
+    go_by(stage.database, 100)
+    with stage.database.session() as session:
+        assert repository.find_by_digest(session, digest) is not None
+        assert forget(stage) == 0, "another transaction holds it"
+    assert forget(stage) == 1
+    with stage.database.session() as session:
+        assert repository.find_by_digest(session, digest) is None
+        assert repository.remove_unused(session, now(), now(), 10) == 0

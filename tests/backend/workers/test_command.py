@@ -1,0 +1,128 @@
+"""From a version of a spec to a command line and an environment: what Spark is told for each kind of master, what user code gets to see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from weir.errors import ConfigError
+from weir.spark.settings import FIXED, demand_python_memory, session_settings
+from weir_backend.jobs.spec import SpecBody
+from weir_backend.models import ArtifactKind
+from weir_workers.drivers.command import compile_environment, environment, run_command, target
+
+CODE = Path("/run/code")
+MASTERS = ["local", "local[4]", "spark://host:7077", "yarn", "k8s://https://cluster:6443"]
+
+
+def body(**more: Any) -> dict[str, Any]:
+    return SpecBody(artifact="0" * 64, **more).model_dump(mode="json")
+
+
+def line(spec: dict[str, Any], *, archive: Path | None = None, start: dict[str, Any] | None = None) -> list[str]:
+    return run_command(spec, job="pkg.jobs:job", directory="s3://bucket/x", start=start or {"mode": "resume"}, archive=archive)
+
+
+def option(command: list[str], name: str) -> list[str]:
+    return [value for flag, value in zip(command, command[1:], strict=False) if flag == name]
+
+
+def conf(command: list[str]) -> dict[str, str]:
+    return dict(one.split("=", 1) for one in option(command, "--conf"))
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_the_master_and_all_settings_are_handed_on_as_they_are(master: str) -> None:
+    chosen = {"spark.executor.memory": "4g", "spark.executor.pyspark.memory": "2g", "spark.yarn.queue": "night = late"}
+    command = line(body(master=master, spark_conf=chosen, parallelism=8, spares=1, parameters={"day": 3, "deep": True}))
+    assert option(command, "--master") == [master] and conf(command) == chosen
+    assert option(command, "--parallelism") == ["8"] and option(command, "--spares") == ["1"]
+    assert option(command, "--set") == ["day=3", "deep=true"] and "--resume" in command
+    assert option(command, "--checkpoint-dir") == ["s3://bucket/x"]
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_the_command_line_is_one_that_weir_run_understands(master: str) -> None:
+    """It gets as far as looking for the code of the job."""
+    from weir.cli.app import app_
+
+    command = line(body(master=master, allow_non_restored_state=True), start={"mode": "from", "checkpoint": 7})
+    words = command[command.index("run") :]
+    said = CliRunner().invoke(app_, words)
+    assert isinstance(said.exception, Exception) and "pkg" in str(said.exception), (said.output, said.exception)
+    assert option(command, "--from") == ["7"] and "--yes" in command
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_an_archive_travels_to_executors_that_are_elsewhere(master: str) -> None:
+    archive = Path("/run/code.zip")
+    alone = conf(line(body(master=master), archive=archive))
+    beside = conf(line(body(master=master, spark_conf={"spark.submit.pyFiles": "/lib.zip"}), archive=archive))
+    if master.startswith("local"):
+        assert "spark.submit.pyFiles" not in alone and beside == {"spark.submit.pyFiles": "/lib.zip"}
+    else:
+        assert alone == {"spark.submit.pyFiles": "/run/code.zip"}
+        assert beside == {"spark.submit.pyFiles": "/lib.zip,/run/code.zip"}
+
+
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://cluster:6443"])
+def test_what_a_driver_of_a_cluster_of_containers_makes_of_it(master: str, tmp_path: Path) -> None:
+    """As far as it comes without a cluster: the settings of its session."""
+    chosen = {
+        "spark.executor.pyspark.memory": "2g",
+        "spark.kubernetes.container.image": "weir:1",
+        "spark.yarn.queue": "night",
+        "spark.driver.host": "10.0.0.7",
+    }
+    found = session_settings(
+        master, 4, app_name="flights", extra=conf(line(body(master=master, spark_conf=chosen))), scratch=tmp_path
+    )
+    assert found["spark.master"] == master and found["spark.app.name"] == "flights"
+    assert found.items() >= chosen.items() and all(found[name] == value for name, (value, _) in FIXED.items())
+    assert "spark.driver.bindAddress" not in found, "executors have to reach it from elsewhere"
+    demand_python_memory(master, found)
+    with pytest.raises(ConfigError, match="kills executors that take more memory than is declared"):
+        demand_python_memory(master, session_settings(master, 4, app_name="x", extra={}, scratch=tmp_path))
+
+
+def test_a_setting_that_would_break_a_running_job_is_refused_for_every_master(tmp_path: Path) -> None:
+    for master in MASTERS:
+        extra = conf(line(body(master=master, spark_conf={"spark.dynamicAllocation.enabled": "true"})))
+        with pytest.raises(ConfigError, match="dynamicAllocation"):
+            session_settings(master, 2, app_name="x", extra=extra, scratch=tmp_path)
+
+
+def test_how_the_job_of_a_file_and_of_an_archive_is_named() -> None:
+    assert target(ArtifactKind.PYTHON, "job.py", "job", CODE) == "/run/code/job.py:job"
+    assert target(ArtifactKind.WHEEL, "x.whl", "pkg.jobs:night", CODE) == "pkg.jobs:night"
+    assert target(ArtifactKind.ZIP, "x.zip", "jobs", CODE) == "jobs:job"
+
+
+OURS = {
+    "PATH": "/bin", "LC_ALL": "C.UTF-8", "JAVA_HOME": "/java", "PYTHONPATH": "/lib", "HOME": "/home/me",
+    "AWS_SECRET_ACCESS_KEY": "x", "DATABASE_PASSWORD": "x", "GITHUB_TOKEN": "x", "PGPASSWORD": "x", "CELERY_BROKER_URL": "x",
+    "WEIR_SECRET_KEY": "x", "WEIR_DATABASE_URL": "x", "WEIR_SPARK_CONF_FILE": "/spark.conf",
+}  # fmt: skip
+
+
+def test_code_that_is_compiled_sees_what_it_is_known_to_need_and_nothing_else() -> None:
+    found = compile_environment(OURS, {"HOME": "/tmp/x", "TMPDIR": "/tmp/x"}, also="", code=CODE)
+    assert found == {
+        "PATH": "/bin", "LC_ALL": "C.UTF-8", "JAVA_HOME": "/java", "PYTHONPATH": "/run/code:/lib", "HOME": "/tmp/x", "TMPDIR": "/tmp/x",
+        "PYTHONUNBUFFERED": "1",
+    }  # fmt: skip
+
+
+def test_more_is_shown_to_it_only_if_that_is_named_and_never_what_is_the_control_planes_own() -> None:
+    found = compile_environment(OURS, {}, also="AWS_*, WEIR_*,PGPASSWORD, GITHUB", code=CODE)
+    assert found["AWS_SECRET_ACCESS_KEY"] == "x" and found["WEIR_SPARK_CONF_FILE"] == "/spark.conf"
+    assert not found.keys() & {"WEIR_SECRET_KEY", "WEIR_DATABASE_URL", "PGPASSWORD", "GITHUB_TOKEN", "DATABASE_PASSWORD"}
+
+
+def test_a_driver_has_what_its_job_needs_to_read_and_write_and_nothing_of_the_control_planes_own() -> None:
+    found = environment(OURS, {"WEIR_RUN_TOKEN": "its own"}, code=CODE)
+    assert found["AWS_SECRET_ACCESS_KEY"] == "x" and found["WEIR_RUN_TOKEN"] == "its own" and found["HOME"] == "/home/me"
+    assert not found.keys() & {"WEIR_SECRET_KEY", "WEIR_DATABASE_URL", "PGPASSWORD", "CELERY_BROKER_URL"}
