@@ -207,7 +207,7 @@ export interface paths {
         };
         /**
          * Get Checkpoint
-         * @description One checkpoint, with what each subtask measured and who was slow.
+         * @description One checkpoint, with what each subtask measured and who was slow. The ETag is that of its pin.
          */
         get: operations["get_checkpoint"];
         put?: never;
@@ -283,7 +283,7 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Forget a job that does not run. Its checkpoints and its output stay where they are.
+         * @description Forget a job that does not run. Its checkpoints and its output stay where they are; the logs of its runs are removed soon.
          */
         delete: operations["delete_job"];
         options?: never;
@@ -390,7 +390,8 @@ export interface paths {
          *
          *     `event`: an entry of the log (as `GET /events` has it), with its number as id, none left out and none twice; from `Last-Event-ID` or
          *     `after` on, without either from now on. `progress`: the checkpoint in progress, at most ten times a second. `run`: the newest run,
-         *     when it changes. The stream ends after some minutes: come again with the last id.
+         *     when it changes. The stream ends after some minutes: come again with the last id. It ends with `closed` (a problem of status 401) as soon
+         *     as the token is not valid any more. There are only so many streams for one user: 429.
          */
         get: operations["follow_job"];
         put?: never;
@@ -839,7 +840,8 @@ export interface paths {
          * Post Events
          * @description Store a batch of events. What is known already is passed over, so a batch may be sent again, whole or in other pieces.
          *
-         *     409: events before this batch are missing; `stored` says what there is. 410: the control plane has taken the job from this run.
+         *     409: events before this batch are missing; `stored` says what there is. 410: the control plane has taken the job from this run, or the
+         *     run has told that it is over, and more than that.
          */
         post: operations["post_events"];
         delete?: never;
@@ -986,7 +988,7 @@ export interface paths {
         /**
          * Follow Jobs
          * @description All jobs, as they change: server-sent events `job` with a summary, first of each job there is, then of those that change,
-         *     each at most twice a second.
+         *     each at most twice a second. It ends as that of one job does.
          */
         get: operations["follow_jobs"];
         put?: never;
@@ -1261,7 +1263,7 @@ export interface paths {
         };
         /**
          * Ready
-         * @description The database is there, with the schema of this version.
+         * @description The database is there, with the schema of this version: as it was a second ago at most.
          */
         get: operations["ready_readyz_get"];
         put?: never;
@@ -1337,7 +1339,8 @@ export interface components {
         ArtifactKind: "py" | "zip" | "whl";
         /**
          * ArtifactShown
-         * @description ``digest``: SHA-256 of the content, hexadecimal. ``size`` in bytes.
+         * @description ``digest``: SHA-256 of the content, hexadecimal. ``size`` in bytes. ``uploaded_at``: last; what no job uses is removed some days
+         *     after that.
          */
         ArtifactShown: {
             /**
@@ -1356,6 +1359,11 @@ export interface components {
             name: string;
             /** Size */
             size: number;
+            /**
+             * Uploaded At
+             * Format: date-time
+             */
+            uploaded_at: string;
         };
         /**
          * AuditEntryView
@@ -1428,7 +1436,8 @@ export interface components {
         };
         /**
          * CheckpointBody
-         * @description ``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``pin_in_force``: the job's log says that it is
+         * @description ``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``version``: of its pin, for If-Match.
+         *     ``pin_in_force``: the job's log says that it is
          *     pinned, so nobody retires it. ``leaving_at``: it is being deleted. ``discarded_at``: it was found retired, and its files are gone.
          *     ``damage``: what reading its files has found, at ``verified_at``.
          */
@@ -1485,6 +1494,8 @@ export interface components {
             triggered_at: string;
             /** Verified At */
             verified_at: string | null;
+            /** Version */
+            version: number;
         };
         /** CheckpointBrief */
         CheckpointBrief: {
@@ -1564,6 +1575,8 @@ export interface components {
             triggered_at: string;
             /** Verified At */
             verified_at: string | null;
+            /** Version */
+            version: number;
         };
         /**
          * Checkpointing
@@ -2533,7 +2546,8 @@ export interface components {
         /**
          * RunBody
          * @description ``number``: the generation of the control plane. ``generation``: of the runtime within the run. ``fenced_at``: when the job was
-         *     taken from this run. ``missing_events``: that its driver could not send any more.
+         *     taken from this run. ``missing_events``: that its driver could not send any more. ``directory``: name of its own below ``runs`` in the
+         *     data directory of its host; ``files_cleared_at``: since when that is gone, with its log.
          */
         RunBody: {
             /** Cause */
@@ -2543,10 +2557,14 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /** Directory */
+            directory: string;
             /** Ended At */
             ended_at: string | null;
             /** Fenced At */
             fenced_at: string | null;
+            /** Files Cleared At */
+            files_cleared_at: string | null;
             /** Generation */
             generation: number;
             /** Graph Id */
@@ -4083,7 +4101,10 @@ export interface operations {
     pin_checkpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                "If-Match"?: string | null;
+            };
             path: {
                 /** @description the id in the list, not the number in the job */
                 checkpoint_id: number;
@@ -4141,8 +4162,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemBody"];
                 };
             };
+            /** @description Changed meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
             /** @description Invalid */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Precondition required */
+            428: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6840,6 +6879,15 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Gone */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
