@@ -42,7 +42,8 @@ demo-platform: setup ## weir up, the same two jobs and a live one deployed to it
 down: setup ## Suspend the live job of demo-platform, and stop the platform
 	@$(RUN) examples/demo_platform.py --down
 
-test: setup ## All tests: unit, simulation, control plane; then those with a real Spark and a whole platform
+test: setup ## All tests: web interface, unit, simulation, control plane; then those with a real Spark and a whole platform
+	$(RUN) tools/node.py test
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
 	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --durations=10 $(SLOW_TESTS) $(ARGS))
 
@@ -53,6 +54,7 @@ check: setup ## Lint, format, types, import directions, generated files, nothing
 	$(BIN)/lint-imports
 	$(RUN) tools/generate_docs.py --check
 	$(RUN) tools/check_portable.py
+	$(RUN) tools/node.py types:check lint typecheck
 
 contract: setup ## Requests made up for every endpoint, each answer held against the OpenAPI document: EXAMPLES=200
 	EXAMPLES=$(or $(EXAMPLES),100) $(RUN) -m pytest $(wildcard tests/contract) $(ARGS)

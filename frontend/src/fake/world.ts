@@ -134,7 +134,7 @@ export class World {
         id: this.id, job_id: job.id, run_id: job.run!.id, number, generation: job.run!.generation, state: 'IN_PROGRESS', trigger,
         is_savepoint: trigger === 'savepoint', parent: number > 1 ? number - 1 : null, triggered_at: iso(triggeredMs), latest_ack_at: null,
         completed_at: null, failed_at: null, failure: null, end_to_end_ms: null, state_bytes: null, subtasks: measured.length, acknowledged: 0,
-        pinned: false, pinned_reason: '', pin_in_force: false, leaving_at: null, discarded_at: null, verified_at: null, damage: null,
+        pinned: false, pinned_reason: '', pin_in_force: false, leaving_at: null, discarded_at: null, verified_at: null, damage: null, version: 1,
       },
     };
   }
@@ -235,6 +235,7 @@ export class World {
       start: { from: 'latest' }, generation: 1, stored_event: 1, missing_events: 0, host: 'worker-3.weir.example', pid: 40_000 + jobId,
       last_contact_at: iso(state === 'RECONCILING' ? this.nowMs - 310_000 : over ? beganMs + 900_000 : this.nowMs - 1_000), created_at: iso(beganMs), submitted_at: iso(beganMs + 200),
       running_at: iso(beganMs + 6_100), ended_at: over ? iso(beganMs + 900_000) : null, fenced_at: null,
+      directory: `run-${number}`, files_cleared_at: null,
     };
   }
 }
