@@ -56,7 +56,9 @@ class Subscription:
     async def wait(self, timeout_s: float) -> set[str]:
         """The keys that rang; none after ``timeout_s``. What rang before this call counts."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._event.wait(), timeout_s)
+            # Not wait_for: in Python 3.11 that forgets that it was cancelled if it rang in the same moment, and who ends the process waits for ever.
+            async with asyncio.timeout(timeout_s):
+                await self._event.wait()
         self._event.clear()
         rung, self.keys = self.keys, set()
         return rung
