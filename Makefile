@@ -45,7 +45,7 @@ down: setup ## Suspend the live job of demo-platform, and stop the platform
 test: setup ## All tests: web interface, unit, simulation, control plane; then those with a real Spark and a whole platform
 	$(RUN) tools/node.py test
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
-	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --durations=10 $(SLOW_TESTS) $(ARGS))
+	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(SLOW_TESTS) $(ARGS))
 
 check: setup ## Lint, format, types, import directions, generated files, nothing of this machine in the repository
 	$(BIN)/ruff check $(CHECKED)

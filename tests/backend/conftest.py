@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,9 +32,18 @@ _names = (f"test_{number}" for number in itertools.count())
 TEMPLATE = "template_of_tests"
 
 
+MEMORY = Path("/dev/shm")
+ROOM_BYTES_MIN = 2 << 30
+
+
+def in_memory() -> Path | None:
+    """A file system in memory, if there is one with room: each test makes hundreds of files and removes them."""
+    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM_BYTES_MIN else None
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    with throwaway_postgres() as server:
+    with throwaway_postgres(in_memory()) as server:
         with psycopg.connect(server.url, autocommit=True) as connection:
             # These databases live for seconds.
             connection.execute("ALTER SYSTEM SET fsync = off")

@@ -15,3 +15,16 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
         # Platforms come up side by side, and would want the same port at the same time.
         os.environ.setdefault("WEIR_API_PORT", "0")
+
+
+LONGEST_FIRST = ("demo", "platform", "recovery", "cli", "endtoend")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files are dealt out in this order: a long one that begins last is waited for by all."""
+
+    def place(item: pytest.Item) -> int:
+        folder = item.path.parent.name
+        return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
+
+    items.sort(key=place)

@@ -12,17 +12,22 @@ from weir_workers.embedded.postgres import Postgres, find_binaries, new_password
 
 
 @contextmanager
-def throwaway_postgres() -> Iterator[Postgres]:
-    """Ready, and gone with all its data afterwards."""
+def throwaway_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
+    """Ready, and gone with all its data afterwards. ``data_in``: below which directory the data are; default: where temporary files go."""
     user = server_user()
-    # Not in the caller's directory: another user may have to reach it.
-    with tempfile.TemporaryDirectory(prefix="weir-postgres-") as made:
-        root = Path(made)
-        root.chmod(0o755)
+    # Not in the caller's directory: another user may have to reach it. And not all in one: no program may be run where the data are.
+    with (
+        tempfile.TemporaryDirectory(prefix="weir-postgres-") as made,
+        tempfile.TemporaryDirectory(prefix="weir-postgres-", dir=data_in) as made_for_data,
+    ):
+        root, for_data = Path(made), Path(made_for_data)
+        for one in (root, for_data):
+            one.chmod(0o755)
         binaries = find_binaries(copy_to=root, user=user)
         if user is not None:
-            user.own(root)
-        server = Postgres(root / "data", root / "log", free_port(), new_password(), user)
+            for one in (root, for_data):
+                user.own(one)
+        server = Postgres(for_data / "data", root / "log", free_port(), new_password(), user)
         server.prepare(binaries)
         process = server.start(binaries)
         try:
