@@ -21,7 +21,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-platform down test check contract sim chaos chaos-platform bench bench-platform ui ui-check ui-test ui-dev ui-types lock docs format audit clean
+.PHONY: help setup demo demo-platform down test test-runtime check contract sim chaos chaos-platform bench bench-platform ui ui-check ui-test ui-dev ui-types lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -46,6 +46,11 @@ test: setup ## All tests: web interface, unit, simulation, control plane; then t
 	$(RUN) tools/node.py test
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
 	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(SLOW_TESTS) $(ARGS))
+
+test-runtime: setup ## Of those, the ones of the runtime, which need no control plane
+	$(RUN) -m pytest -n $(TEST_WORKERS) tests/unit tests/sim $(ARGS)
+	$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder tests/integration --ignore tests/integration/platform \
+		--ignore tests/integration/demo/test_demo_platform.py $(ARGS)
 
 check: setup ## Lint, format, types, import directions, generated files, nothing of this machine in the repository
 	$(BIN)/ruff check $(CHECKED)
