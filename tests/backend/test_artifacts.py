@@ -57,9 +57,7 @@ def test_a_file_that_no_version_refers_to_goes_some_days_after_it_was_last_uploa
 def test_what_a_job_uses_stays_in_all_its_versions(stage: Stage) -> None:
     job_id, driver = stage.running()
     changed = stage.upload(b"def job(params): return None\n")
-    stage.send(
-        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": changed}}, headers={"If-Match": "*"}
-    )
+    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": changed}}, headers={"If-Match": "*"})
     go_by(stage.database, 1_000)
     assert forget(stage) == 0 and kept(stage.database) == (2, 2)
     assert driver.commands() == []

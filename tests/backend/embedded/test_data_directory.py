@@ -265,7 +265,9 @@ def test_who_no_longer_names_his_database_is_told_where_his_jobs_are(directory: 
     before = replace(STATE, external={"postgres": "db.example:5432"})
     without = {"WEIR_REDIS_URL": EXTERNAL["WEIR_REDIS_URL"]}
     for _ in range(2):
-        with pytest.raises(ConfigError, match="the database at db.example:5432, and all its jobs are there: set WEIR_DATABASE_URL"):
+        with pytest.raises(
+            ConfigError, match="the database at db.example:5432, and all its jobs are there: set WEIR_DATABASE_URL"
+        ):
             prepare(directory, without, before)
     # It has one of its own from an earlier time, too: which one is meant nobody can know.
     directory.postgres.mkdir()

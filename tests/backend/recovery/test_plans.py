@@ -109,7 +109,9 @@ def test_an_upgrade_to_code_that_calls_its_job_something_else_is_refused_as_it_w
 def test_a_job_that_never_ran_may_be_called_something_else(stage: Stage) -> None:
     job_id = stage.deploy(start=False)["id"]
     stage.compile(job_id)
-    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": stage.upload()}}, headers={"If-Match": "*"})
+    stage.send(
+        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": stage.upload()}}, headers={"If-Match": "*"}
+    )
     stage.compile(job_id, 2, name="renamed")
     stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 2}})
 

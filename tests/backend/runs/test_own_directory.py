@@ -33,7 +33,9 @@ def first_run(server: Postgres, root: Path) -> tuple[Run, str]:
             spec.body = {"checkpointing": {"directory": None}}
             run = runs.begin(session, settings, job, spec, start=Start(None), cause="start")
             token = runs.token(settings, run.directory)
-            assert digest(token) == run.token_digest and runs.token(settings, run.directory) == token, "a second start gets the same"
+            assert digest(token) == run.token_digest and runs.token(settings, run.directory) == token, (
+                "a second start gets the same"
+            )
         database.close()
         return run, token
 
