@@ -175,21 +175,22 @@ def test_code_that_does_not_compile_and_a_job_that_cannot_work_say_why_and_are_n
     assert operation["state"] == "FAILED" and "/proc/nowhere" in operation["problem"], operation
 
 
+@pytest.mark.timeout(900)
 def test_a_driver_that_dies_is_replaced_while_code_that_takes_for_ever_is_compiled(
     platform: Platform, api: Api, tmp_path: Path
 ) -> None:
     made = api.send("POST", "/jobs", json={"name": "beside", "spec": spec(api, tmp_path)})
-    before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2)
-    # As many as there are processes of all workers together.
+    before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2, timeout_s=300.0)
+    # Each is let go on for a minute and a half. In one queue with everything else they would hold up two processes for six minutes.
     slow = [
-        spec(api, tmp_path) | {"artifact": api.upload("slow.py", b"import time\ntime.sleep(%d)\n" % (600 + n))} for n in range(5)
+        spec(api, tmp_path) | {"artifact": api.upload("slow.py", b"import time\ntime.sleep(%d)\n" % (600 + n))} for n in range(8)
     ]
     stuck = [api.send("POST", "/jobs", json={"name": f"stuck-{n}", "spec": one})["id"] for n, one in enumerate(slow)]
     until(lambda: bool(compiling(platform)), "one of them is being compiled")
     os.kill(driver(platform, api, before).pid, signal.SIGKILL)
-    again = api.wait(made["id"], lambda job: running(job) and job["run"]["number"] == 2, timeout_s=60.0)
+    again = api.wait(made["id"], lambda job: running(job) and job["run"]["number"] == 2, timeout_s=240.0)
     assert again["run"]["cause"] == "restart"
-    assert {api.job(one)["spec_state"] for one in stuck} == {"COMPILING"}
+    assert api.job(stuck[-1])["spec_state"] == "COMPILING", "there was somebody to wait behind all the time"
 
     api.send("POST", f"/jobs/{made['id']}/cancel")
     api.wait(made["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
