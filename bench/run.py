@@ -1,7 +1,7 @@
 """``make bench``: throughput, cost of checkpoints, latency and start-up, through the public job API and real slots on Spark.
 
     make bench ARGS=--quick      two to four minutes, to see whether something has become slow
-    make bench                   half an hour: seven pairs of twenty seconds, what is quoted anywhere
+    make bench                   three quarters of an hour: seven pairs of twenty seconds, what is quoted anywhere
 
 Prints a table and appends one JSON object a measurement to build/bench/results.jsonl. Exit code 1: a result was wrong.
 """

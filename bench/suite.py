@@ -52,7 +52,7 @@ class Suite:
             if "wordcount" in parts:
                 plan = self._plan
                 text = write_text(plan.directory, seed=plan.seed, file_bytes=plan.word_file_bytes, names=TEXT_NAMES)
-                self._pairs(WordCount(text), plan.few_pairs, beside_ceiling=False)
+                self._pairs(WordCount(text), plan.pairs, beside_ceiling=False)
             if "million" in parts:
                 self._million()
             if "latency" in parts:

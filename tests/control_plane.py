@@ -16,8 +16,16 @@ from weir.protocol.ids import CommandId
 TOKEN = "run-token-for-tests"
 
 
+_PROBLEM = b'{"type": "urn:weir:problem:'
+
+
+def _problem(code: str) -> bytes:
+    return _PROBLEM + f'{code}", "code": "{code}"}}'.encode()
+
+
 class ControlPlane:
-    """``url`` is that of the one run it knows. ``down``: connections are cut without an answer. ``status``: answered to everything."""
+    """``url`` is that of the one run it knows. ``down``: connections are cut without an answer. ``status``: answered to everything, as a
+    problem with ``code``; None: by somebody else at its port, who knows nothing of codes."""
 
     def __init__(self) -> None:
         self.events: list[NumberedEvent] = []
@@ -25,6 +33,7 @@ class ControlPlane:
         self.posts = 0
         self.down = False
         self.status: int | None = None
+        self.code: str | None = None
         self.silent = False
         """Requests are taken, and not answered as long as it stands."""
         self._commands: list[NumberedCommand] = []
@@ -94,9 +103,9 @@ class ControlPlane:
         if self.down:
             return None
         if self.status is not None:
-            return self.status, b'{"detail": "as told"}'
+            return self.status, b'{"detail": "as told"}' if self.code is None else _problem(self.code)
         if token != f"Bearer {TOKEN}":
-            return 401, b"{}"
+            return 401, _problem("unauthenticated")
         match method, parts.path.removeprefix("/api/v1/runs/r1"):
             case "POST", "/events":
                 return self._post_events(query, body)
@@ -117,6 +126,8 @@ class ControlPlane:
                     self.close_connection = True
                     return
                 self.send_response(answer[0])
+                is_problem = answer[1].startswith(_PROBLEM)
+                self.send_header("Content-Type", "application/problem+json" if is_problem else "application/json")
                 self.send_header("Content-Length", str(len(answer[1])))
                 self.end_headers()
                 self.wfile.write(answer[1])

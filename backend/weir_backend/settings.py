@@ -6,10 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from weir.errors import ConfigError
+from weir_backend.recovery.elsewhere import PathElsewhere
 from weir_backend.webhooks.addresses import Reach
 
 
@@ -54,6 +55,9 @@ class Settings(BaseSettings):
     """How long a file of user code stays that no version of a job refers to, counted from when it was last uploaded."""
     undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
     """For so long after a plan was applied the checkpoint stays to which an undo of it would return."""
+    restore_roots: Annotated[tuple[PathElsewhere, ...], NoDecode] = ()
+    """Where checkpoints are that a job may be made to begin with by their path, apart from ``checkpoints`` in ``data_dir``:
+    directories and object stores, with commas between them."""
     verify_after_hours: Annotated[float, Field(gt=0)] = 24.0
     """How long the files of a checkpoint are believed to be as they were."""
     webhook_reach: Reach = Reach.PRIVATE
@@ -63,10 +67,17 @@ class Settings(BaseSettings):
     oidc_issuer: AnyHttpUrl | None = None
     oidc_client_id: str | None = None
     oidc_client_secret: SecretStr | None = None
+    oidc_name: Annotated[str, Field(max_length=60)] | None = None
+    """What the log-in page calls the provider; if not given, the host of ``oidc_issuer``."""
     oidc_role_claim: str = "weir_role"
     """Claim of the identity token that holds viewer, operator or admin."""
     oidc_new_users: Literal["refused", "viewer"] = "refused"
     """Who is new, and of whose role the token says nothing. An issuer may know half the world."""
+
+    @field_validator("restore_roots", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(one.strip() for one in value.split(",") if one.strip()) if isinstance(value, str) else value
 
     @property
     def sqlalchemy_url(self) -> str:

@@ -3,10 +3,13 @@ import { Admin, localStorageStore, Resource } from 'react-admin';
 import { BrowserRouter, Route } from 'react-router-dom';
 
 import { ApiProblem } from './api/problem';
+import { AskFirst } from './auth/AskFirst';
 import { authProvider } from './auth/authProvider';
 import { dataProvider } from './data/dataProvider';
 import { Layout } from './layout/Layout';
 import { darkTheme, lightTheme } from './look/theme';
+import { adminResources } from './pages/admin';
+import { DeployPage, NewVersionPage, ReviewPage } from './pages/deploy/lazy';
 import { Home } from './pages/home';
 import { JobPage } from './pages/job';
 import { JobList } from './pages/jobs';
@@ -33,24 +36,30 @@ export function newQueryClient(): QueryClient {
 export function App({ queryClient }: { queryClient: QueryClient }) {
   return (
     <BrowserRouter>
-      <Admin
-        title="Weir"
-        authProvider={authProvider}
-        dataProvider={dataProvider}
-        queryClient={queryClient}
-        store={localStorageStore(STORE_VERSION, 'weir')}
-        layout={Layout}
-        loginPage={LogIn}
-        dashboard={Home}
-        theme={lightTheme}
-        darkTheme={darkTheme}
-        requireAuth
-        disableTelemetry
-      >
-        <Resource name="jobs" list={JobList} recordRepresentation="name">
-          <Route path=":jobId/*" element={<JobPage />} />
-        </Resource>
-      </Admin>
+      <AskFirst>
+        <Admin
+          title="Weir"
+          authProvider={authProvider}
+          dataProvider={dataProvider}
+          queryClient={queryClient}
+          store={localStorageStore(STORE_VERSION, 'weir')}
+          layout={Layout}
+          loginPage={LogIn}
+          dashboard={Home}
+          theme={lightTheme}
+          darkTheme={darkTheme}
+          requireAuth
+          disableTelemetry
+        >
+          <Resource name="jobs" list={JobList} recordRepresentation="name">
+            <Route path="deploy" element={<DeployPage />} />
+            <Route path=":jobId/new-version" element={<NewVersionPage />} />
+            <Route path=":jobId/review/:version" element={<ReviewPage />} />
+            <Route path=":jobId/*" element={<JobPage />} />
+          </Resource>
+          {adminResources}
+        </Admin>
+      </AskFirst>
     </BrowserRouter>
   );
 }

@@ -19,6 +19,7 @@ from weir.protocol.events import (
 from weir.protocol.ids import CheckpointId, EventNumber, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import SubtaskStatistics
+from weir_backend.jobs.spec import SpecBody
 from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -51,7 +52,8 @@ def new_job(database: Database, name: str | None = None) -> int:
         session.add_all([job, artifact])
         session.flush()
         session.add(ArtifactContent(artifact_id=artifact.id, data=b"\n"))
-        session.add(Spec(job_id=job.id, number=1, artifact_id=artifact.id, body={}, state=SpecState.VALID))
+        body = SpecBody(artifact=artifact.digest).model_dump(mode="json")
+        session.add(Spec(job_id=job.id, number=1, artifact_id=artifact.id, body=body, state=SpecState.VALID))
         return job.id
 
 

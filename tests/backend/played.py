@@ -25,6 +25,7 @@ from weir_backend.reconciling import repository, runs
 from weir_backend.reconciling.service import Reconciler, driver_gone
 from weir_backend.recovery.schemas import Inspection
 from weir_backend.recovery.service import inspected
+from weir_backend.retention.pins import UNDO_PIN
 from weir_backend.settings import Settings
 
 CODE = b"def job(params): ...\n"
@@ -50,6 +51,7 @@ class Stage:
     settings: Settings
     tasks: RecordedTasks
     headers: dict[str, str]
+    pins_at_once: bool = True
 
     def send(self, method: str, path: str, *, status: int, **more: Any) -> Any:
         answer = self.client.request(method, f"/api/v1{path}", headers={**self.headers, **more.pop("headers", {})}, **more)
@@ -82,6 +84,17 @@ class Stage:
     def look(self, job_id: int) -> None:
         with self.database.session() as session:
             Reconciler(self.settings, self.tasks).look(session, job_id)
+        if self.keep_the_way_back():
+            self.look(job_id)
+
+    def keep_the_way_back(self) -> bool:
+        """A worker is quick to pin what an undo would return to. Whether there was anything."""
+        if not self.pins_at_once:
+            return False
+        with self.database.session() as session:
+            wanted = (Checkpoint.pinned_reason.startswith(UNDO_PIN), Checkpoint.pinned, ~Checkpoint.pin_in_force)
+            result: Any = session.execute(update(Checkpoint).where(*wanted).values(pin_in_force=True))
+            return bool(result.rowcount)
 
     def inspect(self, plan_id: int, found: Inspection = WHOLE) -> None:
         self.pin()

@@ -200,6 +200,21 @@ def test_a_savepoint_is_asked_of_the_driver_and_its_number_is_the_result(stage: 
     assert stage.send("POST", f"/jobs/{job_id}/savepoints", status=409)["code"] == "not-running"
 
 
+def test_a_checkpoint_that_is_asked_for_may_be_the_savepoint_that_somebody_else_wants(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    asked = stage.send("POST", f"/jobs/{job_id}/checkpoints", status=202)
+    assert driver.commands() == ["TakeCheckpoint"]
+    driver.checkpoint(2)
+    assert stage.operation(asked["id"])["state"] == "RUNNING", "a periodic one is none that was asked for"
+    driver.checkpoint(3, "manual")
+    operation = stage.operation(asked["id"])
+    assert (operation["kind"], operation["state"], operation["result"]) == ("checkpoint", "SUCCEEDED", {"checkpoint": 3})
+    asked = [stage.send("POST", f"/jobs/{job_id}/{what}", status=202)["id"] for what in ("checkpoints", "savepoints")]
+    assert driver.commands() == ["TakeCheckpoint", "TakeSavepoint"]
+    driver.checkpoint(4, "savepoint")
+    assert [stage.operation(one)["result"] for one in asked] == [{"checkpoint": 4}] * 2
+
+
 def test_a_request_that_is_sent_again_because_its_answer_got_lost_has_its_effect_once(stage: Stage) -> None:
     job_id, driver = stage.running()
     key = {"Idempotency-Key": "savepoint-before-the-release"}

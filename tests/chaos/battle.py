@@ -25,7 +25,9 @@ MOMENT_S_MAX = 90.0
 """How long a moment is waited for; then the fault strikes anyway."""
 VICTIM_S_MAX = 30.0
 LEAVE_S_MAX = 60.0
-"""How long drivers and processes that are not wanted any more may take to leave."""
+"""How long processes that are not wanted any more may take to leave."""
+DRIVER_LEAVES_S_MAX = 180.0
+"""The same of drivers once the job is over: one that came late starts Spark and waits for slots before it sees that."""
 DRIVERS_MAX = 10
 
 
@@ -259,7 +261,7 @@ class Battle:
     def _await_silence(self) -> None:
         """Paused ones have woken up, superseded ones have seen it, slots have left."""
         self._wait(lambda: not any(timer.is_alive() for timer in self._timers))
-        self._wait(lambda: all(driver.exit_code is not None for driver in self._drivers), patience_s=LEAVE_S_MAX)
+        self._wait(lambda: all(driver.exit_code is not None for driver in self._drivers), patience_s=DRIVER_LEAVES_S_MAX)
         for driver in self._drivers:
             self._judge_exit(driver)
         run = self._drivers[0].mark.partition("/")[0] + "/"
@@ -271,7 +273,7 @@ class Battle:
     def _judge_exit(self, driver: Driver) -> None:
         code = driver.exit_code
         if code is None:
-            self._report.problems.append(f"driver {driver.number} still runs {LEAVE_S_MAX:.0f} s after the job's end")
+            self._report.problems.append(f"driver {driver.number} still runs {DRIVER_LEAVES_S_MAX:.0f} s after the job's end")
         elif code == Exit.OK or driver.doomed or (driver.rival and code == Exit.SUPERSEDED):
             return
         elif driver.rival and driver.number == 0 and code == Exit.USAGE:

@@ -228,3 +228,16 @@ def takes_back_output_without_a_fence() -> Iterator[None]:
 
     with patch.object(SimStorage, "take_over", believe), patch.object(SimStorage, "_is_current", lambda self, generation: True):
         yield
+
+
+@mutant
+def keeps_output_when_it_begins_anew() -> Iterator[None]:
+    """Going back to the beginning takes nothing back."""
+    take_back = Publishing._take_back
+
+    def keep(self: Publishing, generation: Generation, restored: CheckpointId | None) -> None:
+        if restored is not None:
+            take_back(self, generation, restored)
+
+    with patch.object(Publishing, "_take_back", keep):
+        yield

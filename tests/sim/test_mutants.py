@@ -20,7 +20,7 @@ PRESSED: dict[str, dict[str, Any]] = {
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
 }
 """What a scenario is made to have where the fault shows only then."""
-GOING_BACK = {"takes_back_output_without_a_fence"}
+GOING_BACK = {"takes_back_output_without_a_fence", "keeps_output_when_it_begins_anew"}
 """Of those only runs that go back, with something going wrong, can find anything."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import Response
-from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy import ColumnElement, and_, func, select, true, update
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import Invalid
@@ -36,6 +36,13 @@ def _live(value: Any) -> ColumnElement[bool]:
     return live if value else ~live
 
 
+def _everybody(value: Any) -> ColumnElement[bool]:
+    """Leaves nobody out; whose tokens a caller gets at all is for ``tokens.service`` to say."""
+    if type(value) is not bool:
+        raise Invalid("invalid", "filter: everybody is true or false")
+    return true()
+
+
 TOKENS = Fields(
     sortable={
         "id": Token.id,
@@ -50,6 +57,7 @@ TOKENS = Fields(
         "name": contains(Token.name),
         "kind": equals(Token.kind, str),
         "live": _live,
+        "everybody": _everybody,
     },
     default=("id", True),
     key=Token.id,

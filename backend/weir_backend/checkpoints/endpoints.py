@@ -8,7 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from weir_backend.checkpoints import service
-from weir_backend.checkpoints.schemas import CheckpointBody, CheckpointDetailBody, CheckpointPatch, JobSummaryBody
+from weir_backend.checkpoints.schemas import (
+    CheckpointBody,
+    CheckpointDetailBody,
+    CheckpointPatch,
+    CheckpointSeriesBody,
+    JobSummaryBody,
+)
 from weir_backend.kit.access import Operator, Viewer
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
@@ -26,7 +32,8 @@ CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="the id in 
 def list_checkpoints(
     caller: Viewer, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
 ) -> Sequence[Checkpoint]:
-    """Checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`."""
+    """Checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`,
+    `kept` (completed, and its files are there)."""
     return service.list_checkpoints(session, wanted, response)
 
 
@@ -79,3 +86,21 @@ def get_checkpoint_summary(
 ) -> JobSummaryBody:
     """How many there are, how long the last ones took, and the newest of each kind."""
     return service.summary(session, job_id, last)
+
+
+@router.get(
+    "/jobs/{job_id}/checkpoints/series",
+    operation_id="get_checkpoint_series",
+    response_model=CheckpointSeriesBody,
+    responses=answers(401, 403, 404, 422),
+)
+def get_checkpoint_series(
+    caller: Viewer,
+    session: SessionDep,
+    job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
+    last: Annotated[int, Query(ge=1, le=500, description="over how many completed ones")] = 100,
+    chain: Annotated[int | None, Query(ge=0, le=100_000, description="`parts` are the subtasks of this one, not chains")] = None,
+) -> CheckpointSeriesBody:
+    """How the last completed ones went, oldest first, in all and by part of the job: which chain, and with `chain` which subtask, took how long
+    to be reached by barriers, to align them, and for its snapshot."""
+    return service.series(session, job_id, last, chain)

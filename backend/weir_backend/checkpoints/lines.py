@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, and_, literal, select, union_all
+from sqlalchemy import BigInteger, and_, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from weir_backend.models import Checkpoint, CheckpointState, Run
@@ -20,7 +20,8 @@ def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
         .limit(1)
     )
     begun = (
-        select(Run.start["checkpoint"].astext.cast(BigInteger), Run.number, literal(0))
+        # 0, or none, of a run that began a line of its own: there is nothing before what that completes.
+        select(func.nullif(Run.start["checkpoint"].astext.cast(BigInteger), 0), Run.number, literal(0))
         .where(earlier, Run.start["mode"].astext != "resume")
         .order_by(Run.number.desc())
         .limit(1)

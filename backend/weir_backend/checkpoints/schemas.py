@@ -171,6 +171,40 @@ class JobSummaryBody(BaseModel):
     latest_savepoint: CheckpointBody | None
 
 
+class CheckpointPointBody(BaseModel):
+    """Of a completed one. ``start_delay_ms`` and the like: of the subtask that took longest; null where nothing was measured."""
+
+    id: int
+    number: int
+    triggered_at: datetime
+    is_savepoint: bool
+    end_to_end_ms: int | None
+    state_bytes: int | None
+    start_delay_ms: float | None
+    alignment_ms: float | None
+    sync_ms: float | None
+    async_ms: float | None
+
+
+class PartSeriesBody(BaseModel):
+    """Of a subtask, or of the slowest subtask of a chain (``index`` null): a value for each checkpoint. Null: not measured, or with another graph."""
+
+    chain: int
+    index: int | None
+    operators: list[OperatorNameBody]
+    start_delay_ms: list[float | None]
+    alignment_ms: list[float | None]
+    sync_ms: list[float | None]
+    async_ms: list[float | None]
+
+
+class CheckpointSeriesBody(BaseModel):
+    """``checkpoints``: oldest first. ``parts``: of the graph that the newest of them was taken with."""
+
+    checkpoints: list[CheckpointPointBody]
+    parts: list[PartSeriesBody]
+
+
 def _kept(text: str) -> str:
     if "\x00" in text or any("\ud800" <= one <= "\udfff" for one in text):
         raise ValueError("a text has no U+0000 and no half of a character in it")

@@ -14,11 +14,14 @@ from weir_backend.checkpoints.schemas import (
     CheckpointBody,
     CheckpointDetailBody,
     CheckpointPatch,
+    CheckpointPointBody,
+    CheckpointSeriesBody,
     CheckpointStatisticsBody,
     CountsBody,
     JobSummaryBody,
     SummaryBody,
 )
+from weir_backend.checkpoints.series import PHASES, Longest, longest_of_each, parts_of
 from weir_backend.errors import Conflict, NotFound
 from weir_backend.graphs.names import operators_by_chain
 from weir_backend.jobs import repository as jobs
@@ -90,6 +93,34 @@ def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
         latest_completed=CheckpointBody.model_validate(completed) if completed else None,
         latest_failed=CheckpointBody.model_validate(failed) if failed else None,
         latest_savepoint=CheckpointBody.model_validate(savepoint) if savepoint else None,
+    )
+
+
+def series(session: Session, job_id: int, last: int, chain: int | None) -> CheckpointSeriesBody:
+    """Raises NotFound."""
+    if not repository.job_exists(session, job_id):
+        raise NotFound("not-found", f"there is no job {job_id}")
+    rows = repository.completed_of_last(session, job_id, last)[::-1]
+    # A chain of another graph is another one, though its number be the same.
+    alike = {row.id for row in rows if row.graph_id == rows[-1].graph_id}
+    measured = [Longest(**row._mapping) for row in repository.longest(session, [row.id for row in rows], None)]
+    parts = measured if chain is None else [Longest(**row._mapping) for row in repository.longest(session, alike, chain)]
+    names = operators_by_chain(repository.graph_of_run(session, rows[-1].run_id)) if rows else {}
+    longest, ids = longest_of_each(measured), [row.id for row in rows]
+    return CheckpointSeriesBody(
+        checkpoints=[
+            CheckpointPointBody(
+                id=row.id,
+                number=row.number,
+                triggered_at=row.triggered_at,
+                is_savepoint=row.is_savepoint,
+                end_to_end_ms=row.end_to_end_ms,
+                state_bytes=row.state_bytes,
+                **longest.get(row.id, dict.fromkeys(PHASES)),
+            )
+            for row in rows
+        ],
+        parts=parts_of(ids, [one for one in parts if one.checkpoint_id in alike], names),
     )
 
 

@@ -99,6 +99,18 @@ def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator
     return service.savepoint(session, tasks, caller, job_id)
 
 
+@router.post(
+    "/{job_id}/checkpoints",
+    operation_id="take_checkpoint",
+    response_model=OperationShown,
+    status_code=202,
+    responses=answers(404, 409),
+)
+def checkpoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
+    """Take a checkpoint now, not when the next one is due. The operation's result has its number."""
+    return service.checkpoint(session, tasks, caller, job_id)
+
+
 @router.get("/{job_id}/specs", operation_id="list_specs", response_model=list[SpecShown], responses=answers(404))
 def specs(
     job_id: Id, session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer

@@ -18,7 +18,7 @@ from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.json_form import clean_text
-from weir_backend.kit.tasks import COMPILE, RECONCILE, Tasks, ask
+from weir_backend.kit.tasks import COMPILE, INSPECT, RECONCILE, Tasks, ask
 from weir_backend.kit.versions import check_version
 from weir_backend.link import commands
 from weir_backend.models import DesiredState, Job, Operation, OperationKind, OperationState, RunState, Spec, SpecState
@@ -135,6 +135,8 @@ def compiled(session: Session, tasks: Tasks, spec: Spec, *, graph_id: int | None
     problem = clean_text(problem) if problem is not None else None  # it repeats what user code says
     spec.graph_id, spec.problem = graph_id, problem
     record(session, job, "SpecCompiled", spec=spec.number, state=spec.state.value, problem=problem)
+    for plan in plans.waiting_for_spec(session, job.id, spec.number):
+        ask(session, tasks, INSPECT, plan.id)
     look_soon(session, tasks, job)
 
 
@@ -207,16 +209,25 @@ def _asked(session: Session, tasks: Tasks, caller: Caller, job: Job, kind: Opera
 
 def savepoint(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
     """Raises NotFound, Conflict if no run could take one."""
+    return _take(session, tasks, caller, job_id, OperationKind.SAVEPOINT, "TakeSavepoint")
+
+
+def checkpoint(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
+    """Raises NotFound, Conflict if no run could take one."""
+    return _take(session, tasks, caller, job_id, OperationKind.CHECKPOINT, "TakeCheckpoint")
+
+
+def _take(session: Session, tasks: Tasks, caller: Caller, job_id: int, kind: OperationKind, command: str) -> Operation:
     job = _free(session, job_id)
     run = runs.live(session, job.id)
     if run is None or run.state is not RunState.RUNNING:
         raise Conflict(
-            "not-running", f"job '{job.name}' is not running, so there is nothing to take a savepoint of", "start it first"
+            "not-running", f"job '{job.name}' is not running, so there is nothing to take a {kind.value} of", "start it first"
         )
-    operation = operations.begin(session, job, OperationKind.SAVEPOINT, caller)
-    commands.give(session, run, "TakeSavepoint", {}, operation.id)
+    operation = operations.begin(session, job, kind, caller)
+    commands.give(session, run, command, {}, operation.id)
     operations.step(operation, f"asked the driver of run {run.number}")
-    audit(session, caller, "savepoint", "job", job.id)
+    audit(session, caller, kind.value, "job", job.id)
     look_soon(session, tasks, job)
     return operation
 

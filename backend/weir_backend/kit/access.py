@@ -126,6 +126,14 @@ def current_caller(request: Request, session: SessionDep, services: ServicesDep)
         raise
 
 
+def visitor(request: Request, session: SessionDep, services: ServicesDep) -> Caller | None:
+    """A dependency. Whoever calls; None: nobody that is known, be it without a token or with one that is not valid (any more)."""
+    try:
+        return current_caller(request, session, services)
+    except Unauthenticated:
+        return None
+
+
 def _from_our_pages(request: Request) -> bool:
     """Browsers say where a request comes from, and pages cannot make them lie."""
     said = request.headers.get("sec-fetch-site")
@@ -171,6 +179,7 @@ def asked_by(dependency: Callable[..., Any]) -> Permission | None:
     return _CHECKS.get(dependency)
 
 
+Visitor = Annotated[Caller | None, Depends(visitor)]
 Viewer = Annotated[Caller, Depends(may(Permission.VIEW))]
 Operator = Annotated[Caller, Depends(may(Permission.OPERATE))]
 Rollbacker = Annotated[Caller, Depends(may(Permission.ROLLBACK))]
@@ -186,6 +195,7 @@ __all__ = [
     "Permission",
     "Rollbacker",
     "Viewer",
+    "Visitor",
     "asked_by",
     "bearer",
     "caller_of",
@@ -194,4 +204,5 @@ __all__ = [
     "may",
     "new_secret",
     "permissions_of",
+    "visitor",
 ]

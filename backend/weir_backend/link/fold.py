@@ -12,6 +12,7 @@ from typing import Any, assert_never, cast
 from weir.errors import ProtocolError
 from weir.protocol import codec
 from weir.protocol.events import (
+    IMPORTED,
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointTriggered,
@@ -35,7 +36,10 @@ from weir_backend.models import CheckpointState, OperationState, RunState
 from weir_backend.runs import lifecycle
 
 SAVEPOINT = "savepoint"
-TAKE_SAVEPOINT = "TakeSavepoint"
+OWNED = frozenset({SAVEPOINT, IMPORTED})
+"""Triggers of checkpoints that belong to the user."""
+DONE_BY = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
+"""Which commands a checkpoint carries out, by its trigger."""
 MISSING = "EventsMissing"
 """Of the control plane itself: events that the driver could not send any more."""
 SMALLINT_MAX = (1 << 15) - 1
@@ -240,12 +244,12 @@ class _Fold:
             row.parent = self._newest_completed
             self._newest_completed = row.number
         self.changes.checkpoints[row.number] = row
-        self._settle_savepoint(row, OperationState.SUCCEEDED, result={"checkpoint": row.number})
+        self._settle_wanted(row, OperationState.SUCCEEDED, result={"checkpoint": row.number})
 
     def _fail_checkpoint(self, row: CheckpointRow, reason: str, at: datetime) -> None:
         row.state, row.failed_at, row.failure = CheckpointState.FAILED, at, reason
         self.changes.checkpoints[row.number] = row
-        self._settle_savepoint(row, OperationState.FAILED, problem=f"savepoint {row.number} failed: {reason}")
+        self._settle_wanted(row, OperationState.FAILED, problem=f"checkpoint {row.number} failed: {reason}")
 
     def _fail_pending(self, reason: str, at: datetime) -> None:
         for row in self._in_progress():
@@ -265,14 +269,14 @@ class _Fold:
         if event.outcome is CommandOutcome.REFUSED:
             self._end_operation(row, OperationState.FAILED, problem=f"the driver refused it: {row.reason}")
 
-    def _settle_savepoint(
+    def _settle_wanted(
         self, row: CheckpointRow, state: OperationState, *, result: dict[str, Any] | None = None, problem: str | None = None
     ) -> None:
-        """Whoever asked for a savepoint before this one was triggered has it now, or hears why not."""
-        if row.trigger != SAVEPOINT or row.triggered_event is None:
+        """Whoever asked for one before this one was triggered has it now, or hears why not."""
+        if row.triggered_event is None:
             return
         for command in self._facts.commands.values():
-            if command.kind != TAKE_SAVEPOINT or command.outcome != CommandOutcome.ACCEPTED.value:
+            if command.kind not in DONE_BY.get(row.trigger, ()) or command.outcome != CommandOutcome.ACCEPTED.value:
                 continue
             if command.answered_event is not None and command.answered_event < row.triggered_event:
                 self._end_operation(command, state, result=result, problem=problem)

@@ -27,7 +27,7 @@ from weir_backend.checkpoints.lines import newest_completed
 from weir_backend.errors import Unavailable
 from weir_backend.graphs import repository as graphs
 from weir_backend.kit.json_form import dumps
-from weir_backend.link.fold import SAVEPOINT
+from weir_backend.link.fold import DONE_BY, OWNED
 from weir_backend.link.rows import Changes, CheckpointRow, CommandRow, Facts, FailureRow, OperationEnd, RunRow
 from weir_backend.models import Checkpoint, CheckpointState, Command, Failure, Job, Operation, Run, RunState
 
@@ -73,7 +73,7 @@ def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence
     taken: frozenset[int] = frozenset()
     if needs.checkpoints or needs.in_progress or gap:
         checkpoints, taken = _checkpoints(session, run, needs.checkpoints)
-    savepoints = needs.savepoints or any(row.trigger == SAVEPOINT for row in checkpoints.values())
+    wanted = needs.wanted or any(row.trigger in DONE_BY for row in checkpoints.values())
     return Facts(
         event_number,
         run,
@@ -81,7 +81,7 @@ def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence
         taken,
         newest_completed(session, run.job_id, run.id) if needs.line else None,
         _open_failures(session, run) if needs.failures else [],
-        _commands(session, run.id, needs.commands) if needs.commands or savepoints else {},
+        _commands(session, run.id, needs.commands) if needs.commands or wanted else {},
     )
 
 
@@ -90,7 +90,8 @@ class _Needs:
     checkpoints: set[int] = field(default_factory=set)
     commands: set[int] = field(default_factory=set)
     in_progress: bool = False
-    savepoints: bool = False
+    wanted: bool = False
+    """Somebody may have asked for one of these checkpoints."""
     line: bool = False
     failures: bool = False
 
@@ -106,7 +107,7 @@ def _needs(events: Sequence[NumberedEvent]) -> _Needs:
             case CheckpointTriggered(checkpoint, trigger=trigger) | CheckpointCompleted(checkpoint, trigger=trigger):
                 needs.checkpoints.add(checkpoint)
                 needs.line = True
-                needs.savepoints |= trigger == SAVEPOINT
+                needs.wanted |= trigger in DONE_BY
             case CommandAnswered(command):
                 needs.commands.add(command)
             case RunStateChanged():
@@ -218,7 +219,7 @@ def _write_checkpoints(session: Session, run: RunRow, rows: Iterable[CheckpointR
         values = {name: getattr(row, name) for name in _LATER}
         if row.id is None:
             values |= {name: getattr(row, name) for name in _AT_ONCE}
-            values |= {"job_id": run.job_id, "run_id": run.id, "is_savepoint": row.trigger == SAVEPOINT}
+            values |= {"job_id": run.job_id, "run_id": run.id, "is_savepoint": row.trigger in OWNED}
             new.append(values)
         else:
             known.append({f"new_{name}": value for name, value in values.items()} | {"row": row.id})

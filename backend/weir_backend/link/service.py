@@ -58,7 +58,7 @@ def known_run(session: Session, run_id: int, secret: str | None) -> KnownRun:
         )
     ).one_or_none()
     if found is None:
-        raise NotFound("not-found", f"there is no run {run_id}")
+        raise NotFound("no-run", f"there is no run {run_id}")
     job_id, token_digest, fenced_at, ended_at, last_command, last_contact_at = found
     if not secrets.compare_digest(bytes(token_digest), digest(secret)):
         raise Unauthenticated("unauthenticated", f"this is not the token of run {run_id}")

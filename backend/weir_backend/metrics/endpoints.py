@@ -31,9 +31,10 @@ def get_job_metrics(
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
     since: Annotated[AwareDatetime | None, Query(description="with a time zone; 15 minutes ago if not given")] = None,
     step_s: Annotated[float, Query(ge=1, le=86_400, allow_inf_nan=False, description="distance of the points")] = 10.0,
+    chain: Annotated[int | None, Query(ge=0, le=100_000, description="of its subtasks only: a large job has many")] = None,
 ) -> MetricsBody:
     """Throughput, use of time and memory of each subtask and slot, as series."""
-    return service.job_metrics(session, job_id, since=since, step_s=step_s)
+    return service.job_metrics(session, job_id, since=since, step_s=step_s, chain=chain)
 
 
 @router.get("/metrics/jobs", operation_id="get_job_rates", response_model=list[JobRatesBody], responses=answers(401, 403, 422))

@@ -27,8 +27,8 @@ RATES_STEP_S = 10.0
 """What a job does just now is what it did in the last steps of so long: slots tell every few seconds."""
 
 
-def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float) -> MetricsBody:
-    """Raises NotFound, Invalid."""
+def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float, chain: int | None = None) -> MetricsBody:
+    """``chain``: whose subtasks are told; None: of all. Raises NotFound, Invalid."""
     if not repository.job_exists(session, job_id):
         raise NotFound("not-found", f"there is no job {job_id}")
     until = now()
@@ -45,7 +45,7 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
         since=begin,
         until=until,
         step_s=step_s,
-        subtasks=[_subtask(one, operators.get(one.chain, [])) for one in found.subtasks],
+        subtasks=[_subtask(one, operators.get(one.chain, [])) for one in found.subtasks if chain in (None, one.chain)],
         slots=[_slot(one) for one in found.slots],
     )
 

@@ -87,7 +87,8 @@ class Job(Base):
     history: Mapped[int] = mapped_column(server_default=text("1"))
     """Grows when the job is begun anew without its state: then it gets another directory of checkpoints."""
     next_start: Mapped[dict[str, Any] | None]
-    """``{"checkpoint": N, "after_run": K}``: runs after number K go back to checkpoint N, until one of them has run."""
+    """``{"checkpoint": N, "after_run": K}``: runs after number K go back to checkpoint N (0: to the beginning), or, with a ``"path"``, begin
+    with the checkpoint there; until one of them has run."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Of the newest event of this job."""
     checkpoint_told_at: Mapped[datetime | None]

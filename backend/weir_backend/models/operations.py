@@ -109,7 +109,8 @@ class RecoveryPlan(Base):
     target_whole: Mapped[bool | None]
     """What verifying the files of the target has found. None: nothing yet."""
     asked_at: Mapped[datetime | None]
-    """When a worker was last asked again to look into storage for it."""
+    """When a worker was last asked again to look into storage for it; once the job is stopped, when one was asked to pin what an undo would
+    return to."""
     undo_of: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     safety_checkpoint: Mapped[int | None]
     """Number of the checkpoint that the job was stopped with: what an undo goes back to."""

@@ -40,24 +40,27 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a run begins. ``checkpoint`` None: with the newest one of the job's history, or from nothing if there is none."""
+    """Where a run begins. ``checkpoint`` 0: from nothing, leaving behind whatever there is. ``path``: with a copy of a checkpoint from
+    elsewhere, as ``weir run --from-path`` takes it. Neither: with the newest one of the job's history, or from nothing if there is none."""
 
     checkpoint: int | None = None
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GoBack:
-    """Runs after number ``after_run`` begin with ``checkpoint``, until any of them has run: then the job has gone back, and the newest
-    checkpoint is the right one again, for good. That two runs go back, as the first one died on the way, does no harm: nothing was
-    completed between."""
+    """Runs after number ``after_run`` begin with ``checkpoint`` or ``path`` (see ``Start``), until any of them has run: then the job has
+    gone back, and the newest checkpoint is the right one again, for good. That two runs go back, as the first one died on the way, does
+    no harm: nothing was completed between."""
 
-    checkpoint: int
+    checkpoint: int | None
     after_run: int
+    path: str | None = None
 
 
 def next_start(wanted: GoBack | None, *, has_gone_back: bool) -> Start:
     """``has_gone_back``: any run after number ``wanted.after_run`` has reached RUNNING."""
-    return Start() if wanted is None or has_gone_back else Start(wanted.checkpoint)
+    return Start() if wanted is None or has_gone_back else Start(wanted.checkpoint, wanted.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def begin(
         spec_id=spec.id,
         state=RunState.CREATED,
         cause=cause,
-        start={"mode": "resume"} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint},
+        start=_said(start),
         missing_events=0,
         token_digest=digest(token(settings, own)),
         checkpoint_directory=directory(settings, job, spec),
@@ -57,6 +57,12 @@ def begin(
     job.not_before = None
     record(session, job, "RunBegun", run_id=run.id, run=run.number, cause=cause, start=run.start, spec=spec.number)
     return run
+
+
+def _said(start: Start) -> dict[str, Any]:
+    if start.path is not None:
+        return {"mode": "path", "path": start.path}
+    return {"mode": "resume"} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint}
 
 
 def directory(settings: Settings, job: Job, spec: Spec) -> str:

@@ -41,7 +41,7 @@ from weir_backend.reconciling.decide import (
 )
 from weir_backend.recovery import carrying_out as plans
 from weir_backend.recovery import repository as plan_rows
-from weir_backend.recovery.decide import Applied, Enter, FailPlan, PlanDecision, PlanFacts, decide_plan
+from weir_backend.recovery.decide import PIN_TAKES, Applied, Enter, FailPlan, PlanDecision, PlanFacts, decide_plan
 from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -108,7 +108,7 @@ class Reconciler:
                 record(session, job, "GaveUp", reason=reason)
             case Enter(phase):
                 assert plan is not None
-                plans.enter(session, job, plan, phase)
+                plans.enter(session, self.tasks, job, plan, phase)
             case Applied():
                 assert plan is not None
                 plans.applied(session, job, plan)
@@ -182,7 +182,10 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
     operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
     assert operation is not None, f"plan {plan.id} is being applied without an operation"
     target = jobs.completed(session, job.id, plan.preview["checkpoint"]) if plan.preview["checkpoint"] is not None else None
+    safety = jobs.completed(session, job.id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
+    waits = plan.asked_at is not None and safety is not None and safety.pinned and not safety.pin_in_force
     return PlanFacts(
+        way_back_held_until=plan.asked_at + PIN_TAKES if waits and plan.asked_at is not None else None,
         target_gone=target is not None and target.discarded_at is not None,
         target_held=target is None or target.pin_in_force or target.is_savepoint or live is None,
         phase=plan.phase,

@@ -30,6 +30,8 @@ from weir_backend.reconciling.decide import (
 
 RETURN_TAKES = timedelta(minutes=10)
 """From the deadline on. By then a run of the plan that would not come up is gone, unless nobody can reach it."""
+PIN_TAKES = timedelta(seconds=30)
+"""No job is kept from running for longer than that by a pin that only an undo needs."""
 RUNS_MAX = 2
 """A driver may die of something that has nothing to do with the plan."""
 
@@ -61,6 +63,8 @@ class PlanFacts:
     """Its files are, or will be in a moment: the job has retired it."""
     target_held: bool = True
     """Nobody retires it any more, not even the job while it runs on."""
+    way_back_held_until: datetime | None = None
+    """What an undo would return to is being pinned: so long that is waited for. None: it is pinned, or there is nothing to pin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,8 @@ def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
         return Rest(until=facts.deadline) if facts.live.seen else _no_later_than(facts.deadline, submit(facts.live, now))
     assert facts.live is None, "a run of somebody else was begun while a plan is being applied"
     if facts.ours is None:
+        if facts.way_back_held_until is not None and now < facts.way_back_held_until:
+            return Rest(until=facts.way_back_held_until, why="the checkpoint that an undo would return to is being pinned")
         return BeginRun(facts.kind, facts.start)
     if facts.ours.state is RunState.FINISHED or facts.ours.running_at is not None:
         return Applied()  # what became of it later is another story

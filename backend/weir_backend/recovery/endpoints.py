@@ -33,8 +33,8 @@ def propose(
     _once: Idempotent,
     response: Response,
 ) -> PlanShown:
-    """Compute what a rollback, an undo, an upgrade or a rescale would do. Nothing is done yet; a worker looks into checkpoint storage and
-    completes the preview. A dry run (answered with 200) is shown and not kept."""
+    """Compute what a rollback, a restore from elsewhere, an undo, an upgrade or a rescale would do. Nothing is done yet; a worker looks
+    into checkpoint storage and completes the preview. A dry run (answered with 200) is shown and not kept."""
     plan = service.propose(session, services.settings, tasks, caller, job_id, draft)
     if draft.dry_run:
         response.status_code = 200

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, select
+from collections.abc import Sequence
+
+from sqlalchemy import BigInteger, Select, select
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.listing import Fields, equals
@@ -27,3 +29,26 @@ def find(session: Session, plan_id: int, *, lock: bool = False) -> RecoveryPlan 
 
 def applying(session: Session, job_id: int) -> RecoveryPlan | None:
     return session.scalar(select(RecoveryPlan).where(RecoveryPlan.job_id == job_id, RecoveryPlan.state == PlanState.APPLYING))
+
+
+def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[RecoveryPlan]:
+    """That nobody could look into before this version was compiled."""
+    return session.scalars(
+        select(RecoveryPlan)
+        .where(RecoveryPlan.job_id == job_id, RecoveryPlan.state == PlanState.PROPOSED)
+        .where(
+            RecoveryPlan.request["spec"].astext.cast(BigInteger) == number, RecoveryPlan.preview["inspection"].astext.is_(None)
+        )
+        .order_by(RecoveryPlan.id)
+    ).all()
+
+
+def applied_before(session: Session, plan: RecoveryPlan, *, skipped: int) -> Sequence[RecoveryPlan]:
+    """Of the same job, but for the newest ``skipped`` of them."""
+    return session.scalars(
+        select(RecoveryPlan)
+        .where(RecoveryPlan.job_id == plan.job_id, RecoveryPlan.state == PlanState.APPLIED, RecoveryPlan.id != plan.id)
+        .where(RecoveryPlan.safety_checkpoint.is_not(None))
+        .order_by(RecoveryPlan.ended_at.desc())
+        .offset(skipped)
+    ).all()

@@ -10,6 +10,7 @@ from pydantic import Field
 from weir_backend.kit.forms import Form, Shown
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.models import PlanKind, PlanPhase, PlanState
+from weir_backend.recovery.elsewhere import PathElsewhere
 
 Number = Annotated[int, Field(ge=1, le=BIGINT_MAX)]
 
@@ -21,6 +22,16 @@ class RollbackRequest(Form):
     checkpoint: Number
 
 
+class RestoreRequest(Form):
+    """Go on from a checkpoint that is somewhere else: of another job, or a copy. It is copied, and what is there is never changed. What
+    this job has committed is taken back where the sink can. `path`: a directory of checkpoints with one job in it, or the one of a
+    job, at a place that the installation allows. `checkpoint`: its number there; without it the newest."""
+
+    kind: Literal["restore"]
+    path: PathElsewhere
+    checkpoint: Number | None = None
+
+
 class UndoRequest(Form):
     """Return to where the job was when plan `plan` stopped it."""
 
@@ -30,11 +41,12 @@ class UndoRequest(Form):
 
 class UpgradeRequest(Form):
     """Run another version of the spec. `savepoint`: stop with a last checkpoint and go on from it. `last-state`: stop at once and go
-    on from the last completed one."""
+    on from the last completed one. `stateless`: stop with a last checkpoint, so that it can be undone, and begin anew without any
+    state; what was committed is taken back where the sink can, and all input is read again."""
 
     kind: Literal["upgrade"]
     spec: Number
-    mode: Literal["savepoint", "last-state"] = "savepoint"
+    mode: Literal["savepoint", "last-state", "stateless"] = "savepoint"
 
 
 class RescaleRequest(Form):
@@ -44,7 +56,9 @@ class RescaleRequest(Form):
     parallelism: Annotated[int, Field(ge=1, le=1_024)]
 
 
-PlanRequest: TypeAlias = Annotated[RollbackRequest | UndoRequest | UpgradeRequest | RescaleRequest, Field(discriminator="kind")]
+PlanRequest: TypeAlias = Annotated[
+    RollbackRequest | RestoreRequest | UndoRequest | UpgradeRequest | RescaleRequest, Field(discriminator="kind")
+]
 
 
 class PlanDraft(Form):
@@ -69,8 +83,20 @@ class SinkEffect(Shown):
     revocable: bool
 
 
+class Origin(Shown):
+    """A checkpoint elsewhere: number `checkpoint` of the job that its log calls `job`."""
+
+    job: str
+    checkpoint: int
+    completed_at: datetime
+    state_bytes: int
+    is_savepoint: bool
+
+
 class Inspection(Shown):
-    """What a worker found in checkpoint storage. `abandoned`: checkpoints that are left behind; `returning`: those that are shown again."""
+    """What a worker found in checkpoint storage. `abandoned`: checkpoints that are left behind; `returning`: those that are shown again.
+    `misfit`: why the graph that is to run cannot go on with that state, by the name of an operator. `origin`: of a restore, what was
+    found there. The plan would work if `whole` and no `misfit`."""
 
     whole: bool
     damage: str | None
@@ -81,10 +107,13 @@ class Inspection(Shown):
     sources: list[SourcePosition]
     sinks: list[SinkEffect]
     notes: list[str]
+    misfit: str | None = None
+    origin: Origin | None = None
 
 
 class Preview(Shown):
-    """`checkpoint`: the one that the job will go on from; None: the one that it is stopped with. `age_s`: how old it was when this was
+    """`checkpoint`: the one that the job will go on from; None: the one that it is stopped with, unless `origin`, the path of one that is
+    elsewhere, or `anew` (without any state) says otherwise. `age_s`: how old it was when this was
     computed. `restarts`: operators that begin anew: all of them, as a driver is replaced. `duplicates`: sinks whose readers will
     see records twice."""
 
@@ -93,6 +122,8 @@ class Preview(Shown):
     age_s: float | None
     state_bytes: int | None
     is_savepoint: bool
+    origin: str | None = None
+    anew: bool = False
     stop_with: str
     steps: list[str]
     restarts: list[str]

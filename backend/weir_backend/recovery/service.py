@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints.service import completed_and_there
-from weir_backend.errors import Conflict, NotFound
+from weir_backend.errors import Conflict, Forbidden, NotFound
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service as job_service
 from weir_backend.jobs.history import record
@@ -34,13 +34,16 @@ from weir_backend.operations import service as operations
 from weir_backend.reconciling import repository as runs
 from weir_backend.reconciling.runs import directory
 from weir_backend.recovery import repository
+from weir_backend.recovery.beginning import goes_back, is_in_storage
 from weir_backend.recovery.carrying_out import pin_reason
+from weir_backend.recovery.elsewhere import is_within, roots
 from weir_backend.recovery.schemas import (
     Inspection,
     PlanDraft,
     PlanRequest,
     Preview,
     RescaleRequest,
+    RestoreRequest,
     RollbackRequest,
     UndoRequest,
     UpgradeRequest,
@@ -56,17 +59,21 @@ VALID_FOR = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """``abandons``: it goes back, so what was committed since is taken back: that needs a permission of its own."""
+    """``target``: to go back to; or ``origin``: the path of a checkpoint elsewhere; or ``anew``: nothing at all; or, without any of them,
+    the one that the job is stopped with."""
 
     kind: PlanKind
     target: Checkpoint | None
     spec: Spec
     stop_with: str
     undo_of: RecoveryPlan | None = None
+    origin: str | None = None
+    anew: bool = False
 
     @property
     def abandons(self) -> bool:
-        return self.target is not None
+        """What was committed since is taken back: that needs a permission of its own."""
+        return self.target is not None or self.origin is not None or self.anew
 
 
 def propose(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, draft: PlanDraft) -> RecoveryPlan:
@@ -105,6 +112,9 @@ def _compute(
     match request:
         case RollbackRequest(checkpoint=number):
             return Computed(PlanKind.ROLLBACK, _target(session, job, number), current, "Suspend")
+        case RestoreRequest(path=path):
+            _allowed(settings, path)
+            return Computed(PlanKind.RESTORE, None, current, "Suspend", origin=path)
         case UndoRequest(plan=plan_id):
             undone = repository.find(session, plan_id)
             if undone is None or undone.job_id != job.id:
@@ -122,12 +132,24 @@ def _compute(
                 )
             _same_directory(settings, job, current, spec)
             _same_name(session, job, current, spec)
-            return Computed(PlanKind.UPGRADE, None, spec, "Suspend" if mode == "savepoint" else "Cancel")
+            stop_with = "Cancel" if mode == "last-state" else "Suspend"
+            return Computed(PlanKind.UPGRADE, None, spec, stop_with, anew=mode == "stateless")
         case RescaleRequest(parallelism=parallelism):
             rescaled = _rescaled(session, tasks, caller, job, current, parallelism, keep=keep)
             return Computed(PlanKind.RESCALE, None, rescaled, "Suspend")
         case _:
             assert_never(request)
+
+
+def _allowed(settings: Settings, path: str) -> None:
+    """Raises Forbidden. That nothing there leads elsewhere the worker looks, who can."""
+    allowed = roots(settings.data_dir, settings.restore_roots)
+    if not any(is_within(path, root) for root in allowed):
+        raise Forbidden(
+            "path-not-allowed",
+            f"checkpoints in {path} are not for this installation to look into; it looks below {', '.join(allowed)}",
+            "have whoever runs the platform add the place to WEIR_RESTORE_ROOTS, or copy the checkpoints to one of these",
+        )
 
 
 def _same_directory(settings: Settings, job: Job, current: Spec, wanted: Spec) -> None:
@@ -198,6 +220,8 @@ def _preview(session: Session, job: Job, computed: Computed) -> Preview:
         age_s=age_s,
         state_bytes=target.state_bytes if target else None,
         is_savepoint=target.is_savepoint if target else False,
+        origin=computed.origin,
+        anew=computed.anew,
         stop_with=computed.stop_with,
         steps=_steps(computed, live=live),
         restarts=operators_of(graph.body) if graph is not None else [],
@@ -211,6 +235,8 @@ def _steps(computed: Computed, *, live: bool) -> list[str]:
     steps = []
     if computed.target is not None:
         steps.append(f"verify the files of checkpoint {computed.target.number}; if one is damaged, nothing is done")
+    if computed.origin is not None:
+        steps.append(f"verify the files of the checkpoint in {computed.origin}; if one is damaged, nothing is done")
     if live:
         steps.append(
             "stop the job with a last checkpoint, to which an undo can return"
@@ -220,6 +246,13 @@ def _steps(computed: Computed, *, live: bool) -> list[str]:
     if computed.target is not None:
         steps.append(
             f"start it from checkpoint {computed.target.number}: what was committed after that is taken back where the sink can"
+        )
+    elif computed.origin is not None:
+        steps.append("start it from a copy of that: what this job has committed is taken back where the sink can")
+    elif computed.anew:
+        steps.append(
+            f"start version {computed.spec.number} of its spec from the beginning, without any state: what was committed is taken back where "
+            "the sink can, and all input is read again"
         )
     else:
         steps.append(f"start version {computed.spec.number} of its spec from the newest checkpoint")
@@ -253,7 +286,7 @@ def inspected(session: Session, settings: Settings, plan_id: int, found: Inspect
         record(session, job, "PlanInspected", plan=plan.id, whole=found.whole, damage=found.damage)
         return None
     if plan.state is PlanState.APPLYING and plan.phase is PlanPhase.VERIFYING:
-        plan.target_whole, plan.problem = found.whole, found.damage
+        plan.target_whole, plan.problem = found.whole and found.misfit is None, found.damage or found.misfit
         job.next_look_at = now()
         return job.id
     return None
@@ -268,15 +301,21 @@ def approve(session: Session, settings: Settings, caller: Caller, plan_id: int) 
     if plan.state is not PlanState.PROPOSED:
         raise Conflict("plan-state", f"plan {plan.id} is {plan.state.value}, so it cannot be approved")
     _still_fits(settings, job, plan)
+    spec = job_service.spec(session, job.id, plan.request["spec"])
+    if spec.state is not SpecState.VALID:
+        raise Conflict(
+            "spec-not-valid", f"version {spec.number} is {spec.state.value}: {spec.problem or 'a worker is compiling it'}"
+        )
     inspection = plan.preview["inspection"]
     if inspection is None:
         raise Conflict("being-inspected", "a worker is still looking at the checkpoint of this plan", "try again in a moment")
     if not inspection["whole"]:
         raise Conflict("damaged", f"this would not work: {inspection['damage']}", "choose another checkpoint")
-    spec = job_service.spec(session, job.id, plan.request["spec"])
-    if spec.state is not SpecState.VALID:
+    if inspection["misfit"] is not None:
         raise Conflict(
-            "spec-not-valid", f"version {spec.number} is {spec.state.value}: {spec.problem or 'a worker is compiling it'}"
+            "does-not-fit",
+            f"this would not work: {inspection['misfit']}",
+            "mend that in a new version, or choose another checkpoint",
         )
     plan.state, plan.approved_by, plan.approved_at = PlanState.APPROVED, caller.user_id, now()
     record(session, job, "PlanApproved", plan=plan.id, by=caller.name)
@@ -300,14 +339,15 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
     _still_fits(settings, job, plan)
     operation = operations.begin(session, job, OperationKind.APPLY_PLAN, caller, {"plan": plan.id})
     plan.state, plan.phase, plan.operation_id = PlanState.APPLYING, PlanPhase.VERIFYING, operation.id
-    plan.target_whole = None if plan.preview["checkpoint"] is not None else True
+    plan.target_whole = None if is_in_storage(plan.preview) else True
     operations.step(operation, "verifying the files of the checkpoint" if plan.target_whole is None else "beginning")
     job_service.touch(job)
     record(session, job, "PlanApplying", plan=plan.id, by=caller.name)
     audit(session, caller, "apply", "plan", plan.id, after={"job": job.name})
     if plan.target_whole is None:
-        # A job that runs on retires its oldest checkpoint with each new one, the last one before it stops included.
-        hold(session, tasks, _target(session, job, plan.preview["checkpoint"]), pin_reason(plan))
+        if plan.preview["checkpoint"] is not None:
+            # A job that runs on retires its oldest checkpoint with each new one, the last one before it stops included.
+            hold(session, tasks, _target(session, job, plan.preview["checkpoint"]), pin_reason(plan))
         ask(session, tasks, INSPECT, plan.id)
     job_service.look_soon(session, tasks, job)
     return operation
@@ -344,7 +384,7 @@ def _locked(session: Session, plan_id: int) -> tuple[Job, RecoveryPlan]:
 
 
 def _permitted(caller: Caller, plan: RecoveryPlan) -> None:
-    caller.needs(Permission.ROLLBACK if plan.preview["checkpoint"] is not None else Permission.OPERATE)
+    caller.needs(Permission.ROLLBACK if goes_back(plan.preview) else Permission.OPERATE)
 
 
 def _still_fits(settings: Settings, job: Job, plan: RecoveryPlan) -> None:

@@ -191,10 +191,11 @@ def decide(log: LogFacts, rows: Collection[Row], references: Mapping[int, str], 
 
 def held_by(row: Row, references: Mapping[int, str], *, newest: int | None) -> tuple[str, str] | None:
     """Why somebody may not delete it, as far as the database knows: a code, and a sentence. A savepoint is his who took it: he may."""
-    if row.pinned:
-        return "pinned", f"checkpoint {row.number} is pinned: let go of it first"
+    # First what says more: the platform pins what plans need.
     if row.number in references:
         return "referred-to", f"checkpoint {row.number} is still needed: {references[row.number]}"
+    if row.pinned:
+        return "pinned", f"checkpoint {row.number} is pinned: let go of it first"
     if row.number == newest:
         return "newest", f"checkpoint {row.number} is the newest completed one, with which the job would go on"
     return None

@@ -15,6 +15,9 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import PIN, Tasks, ask
 from weir_backend.models import Checkpoint
 
+UNDO_PIN = "an undo of plan "
+"""Reasons begin so of pins that keep what a plan was applied over."""
+
 
 @dataclass(frozen=True, slots=True)
 class WantedPin:
@@ -52,17 +55,19 @@ def release(found: Checkpoint, reason: str) -> None:
         found.version += 1
 
 
-def in_log(session: Session, checkpoint_id: int, said: WantedPin) -> None:
-    """The log says so. If somebody has changed his mind since, the next round finds that."""
+def in_log(session: Session, checkpoint_id: int, said: WantedPin) -> int | None:
+    """The log says so. If somebody has changed his mind since, the next round finds that. The id of the job if a plan may wait for it."""
     seen = session.get(Checkpoint, checkpoint_id)
     job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
     found = checkpoints.locked(session, checkpoint_id)
     if job is None or found is None or found.pin_in_force == found.pinned:
-        return
+        return None
     if said.pinned == (found.pinned or found.is_savepoint):
         found.pin_in_force = found.pinned
         job.next_look_at = now()  # a plan may wait for it
         record(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
+        return job.id
+    return None
 
 
 def too_late(session: Session, checkpoint_id: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from weir_backend.checkpoints.place import Place, name_in_code
@@ -23,6 +23,7 @@ from weir_backend.models import (
     Spec,
 )
 from weir_backend.retention.decide import PlanFacts
+from weir_backend.retention.pins import UNDO_PIN
 
 
 def due(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
@@ -125,6 +126,25 @@ def plans(session: Session, job_id: int) -> list[PlanFacts]:
         )
         for plan, was_undone in session.execute(query)
     ]
+
+
+def old_ways_back(session: Session, before: datetime, *, limit: int) -> Sequence[RecoveryPlan]:
+    """Plans that were applied before then, and still have the checkpoint pinned that an undo would return to."""
+    pinned = and_(
+        Checkpoint.job_id == RecoveryPlan.job_id,
+        Checkpoint.number == RecoveryPlan.safety_checkpoint,
+        Checkpoint.state == CheckpointState.COMPLETED,
+        Checkpoint.pinned.is_(True),
+        Checkpoint.pinned_reason.startswith(UNDO_PIN),
+    )
+    return session.scalars(
+        select(RecoveryPlan)
+        .where(
+            RecoveryPlan.state == PlanState.APPLIED, RecoveryPlan.ended_at < before, select(Checkpoint.id).where(pinned).exists()
+        )
+        .order_by(RecoveryPlan.id)
+        .limit(limit)
+    ).all()
 
 
 def unsettled_pins(session: Session, *, limit: int) -> Sequence[int]:

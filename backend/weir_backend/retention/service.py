@@ -30,6 +30,7 @@ from weir_backend.operations.lifecycle import Over
 from weir_backend.reconciling import repository as runs
 from weir_backend.reconciling.service import start_of
 from weir_backend.recovery import repository as plan_rows
+from weir_backend.recovery.carrying_out import let_go_of_the_way_back
 from weir_backend.recovery.service import VALID_FOR
 from weir_backend.retention import repository
 from weir_backend.retention.decide import Decided, JobFacts, LogFacts, Obstacle, Row, decide, held_by, obstacle, referred
@@ -59,6 +60,14 @@ class Going:
 
     decided: Decided
     until: datetime
+
+
+def forget_old_ways_back(session: Session, settings: Settings, moment: datetime) -> None:
+    """What an undo would return to is kept no longer than ``undo_kept_days``, by jobs that run either."""
+    before = moment - timedelta(days=settings.undo_kept_days)
+    for plan in repository.old_ways_back(session, before, limit=PINS_A_ROUND):
+        if jobs.find(session, plan.job_id, lock=True) is not None:
+            let_go_of_the_way_back(session, plan)
 
 
 def set_out(session: Session, tasks: Tasks, moment: datetime) -> int:

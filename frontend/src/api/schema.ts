@@ -187,7 +187,8 @@ export interface paths {
         };
         /**
          * List Checkpoints
-         * @description Checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`.
+         * @description Checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`,
+         *     `kept` (completed, and its files are there).
          */
         get: operations["list_checkpoints"];
         put?: never;
@@ -315,6 +316,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Checkpoint
+         * @description Take a checkpoint now, not when the next one is due. The operation's result has its number.
+         */
+        post: operations["take_checkpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/checkpoints/{number}": {
         parameters: {
             query?: never;
@@ -351,6 +372,27 @@ export interface paths {
          *     whether it is `whole`, and the checkpoint what its `damage` is. It is also done from time to time by itself.
          */
         post: operations["verify_checkpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/checkpoints/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Checkpoint Series
+         * @description How the last completed ones went, oldest first, in all and by part of the job: which chain, and with `chain` which subtask, took how long
+         *     to be reached by barriers, to align them, and for its snapshot.
+         */
+        get: operations["get_checkpoint_series"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -453,8 +495,8 @@ export interface paths {
         put?: never;
         /**
          * Propose
-         * @description Compute what a rollback, an undo, an upgrade or a rescale would do. Nothing is done yet; a worker looks into checkpoint storage and
-         *     completes the preview. A dry run (answered with 200) is shown and not kept.
+         * @description Compute what a rollback, a restore from elsewhere, an undo, an upgrade or a rescale would do. Nothing is done yet; a worker looks
+         *     into checkpoint storage and completes the preview. A dry run (answered with 200) is shown and not kept.
          */
         post: operations["propose_plan"];
         delete?: never;
@@ -978,6 +1020,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/visit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Visit
+         * @description What a page asks before anything else: who is logged in, if somebody is, and how one can log in. For everybody; a token that is not
+         *     valid is as good as none.
+         */
+        get: operations["get_visit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/stream": {
         parameters: {
             query?: never;
@@ -1008,8 +1071,8 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description One's own tokens and sessions; an administrator gets those of others by the filter user_id. Further filters: id, name
-         *     (a part of it), kind, live.
+         * @description One's own tokens and sessions; an administrator gets those of others by the filter user_id, all with everybody (true). Further
+         *     filters: id, name (a part of it), kind, live.
          */
         get: operations["list_tokens"];
         put?: never;
@@ -1612,6 +1675,45 @@ export interface components {
             reason?: string;
         };
         /**
+         * CheckpointPointBody
+         * @description Of a completed one. ``start_delay_ms`` and the like: of the subtask that took longest; null where nothing was measured.
+         */
+        CheckpointPointBody: {
+            /** Alignment Ms */
+            alignment_ms: number | null;
+            /** Async Ms */
+            async_ms: number | null;
+            /** End To End Ms */
+            end_to_end_ms: number | null;
+            /** Id */
+            id: number;
+            /** Is Savepoint */
+            is_savepoint: boolean;
+            /** Number */
+            number: number;
+            /** Start Delay Ms */
+            start_delay_ms: number | null;
+            /** State Bytes */
+            state_bytes: number | null;
+            /** Sync Ms */
+            sync_ms: number | null;
+            /**
+             * Triggered At
+             * Format: date-time
+             */
+            triggered_at: string;
+        };
+        /**
+         * CheckpointSeriesBody
+         * @description ``checkpoints``: oldest first. ``parts``: of the graph that the newest of them was taken with.
+         */
+        CheckpointSeriesBody: {
+            /** Checkpoints */
+            checkpoints: components["schemas"]["CheckpointPointBody"][];
+            /** Parts */
+            parts: components["schemas"]["PartSeriesBody"][];
+        };
+        /**
          * CheckpointState
          * @enum {string}
          */
@@ -1887,6 +1989,8 @@ export interface components {
         /**
          * Inspection
          * @description What a worker found in checkpoint storage. `abandoned`: checkpoints that are left behind; `returning`: those that are shown again.
+         *     `misfit`: why the graph that is to run cannot go on with that state, by the name of an operator. `origin`: of a restore, what was
+         *     found there. The plan would work if `whole` and no `misfit`.
          */
         Inspection: {
             /** Abandoned */
@@ -1897,8 +2001,11 @@ export interface components {
             damage: string | null;
             /** Files */
             files: number;
+            /** Misfit */
+            misfit?: string | null;
             /** Notes */
             notes: string[];
+            origin?: components["schemas"]["Origin"] | null;
             /** Returning */
             returning: number[];
             /** Sinks */
@@ -2187,6 +2294,16 @@ export interface components {
             minutes: number;
         };
         /**
+         * OidcView
+         * @description A provider of OpenID Connect. ``name``: what people know it by. ``begin``: where a browser goes to log in, a path of this server.
+         */
+        OidcView: {
+            /** Begin */
+            begin: string;
+            /** Name */
+            name: string;
+        };
+        /**
          * OperationKind
          * @enum {string}
          */
@@ -2241,6 +2358,45 @@ export interface components {
             /** Uid */
             uid: string;
         };
+        /**
+         * Origin
+         * @description A checkpoint elsewhere: number `checkpoint` of the job that its log calls `job`.
+         */
+        Origin: {
+            /** Checkpoint */
+            checkpoint: number;
+            /**
+             * Completed At
+             * Format: date-time
+             */
+            completed_at: string;
+            /** Is Savepoint */
+            is_savepoint: boolean;
+            /** Job */
+            job: string;
+            /** State Bytes */
+            state_bytes: number;
+        };
+        /**
+         * PartSeriesBody
+         * @description Of a subtask, or of the slowest subtask of a chain (``index`` null): a value for each checkpoint. Null: not measured, or with another graph.
+         */
+        PartSeriesBody: {
+            /** Alignment Ms */
+            alignment_ms: (number | null)[];
+            /** Async Ms */
+            async_ms: (number | null)[];
+            /** Chain */
+            chain: number;
+            /** Index */
+            index: number | null;
+            /** Operators */
+            operators: components["schemas"]["OperatorNameBody"][];
+            /** Start Delay Ms */
+            start_delay_ms: (number | null)[];
+            /** Sync Ms */
+            sync_ms: (number | null)[];
+        };
         /** PasswordChange */
         PasswordChange: {
             /**
@@ -2278,7 +2434,7 @@ export interface components {
              */
             dry_run?: boolean;
             /** Request */
-            request: components["schemas"]["RollbackRequest"] | components["schemas"]["UndoRequest"] | components["schemas"]["UpgradeRequest"] | components["schemas"]["RescaleRequest"];
+            request: components["schemas"]["RollbackRequest"] | components["schemas"]["RestoreRequest"] | components["schemas"]["UndoRequest"] | components["schemas"]["UpgradeRequest"] | components["schemas"]["RescaleRequest"];
         };
         /**
          * PlanKind
@@ -2333,13 +2489,19 @@ export interface components {
         PlanState: "PROPOSED" | "APPROVED" | "APPLYING" | "APPLIED" | "FAILED" | "WITHDRAWN";
         /**
          * Preview
-         * @description `checkpoint`: the one that the job will go on from; None: the one that it is stopped with. `age_s`: how old it was when this was
+         * @description `checkpoint`: the one that the job will go on from; None: the one that it is stopped with, unless `origin`, the path of one that is
+         *     elsewhere, or `anew` (without any state) says otherwise. `age_s`: how old it was when this was
          *     computed. `restarts`: operators that begin anew: all of them, as a driver is replaced. `duplicates`: sinks whose readers will
          *     see records twice.
          */
         Preview: {
             /** Age S */
             age_s: number | null;
+            /**
+             * Anew
+             * @default false
+             */
+            anew?: boolean;
             /** Checkpoint */
             checkpoint: number | null;
             /** Completed At */
@@ -2349,6 +2511,8 @@ export interface components {
             inspection: components["schemas"]["Inspection"] | null;
             /** Is Savepoint */
             is_savepoint: boolean;
+            /** Origin */
+            origin?: string | null;
             /** Restarts */
             restarts: string[];
             /** State Bytes */
@@ -2468,6 +2632,23 @@ export interface components {
              * @default 300
              */
             well_after_s?: number;
+        };
+        /**
+         * RestoreRequest
+         * @description Go on from a checkpoint that is somewhere else: of another job, or a copy. It is copied, and what is there is never changed. What
+         *     this job has committed is taken back where the sink can. `path`: a directory of checkpoints with one job in it, or the one of a
+         *     job, at a place that the installation allows. `checkpoint`: its number there; without it the newest.
+         */
+        RestoreRequest: {
+            /** Checkpoint */
+            checkpoint?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "restore";
+            /** Path */
+            path: string;
         };
         /**
          * Role
@@ -2991,7 +3172,8 @@ export interface components {
         /**
          * UpgradeRequest
          * @description Run another version of the spec. `savepoint`: stop with a last checkpoint and go on from it. `last-state`: stop at once and go
-         *     on from the last completed one.
+         *     on from the last completed one. `stateless`: stop with a last checkpoint, so that it can be undone, and begin anew without any
+         *     state; what was committed is taken back where the sink can, and all input is read again.
          */
         UpgradeRequest: {
             /**
@@ -3004,7 +3186,7 @@ export interface components {
              * @default savepoint
              * @enum {string}
              */
-            mode?: "savepoint" | "last-state";
+            mode?: "savepoint" | "last-state" | "stateless";
             /** Spec */
             spec: number;
         };
@@ -3046,6 +3228,14 @@ export interface components {
             rollback: boolean;
             /** Version */
             version: number;
+        };
+        /**
+         * VisitView
+         * @description ``session`` null: nobody is logged in. ``oidc`` null: name and password are the only way to log in.
+         */
+        VisitView: {
+            oidc: components["schemas"]["OidcView"] | null;
+            session: components["schemas"]["SessionView"] | null;
         };
         /**
          * WebhookChange
@@ -4731,6 +4921,85 @@ export interface operations {
             };
         };
     };
+    take_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationShown"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Invalid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+        };
+    };
     delete_checkpoint: {
         parameters: {
             query?: never;
@@ -4861,6 +5130,78 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Invalid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+        };
+    };
+    get_checkpoint_series: {
+        parameters: {
+            query?: {
+                /** @description `parts` are the subtasks of this one, not chains */
+                chain?: number | null;
+                /** @description over how many completed ones */
+                last?: number;
+            };
+            header?: never;
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointSeriesBody"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Not found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5108,6 +5449,8 @@ export interface operations {
     get_job_metrics: {
         parameters: {
             query?: {
+                /** @description of its subtasks only: a large job has many */
+                chain?: number | null;
                 /** @description with a time zone; 15 minutes ago if not given */
                 since?: string | null;
                 /** @description distance of the points */
@@ -7283,6 +7626,35 @@ export interface operations {
             };
         };
     };
+    get_visit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VisitView"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+        };
+    };
     follow_jobs: {
         parameters: {
             query?: never;
@@ -8746,6 +9118,7 @@ export const planPhaseValues: ReadonlyArray<FlattenedDeepRequired<components>["s
 export const planStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanState"]> = ["PROPOSED", "APPROVED", "APPLYING", "APPLIED", "FAILED", "WITHDRAWN"];
 export const rescaleRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RescaleRequest"]["kind"]> = ["rescale"];
 export const restartsConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RestartsCondition"]["kind"]> = ["restarts"];
+export const restoreRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RestoreRequest"]["kind"]> = ["restore"];
 export const roleValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Role"]> = ["viewer", "operator", "admin"];
 export const rollbackRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RollbackRequest"]["kind"]> = ["rollback"];
 export const runStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunState"]> = ["CREATED", "INITIALIZING", "RUNNING", "RESTARTING", "FAILING", "CANCELLING", "RECONCILING", "FINISHED", "SUSPENDED", "CANCELED", "FAILED"];
@@ -8753,4 +9126,4 @@ export const specStateValues: ReadonlyArray<FlattenedDeepRequired<components>["s
 export const tokenKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TokenKind"]> = ["api", "session"];
 export const undoRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UndoRequest"]["kind"]> = ["undo"];
 export const upgradeRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["kind"]> = ["upgrade"];
-export const upgradeRequestModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["mode"]> = ["savepoint", "last-state"];
+export const upgradeRequestModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["mode"]> = ["savepoint", "last-state", "stateless"];

@@ -2,10 +2,11 @@ import type { AuthProvider } from 'react-admin';
 
 import { ApiProblem } from '../api/problem';
 import type { Permission } from '../api/types';
-import { currentSession, forgetSession, logIn, logOut } from './session';
+import { neededFor } from './needed';
+import { currentSession, forgetSession, logIn, logOut, visit } from './session';
 
-/** What only some may see at all. What they may do there is asked by `useCan`. */
-const NEEDED: Record<string, Permission> = { users: 'administer', audit: 'administer' };
+/** To react-admin `message: false` is a reason to go to the log-in page without a word: who comes for the first time did nothing wrong. */
+const NOBODY = Object.assign(new Error(), { message: false as unknown as string });
 
 export const authProvider: AuthProvider = {
   async login({ username, password }: { username: string; password: string }) {
@@ -19,7 +20,7 @@ export const authProvider: AuthProvider = {
     }
   },
   async checkAuth() {
-    await currentSession();
+    if ((await visit()).session === null) throw NOBODY;
   },
   async checkError(error: unknown) {
     if (!(error instanceof ApiProblem && error.status === 401)) return;
@@ -31,10 +32,13 @@ export const authProvider: AuthProvider = {
     return { id: session.user_id, fullName: session.name };
   },
   async getPermissions(): Promise<Permission[]> {
-    return (await currentSession()).permissions;
+    const { session } = await visit();
+    // Not an empty list: who has permissions, be it none, is taken for logged in, and logged out again without end.
+    if (session === null) throw NOBODY;
+    return session.permissions;
   },
-  async canAccess({ resource }) {
-    const needed = NEEDED[resource];
-    return needed === undefined || (await currentSession()).permissions.includes(needed);
+  async canAccess({ resource, action }) {
+    const needed = neededFor(resource, action);
+    return needed === null || (await currentSession()).permissions.includes(needed);
   },
 };

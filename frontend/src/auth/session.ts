@@ -4,20 +4,39 @@ import { ApiProblem } from '../api/problem';
 import type { Schemas } from '../api/types';
 
 export type Session = Schemas['SessionView'];
+export type Visit = Schemas['VisitView'];
 
-let asked: Promise<Session> | null = null;
+const DRAWN_MS = 50;
+
+let asked: Promise<Visit> | null = null;
+/** As far as this page knows: who has none need not be logged out. */
+let loggedIn = false;
+
+/** Who is logged in, if somebody is, and how one can log in. That nobody is is no problem here, and none in the browser's console. */
+export function visit(): Promise<Visit> {
+  asked ??= answered(api.GET('/api/v1/session/visit')).then(
+    (found) => {
+      loggedIn = found.session !== null;
+      return found;
+    },
+    (error: unknown) => {
+      asked = null;
+      throw error;
+    },
+  );
+  return asked;
+}
 
 /** Throws an ApiProblem with status 401 if nobody is. */
-export function currentSession(): Promise<Session> {
-  asked ??= answered(api.GET('/api/v1/session')).catch((error: unknown) => {
-    asked = null;
-    throw error;
-  });
-  return asked;
+export async function currentSession(): Promise<Session> {
+  const { session } = await visit();
+  if (session === null) throw new ApiProblem(401, 'unauthenticated', 'nobody is logged in', 'log in');
+  return session;
 }
 
 export function forgetSession(): void {
   asked = null;
+  loggedIn = false;
 }
 
 export async function logIn(name: string, password: string): Promise<void> {
@@ -27,7 +46,10 @@ export async function logIn(name: string, password: string): Promise<void> {
 }
 
 export async function logOut(): Promise<void> {
+  const open = loggedIn;
   forgetSession();
+  // React-admin logs out again and again until the log-in page is drawn: it needs a moment for that.
+  if (!open) return new Promise((resolve) => setTimeout(resolve, DRAWN_MS));
   try {
     await api.DELETE('/api/v1/session');
   } catch (error) {

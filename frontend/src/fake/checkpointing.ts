@@ -1,8 +1,8 @@
 /** One checkpoint from its trigger to its end: which subtask acknowledges when, and what it says it measured. */
 import type { Schemas } from '../api/types';
+import { stragglerLimit, summaryOf } from '../shared/statistics';
 import { subtasksOf, type FakeGraph } from './graph';
 import type { Luck } from './luck';
-import { percentile, summaryOf } from './summaries';
 
 export interface Measured {
   chain: number;
@@ -30,8 +30,9 @@ export function measuredBy(graph: FakeGraph, stateBytes: number, tempoMs: number
       const alignmentMs = depth.get(chain) === 0 ? 0 : luck.skewed(tempoMs * 0.12) * late;
       const syncMs = luck.skewed(0.4);
       const bytes = heavy.includes(chain) ? Math.round(luck.skewed(share)) : luck.whole(200, 900);
-      const asyncMs = heavy.includes(chain) ? luck.skewed(tempoMs * 0.3) * late : luck.skewed(tempoMs * 0.05);
-      return { chain, index, startDelayMs, alignmentMs, syncMs, asyncMs, stateBytes: bytes, afterMs: Math.round(startDelayMs + alignmentMs + syncMs + asyncMs) };
+      // From the beginning of the sync phase on.
+      const asyncMs = syncMs + (heavy.includes(chain) ? luck.skewed(tempoMs * 0.3) * late : luck.skewed(tempoMs * 0.05));
+      return { chain, index, startDelayMs, alignmentMs, syncMs, asyncMs, stateBytes: bytes, afterMs: Math.round(startDelayMs + alignmentMs + asyncMs * 1.04) };
     })
     .sort((a, b) => a.afterMs - b.afterMs);
 }
@@ -40,8 +41,7 @@ export function measuredBy(graph: FakeGraph, stateBytes: number, tempoMs: number
 export function detailOf(body: Schemas['CheckpointBody'], graph: FakeGraph, acknowledged: readonly Measured[]): Schemas['CheckpointDetailBody'] {
   const done = body.state === 'COMPLETED';
   const triggered = Date.parse(body.triggered_at);
-  const durations = acknowledged.map(({ afterMs }) => afterMs).sort((a, b) => a - b);
-  const limitMs = durations.length < 2 ? Infinity : Math.max(percentile(durations, 0.95), 1.5 * percentile(durations, 0.5));
+  const limitMs = stragglerLimit(acknowledged.map(({ afterMs }) => afterMs)) ?? Infinity;
   const names = new Map(graph.logical.operators.map(({ uid, name }) => [uid, name]));
   const ms = (moment: string | null): number | null => (moment === null ? null : Date.parse(moment));
   return {

@@ -16,6 +16,8 @@ export function listAnswer(rows: readonly object[], query: URLSearchParams, unit
 
 function fits(row: Row, name: string, wanted: unknown): boolean {
   if (name === 'q') return String(row.name).toLowerCase().includes(String(wanted).toLowerCase());
+  // Of checkpoints: completed, and their files are there.
+  if (name === 'kept') return wanted === (row.state === 'COMPLETED' && row.discarded_at === null);
   return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);
 }
 

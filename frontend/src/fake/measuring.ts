@@ -1,7 +1,8 @@
 /** Series of what subtasks and slots count, as `GET /jobs/{id}/metrics` has them. */
 import type { Schemas } from '../api/types';
 import { Luck } from './luck';
-import { iso, type FakeJob } from './world';
+import { iso } from './moments';
+import type { FakeJob } from './world';
 
 const POINTS_MAX = 500;
 
@@ -32,14 +33,14 @@ function pointOf({ scene, job }: FakeJob, chain: number, index: number, step: nu
   return { records: scene.recordsPerS * wave * luck.between(0.92, 1.08) * (chain === 0 ? 1 : 0.8), backpressured, busy, queued: Math.min(1 - backpressured - busy, luck.between(0, 0.08)) };
 }
 
-export function metricsOf(one: FakeJob, nowMs: number, sinceMs: number, stepS: number): Schemas['MetricsBody'] {
+export function metricsOf(one: FakeJob, nowMs: number, sinceMs: number, stepS: number, wanted: number | null = null): Schemas['MetricsBody'] {
   const step_s = Math.max(stepS, (nowMs - sinceMs) / 1000 / POINTS_MAX);
   const runs = one.job.state === 'RUNNING';
   const first = Math.ceil(sinceMs / (step_s * 1000));
   const steps = runs ? Array.from({ length: Math.max(0, Math.floor(nowMs / (step_s * 1000)) - first + 1) }, (_, at) => first + at) : [];
   const moments = steps.map((step) => iso(step * step_s * 1000));
   const names = new Map(one.scene.graph.logical.operators.map(({ uid, name }) => [uid, name]));
-  const subtasks = one.scene.graph.chains.flatMap(({ index: chain, operators, parallelism }) =>
+  const subtasks = one.scene.graph.chains.filter(({ index }) => wanted === null || index === wanted).flatMap(({ index: chain, operators, parallelism }) =>
     Array.from({ length: steps.length === 0 ? 0 : parallelism }, (_, index) => {
       const points = steps.map((step) => pointOf(one, chain, index, Math.round((step * step_s) / 10)));
       return {

@@ -65,3 +65,15 @@ export const SCENES: readonly Scene[] = [
   { ...usual, name: 'backfill-2025', description: 'One pass over last year', graph: simple('backfill', 4), state: 'FINISHED', recordsPerS: 0, stateBytes: 12e6, lagRecords: null, lastCheckpointAgeS: 86_400 * 9 },
   { ...usual, name: 'experiment-topk', graph: simple('topk', 1), desired: 'CANCELLED', state: 'CANCELED', recordsPerS: 0, stateBytes: 0, lagRecords: null, lastCheckpointAgeS: null },
 ];
+
+/** As large as the interface has to stay smooth with: 200 operators of 8 subtasks, each in a chain of its own. */
+export function wideScene(columns = 20, rows = 10, parallelism = 8): Scene {
+  const uid = (column: number, row: number): string => `op_${column}_${row}`;
+  const steps = Array.from({ length: columns * rows }, (_, at) => {
+    const [column, row] = [Math.floor(at / rows), at % rows];
+    const kind = column === 0 ? 'source' : column === columns - 1 ? 'sink' : column % 3 === 0 ? 'aggregate' : 'map_batches';
+    const from = column === 0 ? [] : row % 3 === 0 && row + 1 < rows ? [row, row + 1] : [row];
+    return [uid(column, row), `stage ${column} of ${row}`, kind, from.map((other) => [uid(column - 1, other), 'hash', 'key'])] as Parameters<typeof graphOf>[2][number];
+  });
+  return { ...usual, name: 'wide', graph: graphOf('wide', parallelism, steps), recordsPerS: 2_000, stateBytes: 3e9, backpressure: 0.3, lastCheckpointAgeS: 5 };
+}

@@ -4,8 +4,13 @@
  */
 import type { Schemas } from '../api/types';
 import { measuredBy, type Measured } from './checkpointing';
+import { advanceCompiling } from './deploying';
 import { subtasksOf } from './graph';
+import { giveHistory } from './history';
 import { Luck } from './luck';
+import { iso } from './moments';
+import { Office } from './office';
+import { advancePlans } from './recovery';
 import { SCENES, type Scene } from './scenes';
 
 type Job = Schemas['JobShown'];
@@ -31,20 +36,26 @@ export const INTERVAL_MS = 10_000;
 export const TEMPO_MS = 3_000;
 const HISTORY = 60;
 const DRIVER_LOST = 'DriverLost';
+/** The trigger of what was copied from elsewhere. */
+const IMPORTED = 'import';
 
 export class World {
   readonly jobs: FakeJob[];
   /** Called with the job that something has happened to. */
   readonly listeners = new Set<(job: FakeJob) => void>();
   readonly luck: Luck;
+  readonly office: Office;
   #ids = 1000;
 
   constructor(
     public nowMs: number,
     seed = 7,
+    scenes: readonly Scene[] = SCENES,
   ) {
     this.luck = new Luck(seed);
-    this.jobs = SCENES.map((scene, at) => this.#begin(scene, at + 1));
+    this.office = new Office(nowMs);
+    this.jobs = scenes.map((scene, at) => this.#begin(scene, at + 1));
+    if (this.jobs[0]) giveHistory(this, this.jobs[0]);
   }
 
   get id(): number {
@@ -59,6 +70,8 @@ export class World {
   advance(toMs: number): void {
     this.nowMs = Math.max(this.nowMs, toMs);
     for (const one of this.jobs) {
+      advanceCompiling(this, one);
+      advancePlans(this, one);
       if (one.job.state !== 'RUNNING') continue;
       one.job.run!.last_contact_at = one.runs[0]!.last_contact_at = iso(this.nowMs);
       const current = one.checkpoints[0];
@@ -75,6 +88,7 @@ export class World {
   obey(one: FakeJob, kind: Schemas['OperationKind']): Schemas['OperationShown'] {
     const { job } = one;
     if (kind === 'savepoint') this.trigger(one, 'savepoint');
+    if (kind === 'checkpoint') this.trigger(one, 'manual');
     if (kind === 'suspend' || kind === 'cancel') this.#stop(one, kind === 'suspend' ? 'SUSPENDED' : 'CANCELED');
     if (kind === 'start') this.#start(one);
     job.version += 1;
@@ -83,7 +97,8 @@ export class World {
       created_at: iso(this.nowMs), deadline_at: iso(this.nowMs + 60_000), ended_at: iso(this.nowMs),
     };
     one.operations.unshift(operation);
-    this.tell(one, 'StateWanted', { state: job.desired_state }, false);
+    if (kind === 'start' || kind === 'suspend' || kind === 'cancel') this.tell(one, 'StateWanted', { desired: job.desired_state, by: 'admin' }, false);
+    else this.tell(one, 'OperationEnded', { operation: operation.id, kind_: kind, state: operation.state }, false);
     return operation;
   }
 
@@ -132,7 +147,7 @@ export class World {
       measured,
       body: {
         id: this.id, job_id: job.id, run_id: job.run!.id, number, generation: job.run!.generation, state: 'IN_PROGRESS', trigger,
-        is_savepoint: trigger === 'savepoint', parent: number > 1 ? number - 1 : null, triggered_at: iso(triggeredMs), latest_ack_at: null,
+        is_savepoint: trigger === 'savepoint' || trigger === IMPORTED, parent: number > 1 ? number - 1 : null, triggered_at: iso(triggeredMs), latest_ack_at: null,
         completed_at: null, failed_at: null, failure: null, end_to_end_ms: null, state_bytes: null, subtasks: measured.length, acknowledged: 0,
         pinned: false, pinned_reason: '', pin_in_force: false, leaving_at: null, discarded_at: null, verified_at: null, damage: null, version: 1,
       },
@@ -140,6 +155,34 @@ export class World {
   }
 
   // ---- verbs ---------------------------------------------------------------------------------
+
+  /** A plan has it stopped: with a last checkpoint, which is there at once. */
+  stopWithCheckpoint(one: FakeJob): void {
+    if (one.checkpoints[0]?.body.state === 'IN_PROGRESS') one.checkpoints.shift();
+    this.#takeAtOnce(one, 'suspend');
+    this.#stop(one, 'SUSPENDED');
+  }
+
+  /** `start` as runs have it. One from elsewhere begins with a copy, which is a checkpoint of this job from then on. */
+  startFrom(one: FakeJob, cause: string, start: Schemas['RunBody']['start']): void {
+    this.#start(one, cause, start);
+    if (start.mode === 'path') this.#takeAtOnce(one, IMPORTED);
+  }
+
+  #takeAtOnce(one: FakeJob, trigger: string): void {
+    this.#trigger(one, trigger);
+    const { body, measured } = one.checkpoints[0]!;
+    complete(body, measured);
+    one.job.last_checkpoint = briefOf(body);
+    this.tell(one, 'CheckpointCompleted', { checkpoint: body.number, generation: body.generation, trigger, end_to_end_ms: body.end_to_end_ms, state_bytes: body.state_bytes });
+  }
+
+  /** A job that somebody has deployed. */
+  add(scene: Scene): FakeJob {
+    const one = this.#begin(scene, Math.max(0, ...this.jobs.map(({ job }) => job.id)) + 1);
+    this.jobs.push(one);
+    return one;
+  }
 
   #stop(one: FakeJob, state: 'SUSPENDED' | 'CANCELED'): void {
     const { job } = one;
@@ -150,11 +193,11 @@ export class World {
     this.tell(one, 'RunStateChanged', { state, generation: job.run?.generation ?? 1, reason: '', kind: '' });
   }
 
-  #start(one: FakeJob): void {
+  #start(one: FakeJob, cause = 'start', start: Record<string, unknown> = { mode: 'resume' }): void {
     const { job } = one;
     job.desired_state = 'RUNNING';
     const number = (one.runs[0]?.number ?? 0) + 1;
-    one.runs.unshift(this.#run(job.id, number, 'RUNNING', this.nowMs, 'start'));
+    one.runs.unshift(this.#run(job.id, number, 'RUNNING', this.nowMs, cause, start));
     job.run = briefOfRun(one.runs[0]!);
     this.#standing(one, 'RUNNING', 'ok', '');
     one.nextTriggerMs = this.nowMs + 2_000;
@@ -228,19 +271,17 @@ export class World {
     }
   }
 
-  #run(jobId: number, number: number, state: Schemas['RunState'], beganMs: number, cause: string): Schemas['RunBody'] {
+  #run(jobId: number, number: number, state: Schemas['RunState'], beganMs: number, cause: string, start: Record<string, unknown> = { mode: 'resume' }): Schemas['RunBody'] {
     const over = state === 'FINISHED' || state === 'SUSPENDED' || state === 'CANCELED' || state === 'FAILED';
     return {
       id: this.id, job_id: jobId, number, spec_id: 10 * jobId + 2, graph_id: jobId, state, reason: state === 'FAILED' ? 'sink out: disk quota exceeded' : '', cause,
-      start: { from: 'latest' }, generation: 1, stored_event: 1, missing_events: 0, host: 'worker-3.weir.example', pid: 40_000 + jobId,
+      start, generation: 1, stored_event: 1, missing_events: 0, host: 'worker-3.weir.example', pid: 40_000 + jobId,
       last_contact_at: iso(state === 'RECONCILING' ? this.nowMs - 310_000 : over ? beganMs + 900_000 : this.nowMs - 1_000), created_at: iso(beganMs), submitted_at: iso(beganMs + 200),
       running_at: iso(beganMs + 6_100), ended_at: over ? iso(beganMs + 900_000) : null, fenced_at: null,
       directory: `run-${number}`, files_cleared_at: null,
     };
   }
 }
-
-export const iso = (ms: number): string => new Date(ms).toISOString();
 
 function complete(body: Schemas['CheckpointBody'], measured: readonly Measured[]): void {
   const tookMs = measured.at(-1)!.afterMs;

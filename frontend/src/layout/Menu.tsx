@@ -22,11 +22,11 @@ interface Entry {
 const OPERATING: Entry[] = [
   { resource: 'jobs', label: 'Jobs', icon: <WaterOutlined /> },
   { resource: 'alerts', label: 'Alerts', icon: <NotificationsOutlined /> },
+  { resource: 'alert-rules', label: 'Alert rules', icon: <RuleOutlined /> },
+  { resource: 'webhooks', label: 'Webhooks', icon: <WebhookOutlined /> },
 ];
 const OWN: Entry[] = [{ resource: 'tokens', label: 'Tokens', icon: <KeyOutlined /> }];
 const ADMINISTERING: Entry[] = [
-  { resource: 'alert-rules', label: 'Alert rules', icon: <RuleOutlined /> },
-  { resource: 'webhooks', label: 'Webhooks', icon: <WebhookOutlined /> },
   { resource: 'users', label: 'Users', icon: <PeopleOutlined /> },
   { resource: 'audit', label: 'Audit', icon: <HistoryOutlined /> },
 ];

@@ -65,6 +65,10 @@ const plan: Tones<Schemas['PlanState']> = {
 const planPhase: Tones<Schemas['PlanPhase']> = { VERIFYING: 'busy', STOPPING: 'attention', STARTING: 'busy', RETURNING: 'attention' };
 const alert: Tones<Schemas['AlertState']> = { FIRING: 'bad', RESOLVED: 'good' };
 const delivery: Tones<Schemas['DeliveryState']> = { PENDING: 'waiting', DELIVERED: 'good', GIVEN_UP: 'bad' };
+/** Of accounts, tokens, and what can be switched off. */
+const account: Tones<'active' | 'disabled'> = { active: 'good', disabled: 'paused' };
+const token: Tones<'valid' | 'expires soon' | 'expired' | 'revoked'> = { valid: 'good', 'expires soon': 'attention', expired: 'waiting', revoked: 'paused' };
+const switched: Tones<'on' | 'off'> = { on: 'good', off: 'paused' };
 /** Of one subtask while a checkpoint runs: its wavefront. */
 const wavefront: Tones<'waiting' | 'aligning' | 'snapshotted' | 'acknowledged'> = {
   waiting: 'waiting',
@@ -79,10 +83,19 @@ const time: Tones<'busy' | 'idle' | 'backpressured' | 'queued'> = {
   backpressured: 'bad',
   queued: 'attention',
 };
+/** What a subtask does in a checkpoint, one after the other. */
+const phase: Tones<'start delay' | 'alignment' | 'sync' | 'async' | 'acknowledging'> = {
+  'start delay': 'waiting',
+  alignment: 'attention',
+  sync: 'bad',
+  async: 'busy',
+  acknowledging: 'paused',
+};
 
 /** By kind of state, as components name it: `<State of="run" is="RUNNING" />`. */
 export const STATES = {
-  run, desired, health, checkpoint, backpressure, spec, operation, plan, planPhase, alert, delivery, wavefront, time,
+  run, desired, health, checkpoint, backpressure, spec, operation, plan, planPhase, alert, delivery, account, token, switched,
+  wavefront, time, phase,
 } as const;
 export type StateKind = keyof typeof STATES;
 export type StateOf<Kind extends StateKind> = Extract<keyof (typeof STATES)[Kind], string>;

@@ -14,22 +14,25 @@ interface Props {
   /** What stands for an empty list. */
   empty: ReactElement;
   actions?: ReactNode;
+  /** Asked for again so often: for what no stream tells. */
+  refreshMs?: number;
   /** A DataTable, usually. */
   children: ReactNode;
 }
 
 /** A list inside a page: pages, sorting, and what stands for nothing, waiting and failure. Its state is not in the address: pages have several. */
-export function ListPanel({ resource, title, filter = {}, sort, perPage = 25, empty, actions, children }: Props) {
+export function ListPanel({ resource, title, filter = {}, sort, perPage = 25, empty, actions, refreshMs, children }: Props) {
   return (
-    <ListBase resource={resource} filter={filter} sort={sort} perPage={perPage} disableSyncWithLocation storeKey={false} disableAuthentication>
+    <ListBase resource={resource} filter={filter} sort={sort} perPage={perPage} queryOptions={{ refetchInterval: refreshMs ?? false }} disableSyncWithLocation storeKey={false} disableAuthentication>
       <Panel {...(title ? { title } : {})} actions={actions} flush>
-        <Content empty={empty}>{children}</Content>
+        <ListContent empty={empty}>{children}</ListContent>
       </Panel>
     </ListBase>
   );
 }
 
-function Content({ empty, children }: { empty: ReactElement; children: ReactNode }) {
+/** What a list shows: its rows with their pages, or what stands for nothing, waiting and failure. */
+export function ListContent({ empty, children }: { empty: ReactElement; children: ReactNode }) {
   const { data, error, isPending, refetch, total } = useListContext<RaRecord>();
   if (data === undefined) return error && !isPending ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting height={160} />;
   if (data.length === 0 && !total) return empty;

@@ -4,6 +4,7 @@ import userEvent, { type UserEvent } from '@testing-library/user-event';
 import { onTestFinished } from 'vitest';
 
 import { setTransport } from '../api/transport';
+import type { Schemas } from '../api/types';
 import { App, newQueryClient } from '../App';
 import { forgetSession } from '../auth/session';
 import { FakeApi } from '../fake/api';
@@ -13,6 +14,8 @@ interface Options {
   /** Who is logged in; null: nobody. */
   as?: 'viewer' | 'operator' | 'admin' | null;
   world?: World;
+  /** The provider of OpenID Connect that is configured. */
+  oidc?: Schemas['OidcView'];
 }
 
 export interface Rendered {
@@ -21,8 +24,9 @@ export interface Rendered {
 }
 
 /** The whole application at an address. */
-export async function renderPage(path: string, { as = 'admin', world = new World(Date.now()) }: Options = {}): Promise<Rendered> {
+export async function renderPage(path: string, { as = 'admin', world = new World(Date.now()), oidc }: Options = {}): Promise<Rendered> {
   const fake = new FakeApi(world, as);
+  fake.oidc = oidc ?? null;
   onTestFinished(setTransport(fake.answer));
   forgetSession();
   localStorage.clear();

@@ -41,7 +41,15 @@ def run_command(
         str | None, typer.Option(help="Where rows of Spark queries are staged, if checkpoints are in an object store")
     ] = None,
     interval: Annotated[str, typer.Option(help="Between checkpoints: 500ms, 10s, 1m; 'none': only a final one")] = "10s",
-    from_checkpoint: Annotated[int | None, typer.Option("--from", metavar="ID", help="Go back to this checkpoint")] = None,
+    from_checkpoint: Annotated[
+        int | None, typer.Option("--from", metavar="ID", min=0, help="Go back to this checkpoint; 0: to the beginning")
+    ] = None,
+    from_path: Annotated[
+        str | None,
+        typer.Option(
+            "--from-path", metavar="PATH[#ID]", help="Begin with a copy of a checkpoint of any job; default: its newest"
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the newest checkpoint (of a driver that died, say)")
     ] = False,
@@ -54,6 +62,10 @@ def run_command(
     conf: Annotated[
         list[str], typer.Option("--conf", metavar="NAME=VALUE", help="A Spark setting; may be repeated")
     ] = NO_SETTINGS,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there, to who has the token in WEIR_METRICS_TOKEN"),
+    ] = None,
     log_format: Annotated[LogFormat, typer.Option(help="Logs for people or for machines")] = LogFormat.TEXT,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also what is only of interest when something is wrong")
@@ -63,6 +75,7 @@ def run_command(
     """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume."""
     logs = set_up(log_format, verbose=verbose)
     from weir.cli.link import take_link
+    from weir.cli.metrics.server import take_options
     from weir.cli.run import parse_spark_settings, run, start_mode
     from weir.cli.words import parse_duration_ms, parse_settings
     from weir.spark.launch import RunOptions
@@ -72,7 +85,7 @@ def run_command(
         parallelism=parallelism,
         master=master,
         interval_ms=None if interval == "none" else parse_duration_ms(interval),
-        start=start_mode(resume=resume, from_checkpoint=from_checkpoint),
+        start=start_mode(resume=resume, from_checkpoint=from_checkpoint, from_path=from_path),
         allow_non_restored_state=allow_non_restored_state,
         spares=spares,
         retained=retained,
@@ -81,7 +94,9 @@ def run_command(
         logs=logs,
     )
     link = take_link(os.environ)
-    raise typer.Exit(run(target, parse_settings(settings, "--set"), options, yes=yes, quiet=quiet, link=link))
+    page = take_options(metrics, os.environ)
+    params = parse_settings(settings, "--set")
+    raise typer.Exit(run(target, params, options, yes=yes, quiet=quiet, from_path=from_path, link=link, metrics=page))
 
 
 @app_.command("checkpoints")

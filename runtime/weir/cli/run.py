@@ -8,13 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import structlog
-import typer
 
 from weir.api.entry import load_job
 from weir.api.job import Job
 from weir.cli.exits import OF_OUTCOME, Exit
+from weir.cli.from_path import begin_elsewhere
 from weir.cli.logs import complain, if_somebody_listens, tell
+from weir.cli.metrics.exposition import exposition
+from weir.cli.metrics.server import MetricsOptions, served
 from weir.cli.progress_line import follow
+from weir.cli.questions import confirm_leaving
 from weir.cli.words import parse_settings
 from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
 from weir.errors import ConfigError, Superseded, WeirError
@@ -44,16 +47,27 @@ def parse_spark_settings(pairs: list[str]) -> dict[str, str]:
     return settings
 
 
-def start_mode(*, resume: bool, from_checkpoint: int | None) -> StartMode:
+def start_mode(*, resume: bool, from_checkpoint: int | None, from_path: str | None = None) -> StartMode:
+    """``from_path``: that has a say in it once the job is known, see ``from_path.begin_elsewhere``."""
+    if from_path is not None and (resume or from_checkpoint is not None):
+        raise ConfigError("--from-path begins with a checkpoint from elsewhere: give neither --resume nor --from with it")
     if resume and from_checkpoint is not None:
         raise ConfigError("--resume goes on with the newest checkpoint, --from goes back to a chosen one: give only one of them")
     if from_checkpoint is not None:
-        return FromCheckpoint(CheckpointId(from_checkpoint))
+        return FromCheckpoint(CheckpointId(from_checkpoint) if from_checkpoint else None)
     return Resume() if resume else Fresh()
 
 
 def run(
-    target: str, params: Mapping[str, object], options: RunOptions, *, yes: bool, quiet: bool, link: LinkOptions | None = None
+    target: str,
+    params: Mapping[str, object],
+    options: RunOptions,
+    *,
+    yes: bool,
+    quiet: bool,
+    from_path: str | None = None,
+    link: LinkOptions | None = None,
+    metrics: MetricsOptions | None = None,
 ) -> int:
     """Returns the exit code. Raises WeirError for whatever keeps the job from starting, and for nothing else."""
     opened = RunLink(link) if link is not None else None
@@ -61,7 +75,9 @@ def run(
     try:
         with session.planning():
             job = load_job(target, params)
-        return _run(job, options, session, opened, yes=yes, quiet=quiet)
+            if from_path is not None:
+                options = replace(options, start=begin_elsewhere(job, from_path, options, yes=yes, link=opened))
+        return _run(job, options, session, opened, metrics, yes=yes, quiet=quiet, asked=from_path is not None)
     except Exception as error:
         if opened is not None and not opened.started:
             opened.failed_to_start(error)
@@ -70,12 +86,29 @@ def run(
         session.close()
 
 
-def _run(job: Job, options: RunOptions, session: LazySession, link: RunLink | None, *, yes: bool, quiet: bool) -> int:
-    if isinstance(options.start, FromCheckpoint):
+def _run(
+    job: Job,
+    options: RunOptions,
+    session: LazySession,
+    link: RunLink | None,
+    metrics: MetricsOptions | None,
+    *,
+    yes: bool,
+    quiet: bool,
+    asked: bool,
+) -> int:
+    """``asked``: whoever is to agree has agreed."""
+    if isinstance(options.start, FromCheckpoint) and not asked:
         left = confirm_going_back(job, options.start.checkpoint, options, yes=yes)
         # Spark takes seconds to come up, and a run that is still alive may complete more: that was not agreed to.
         options = replace(options, start=replace(options.start, leaving=None if yes else left))
-    running = launch(job, options, session=session, link=link)
+    with served(metrics) as page:
+        running = launch(job, options, session=session, link=link)
+        page.show(lambda: exposition(job.name, running.progress()))
+        return _followed(running, options, quiet=quiet)
+
+
+def _followed(running: RunningJob, options: RunOptions, *, quiet: bool) -> int:
     suspend_on_signals(running)
     try:
         result = follow(running, quiet=quiet, as_json=options.logs.as_json)
@@ -87,39 +120,18 @@ def _run(job: Job, options: RunOptions, session: LazySession, link: RunLink | No
     return OF_OUTCOME[result.outcome]
 
 
-def confirm_going_back(job: Job, checkpoint: CheckpointId, options: RunOptions, *, yes: bool) -> frozenset[CheckpointId]:
-    """Show what a restore of ``checkpoint`` abandons, and ask; these checkpoints. Raises ConfigError where nobody can be asked."""
+def confirm_going_back(job: Job, checkpoint: CheckpointId | None, options: RunOptions, *, yes: bool) -> frozenset[CheckpointId]:
+    """Show what a restore of ``checkpoint`` (None: of nothing) abandons, and ask; these checkpoints. Raises ConfigError where nobody can
+    be asked."""
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     view, _ = JobLog(storage, JobLayout(job.name)).read()
-    record = view.restore_point(checkpoint)
-    left = view.left_behind_by(record.checkpoint)
-    if not left:
-        return frozenset()
-    revocable: list[str] = []
-    others: list[str] = []
-    for uid, sink in job.sinks().items():
-        (revocable if sink.committer().revocable else others).append(uid)
-    tell(f"Going back to checkpoint {checkpoint} of job '{job.name}' abandons: {', '.join(str(one) for one in left)}")
-    if revocable:
-        tell(f"  taken back from readers (an undo brings it back): {', '.join(revocable)}")
-    if others:
-        tell(f"  cannot be taken back, readers will see these records twice: {', '.join(others)}")
-    tell("  nothing is deleted: the abandoned checkpoints can be restored with --from")
-    if not yes:
-        if not sys.stdin.isatty():
-            raise ConfigError("nobody is there to be asked: add --yes if this is what you want")
-        agree()
-    return frozenset(left)
-
-
-def agree() -> None:
-    """Raises typer.Exit if the answer is no, or none."""
-    try:
-        agreed = typer.confirm("Go back?", default=False, err=True)
-    except typer.Abort:
-        agreed = False
-    if not agreed:
-        raise typer.Exit(Exit.CANCELED)
+    left = view.left_behind_by(view.restore_point(checkpoint).checkpoint if checkpoint is not None else None)
+    where = (
+        f"checkpoint {checkpoint} of job '{job.name}'"
+        if checkpoint is not None
+        else f"the beginning of job '{job.name}', without any state,"
+    )
+    return confirm_leaving(job, left, f"Going back to {where} abandons", yes=yes)
 
 
 def suspend_on_signals(running: RunningJob) -> None:

@@ -54,7 +54,7 @@ class SlotControl:
 
 
 class Coordinator:
-    """``run`` blocks until the job has ended. ``suspend``, ``cancel`` and ``savepoint`` may be called from anywhere."""
+    """``run`` blocks until the job has ended. ``suspend``, ``cancel``, ``savepoint`` and ``checkpoint`` may be called from anywhere."""
 
     def __init__(
         self, master: JobMaster, server: ControlServer, runner: EffectRunner, listeners: Sequence[Listener], slots: SlotControl
@@ -84,6 +84,9 @@ class Coordinator:
 
     def savepoint(self) -> None:
         self.post(lambda master, now_ms: master.savepoint(now_ms))
+
+    def checkpoint(self) -> None:
+        self.post(lambda master, now_ms: master.checkpoint(now_ms))
 
     def slot_ended_early(self, reason: str) -> None:
         self.post(lambda master, now_ms: master.on_slot_ended_early(reason, now_ms))

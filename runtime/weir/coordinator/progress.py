@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 
 from weir.kernel.effects import Finish, Report, ReportKind
@@ -38,7 +39,8 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One consistent look. ``records`` is what the sources of the running generation have read so far."""
+    """One consistent look. ``records`` is what the sources of the running generation have read so far. ``*_total``: since the driver
+    began; the lists have the newest ``HISTORY_MAX``."""
 
     phase: JobPhase
     generation: Generation
@@ -49,6 +51,12 @@ class Snapshot:
     recoveries: tuple[Recovery, ...]
     peak_rss_bytes: int
     subtasks: tuple[SubtaskMetrics, ...]
+    completed_total: int
+    aborted_total: int
+    recoveries_total: int
+    downtime_total_ms: int
+    last_completed_age_ms: int | None
+    """None: none has completed yet."""
 
 
 HISTORY_MAX = 1_000
@@ -69,6 +77,11 @@ class Progress:
     _aborted: list[str] = field(default_factory=list)
     _recoveries: list[Recovery] = field(default_factory=list)
     _failure: str = ""
+    _completed_total: int = 0
+    _aborted_total: int = 0
+    _recoveries_total: int = 0
+    _downtime_total_ms: int = 0
+    _last_completed_ms: int | None = None
     _peak_rss: dict[SlotIndex, int] = field(default_factory=dict)
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
@@ -102,10 +115,15 @@ class Progress:
                 case ReportKind.RECOVERED:
                     assert report.generation is not None and report.value_ms is not None
                     self._recoveries.append(Recovery(report.generation, self._failure, report.value_ms))
+                    self._recoveries_total += 1
+                    self._downtime_total_ms += report.value_ms
                 case ReportKind.CHECKPOINT_ABORTED:
                     self._aborted.append(f"checkpoint {report.checkpoint}: {report.text}")
+                    self._aborted_total += 1
                 case ReportKind.CHECKPOINT_COMPLETED:
                     self._completed.append(_summary(report))
+                    self._completed_total += 1
+                    self._last_completed_ms = _now_ms()
                 case ReportKind.CHECKPOINT_TRIGGERED:
                     pass
             for history in (self._completed, self._aborted, self._recoveries):
@@ -124,6 +142,11 @@ class Progress:
                 recoveries=tuple(self._recoveries),
                 peak_rss_bytes=max(self._peak_rss.values(), default=0),
                 subtasks=subtasks,
+                completed_total=self._completed_total,
+                aborted_total=self._aborted_total,
+                recoveries_total=self._recoveries_total,
+                downtime_total_ms=self._downtime_total_ms,
+                last_completed_age_ms=_now_ms() - self._last_completed_ms if self._last_completed_ms is not None else None,
             )
 
     def _backpressure(self) -> float:
@@ -140,6 +163,10 @@ class Progress:
                 if age_us > 0:
                     worst = max(worst, (now.backpressured_us - then.backpressured_us) / age_us)
         return worst
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 def _age_us(subtask: SubtaskMetrics) -> int:

@@ -94,7 +94,10 @@ class Publishing:
 
     def _former(self, manifest: Manifest, view: LogView) -> None:
         """Sinks of the graph that the checkpoint was taken of: the running one may have them no more, but what they committed
-        is in the log, and is published, taken back and given back like everybody else's."""
+        is in the log, and is published, taken back and given back like everybody else's. Those of an imported checkpoint are another
+        history's: they are never touched from here."""
+        if manifest.imported_from is not None:
+            return
         graph = codec.from_json(PhysicalGraph, manifest.graph)
         for operator in graph.logical.operators:
             if operator.kind is OperatorKind.SINK and operator.uid not in self._committers:

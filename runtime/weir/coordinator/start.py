@@ -30,13 +30,13 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class FromCheckpoint:
-    """With a chosen one; what was committed after it is abandoned.
+    """With a chosen one, or (None) from the beginning, with no state at all; what was committed after it is abandoned.
 
     ``leaving``: the checkpoints that the user has agreed to leave behind; if meanwhile there are others, nothing is started.
     None: whatever there is.
     """
 
-    checkpoint: CheckpointId
+    checkpoint: CheckpointId | None
     leaving: frozenset[CheckpointId] | None = None
 
 
@@ -84,7 +84,7 @@ def _choose(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRec
         case Resume():
             return view.newest
         case FromCheckpoint(checkpoint):
-            return view.restore_point(checkpoint)
+            return view.restore_point(checkpoint) if checkpoint is not None else None
         case _:
             assert_never(mode)
 

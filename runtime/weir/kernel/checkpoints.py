@@ -37,6 +37,8 @@ LEGAL: dict[CheckpointPhase, frozenset[CheckpointPhase]] = {
 
 class CheckpointKind(StrEnum):
     PERIODIC = "periodic"
+    MANUAL = "manual"
+    """Somebody asked for it. Kept as long as a periodic one."""
     SAVEPOINT = "savepoint"
     FINAL = "final"
     """Of a bounded job whose input has ended: its completion finishes the job."""

@@ -140,8 +140,8 @@ class JobMaster:
         self._last = LastCheckpoint(graph.subtasks())
         self._last_loss: str | None = None
         """What Spark said of the last slot that ended early, since the slots were last complete."""
-        self._savepoint_wanted = False
-        """Stays wanted over a recovery."""
+        self._wanted: CheckpointKind | None = None
+        """What somebody has asked for. Stays wanted over a recovery."""
         self._ending: Finish | None = None
         """How the job ends once nothing is on its way any more."""
 
@@ -185,17 +185,24 @@ class JobMaster:
     def savepoint(self, now_ms: int) -> list[Effect]:
         """One checkpoint at a time: at once if none is pending and the job runs, else as soon as that is so. One that is
         aborted is not taken again: whoever asked is told."""
-        self._savepoint_wanted = self._ending is None
-        return self._take_savepoint(now_ms)
+        return self._want(CheckpointKind.SAVEPOINT, now_ms)
 
-    def _take_savepoint(self, now_ms: int) -> list[Effect]:
-        """If one is wanted, and now is the time."""
-        if not self._savepoint_wanted or self._phase is not JobPhase.RUNNING or self._ending is not None:
+    def checkpoint(self, now_ms: int) -> list[Effect]:
+        """As ``savepoint``, which does for this as well if both are wanted."""
+        return self._want(self._wanted or CheckpointKind.MANUAL, now_ms)
+
+    def _want(self, kind: CheckpointKind, now_ms: int) -> list[Effect]:
+        self._wanted = kind if self._ending is None else None
+        return self._take_wanted(now_ms)
+
+    def _take_wanted(self, now_ms: int) -> list[Effect]:
+        """If one is, and now is the time."""
+        if self._wanted is None or self._phase is not JobPhase.RUNNING or self._ending is not None:
             return []
         if self._checkpoints is None or self._checkpoints.pending:
             return []
-        self._savepoint_wanted = False
-        return self._checkpoint_effects(self._checkpoints.trigger(CheckpointKind.SAVEPOINT, now_ms=now_ms), now_ms)
+        kind, self._wanted = self._wanted, None
+        return self._checkpoint_effects(self._checkpoints.trigger(kind, now_ms=now_ms), now_ms)
 
     # ---- slots -----------------------------------------------------------------------------
 
@@ -279,7 +286,7 @@ class JobMaster:
             case JobPhase.RUNNING:
                 assert self._checkpoints is not None
                 # Before a periodic one that is due as well, or it might wait for ever.
-                effects += self._take_savepoint(now_ms)
+                effects += self._take_wanted(now_ms)
                 commits_lag = len(self._commits) >= self._config.commits_waiting_max
                 effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_lag), now_ms)
                 effects += self._pursue_end(now_ms)

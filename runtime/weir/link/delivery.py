@@ -43,7 +43,9 @@ class Hole:
 
 @dataclass(frozen=True, slots=True)
 class TooLarge:
-    pass
+    """``for_good``: the control plane itself says so, and not something in between that may be set up otherwise tomorrow."""
+
+    for_good: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +133,13 @@ class Delivery:
                 self._known = up_to
                 # Should it say so again and again, it is not asked as fast as it can answer.
                 self._not_before_ms = now_ms + BACKOFF_MS_MIN
-            case TooLarge():
-                if self._batch_bytes <= BATCH_BYTES_MIN:
+            case TooLarge(for_good):
+                if self._batch_bytes > BATCH_BYTES_MIN:
+                    self._batch_bytes //= 2
+                elif for_good:
                     self.refused = "an event is too large for the control plane"
-                self._batch_bytes //= 2
+                else:
+                    self.on_answer(NoAnswer("an event is too large for what is before it"), now_ms, luck=luck)
             case Refused(reason):
                 self.refused = reason
             case NoAnswer(_, retry_after_ms):

@@ -4,6 +4,9 @@
     GET  <url>/commands?after=N&wait_s=S  commands above N       200 [[id, "Kind", {...}], ...]
 
 ``url`` is the run's own (``https://weir.example/api/v1/runs/<run>``). Each request bears the run's token.
+
+That the run is not wanted any more is believed only to a control plane: an ``application/problem+json`` with one of its codes. A proxy in
+between, or whoever has its port while it is away, may answer 401, 404 or 410 as well, and is asked again.
 """
 
 from __future__ import annotations
@@ -22,12 +25,14 @@ from weir.protocol.ids import CommandId, EventNumber
 
 TIMEOUT_S = 10.0
 ANSWER_BYTES_MAX = 4 << 20
-_REFUSED = {
-    401: "its token is not valid",
-    403: "its token does not allow it",
-    404: "there is no such run",
-    410: "the run is over",
+PROBLEM = "application/problem+json"
+_FINAL = {
+    (401, "unauthenticated"): "its token is not valid",
+    (404, "no-run"): "there is no such run",
+    (410, "fenced"): "the job was taken from it",
+    (410, "over"): "the run is over",
 }
+"""By status and code. What is not in here may be otherwise the next time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +80,27 @@ class LinkClient:
             if stored is None:
                 return NoAnswer(f"its answer ({status}) makes no sense")
             return Stored(stored) if status == 200 else Hole(stored)
+        code = _problem_code(body, headers)
         if status == 413:
-            return TooLarge()
-        if status in _REFUSED:
-            return Refused(_REFUSED[status])
-        return NoAnswer(f"it answers {status}", _retry_after_ms(headers))
+            return TooLarge(for_good=code is not None)
+        refusal = _FINAL.get((status, code or ""))
+        if refusal is not None:
+            return Refused(refusal)
+        return NoAnswer(_unexpected(status, code), _retry_after_ms(headers))
 
     def commands(self, *, after: CommandId, wait_s: float) -> Commands:
         try:
-            status, body, _ = self._request(
+            status, body, headers = self._request(
                 "GET", f"/commands?after={after}&wait_s={wait_s:g}", None, timeout_s=wait_s + TIMEOUT_S
             )
         except (OSError, http.client.HTTPException) as error:
             return Commands(why=_reason(error))
-        if status in _REFUSED:
-            return Commands(why=_REFUSED[status], refused=True)
+        code = _problem_code(body, headers)
+        refusal = _FINAL.get((status, code or ""))
+        if refusal is not None:
+            return Commands(why=refusal, refused=True)
         if status != 200:
-            return Commands(why=f"it answers {status}")
+            return Commands(why=_unexpected(status, code))
         try:
             return Commands([one for one in decode_commands(body) if one.id > after])
         except ProtocolError as error:
@@ -144,6 +153,24 @@ class LinkClient:
 
 def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _problem_code(body: bytes, headers: http.client.HTTPMessage) -> str | None:
+    """None: it is no problem as a control plane tells it."""
+    if headers.get_content_type() != PROBLEM:
+        return None
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    code = value.get("code") if isinstance(value, dict) else None
+    return code if isinstance(code, str) else None
+
+
+def _unexpected(status: int, code: str | None) -> str:
+    return (
+        f"it answers {status}" if code is not None or status >= 500 else f"it answers {status}, and not as a control plane does"
+    )
 
 
 def _stored(body: bytes) -> EventNumber | None:

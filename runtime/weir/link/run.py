@@ -10,7 +10,7 @@ from weir.link.http import LinkAddress
 from weir.link.line import Carry, ControlPlaneLine
 from weir.link.reporter import Reporter
 from weir.link.spool import Spool
-from weir.protocol.events import RunState, RunStateChanged
+from weir.protocol.events import Event, RunState, RunStateChanged
 from weir.protocol.ids import Generation
 from weir.protocol.snapshots import JsonValue
 
@@ -32,6 +32,10 @@ class RunLink:
         self._address = options.address
         self._spool = Spool(options.spool, wall_ms=lambda: time.time_ns() // 1_000_000)
         self._line: ControlPlaneLine | None = None
+
+    def tell(self, event: Event) -> None:
+        """What happens before there is a coordinator whose listener could tell it."""
+        self._spool.append(event)
 
     def reporter(self, graph: JsonValue, subtasks: int) -> Reporter:
         return Reporter(self._spool.append, graph=graph, subtasks=subtasks, now_ms=lambda: time.monotonic_ns() // 1_000_000)

@@ -100,6 +100,10 @@ class AcknowledgedStatistics:
     statistics: SubtaskStatistics
 
 
+IMPORTED = "import"
+"""Trigger of a checkpoint that was not taken of this job, but copied from elsewhere. Owned by the user, as a savepoint is."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckpointCompleted:
     """Its entry is in the job's log: from now on it can be restored."""
@@ -168,6 +172,11 @@ class TakeSavepoint:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeCheckpoint:
+    """Now, and not when the next one is due. A savepoint that is wanted as well does for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Suspend:
     """Stop with a last checkpoint."""
 
@@ -184,7 +193,7 @@ class UnknownCommand:
     name: str
 
 
-Command: TypeAlias = TakeSavepoint | Suspend | Cancel | UnknownCommand
+Command: TypeAlias = TakeSavepoint | TakeCheckpoint | Suspend | Cancel | UnknownCommand
 
 
 @dataclass(frozen=True, slots=True)

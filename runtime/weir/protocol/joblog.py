@@ -28,6 +28,8 @@ class Purpose(StrEnum):
     RUN = "run"
     MAINTENANCE = "maintenance"
     """No run was live and somebody wanted to delete: that takes a generation too, so that no sleeping run goes on behind it."""
+    IMPORT = "import"
+    """To make a checkpoint from elsewhere the beginning of a line: see ``CheckpointImported``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,24 @@ class CheckpointCompleted:
     nonce: str
     timestamp_ms: int
     is_savepoint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointImported:
+    """A checkpoint from elsewhere begins a line of its own, with a generation of its own: everything else is left behind, as by a start
+    from nothing. One entry and not two, since a cut between them would leave a job that has lost its state.
+
+    All that the manifest names was copied and is durable. It is owned by the user, as a savepoint is.
+    """
+
+    generation: Generation
+    checkpoint: CheckpointId
+    branch: str
+    manifest_path: str
+    manifest_checksum: str
+    state_bytes: int
+    nonce: str
+    timestamp_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +143,7 @@ class LogSummarised:
 Entry: TypeAlias = (
     GenerationStarted
     | CheckpointCompleted
+    | CheckpointImported
     | CheckpointRetired
     | CheckpointPinned
     | BranchAbandoned

@@ -19,6 +19,7 @@ from weir.protocol.joblog import (
     BranchAbandoned,
     BranchReinstated,
     CheckpointCompleted,
+    CheckpointImported,
     CheckpointPinned,
     CheckpointRetired,
     Entry,
@@ -29,6 +30,10 @@ from weir.protocol.joblog import (
 
 RETIRED_REMEMBERED = 100
 """Of retired checkpoints only the newest so many are kept in the view, for lists that people read."""
+
+UNSEEN_IDS_MAX = 100
+"""Checkpoints that an earlier process may have triggered after its last entry in the log, at most: their ids are left out, so
+that no id is ever used twice."""
 
 _NO_GENERATION = Generation(0)
 _NO_CHECKPOINT = CheckpointId(0)
@@ -125,6 +130,11 @@ class LogView:
         return CheckpointId(self.highest_checkpoint + 1)
 
     @property
+    def unseen_checkpoint(self) -> CheckpointId:
+        """The first id that surely nobody has used, not even for a checkpoint that no entry tells of."""
+        return CheckpointId(self.next_checkpoint + (UNSEEN_IDS_MAX if self.generation else 0))
+
+    @property
     def reinstatement_due(self) -> tuple[LeftBehind, ...]:
         """On the current branch again, and not yet shown again by the sinks: to be done (again) before anything runs."""
         return tuple(left for left in self.withdrawn if left.checkpoint in self.current)
@@ -202,13 +212,13 @@ class LogView:
 
     def is_stale(self, entry: Entry) -> bool:
         """Its generation is fenced (or, of a start, taken): the writer was superseded."""
-        if isinstance(entry, GenerationStarted):
+        if isinstance(entry, GenerationStarted | CheckpointImported):
             return entry.generation <= self.generation
         return entry.generation < self.generation
 
     def objection(self, entry: Entry) -> str | None:
         """Why ``entry`` cannot be the next one; None: it can. A stale entry is no matter of this: see ``is_stale``."""
-        if not isinstance(entry, GenerationStarted) and entry.generation != self.generation:
+        if not isinstance(entry, GenerationStarted | CheckpointImported) and entry.generation != self.generation:
             return f"generation {entry.generation} has not started"
         match entry:
             case GenerationStarted():
@@ -216,7 +226,7 @@ class LogView:
                     return f"checkpoint {entry.restored_from} is retired or never completed, so nothing can start from it"
                 if entry.first_checkpoint <= self.highest_checkpoint:
                     return f"checkpoint ids up to {self.highest_checkpoint} are used up"
-            case CheckpointCompleted():
+            case CheckpointCompleted() | CheckpointImported():
                 if entry.checkpoint <= self.highest_checkpoint:
                     return f"checkpoint ids up to {self.highest_checkpoint} are used up, {entry.checkpoint} is one of them"
             case CheckpointRetired():
@@ -262,6 +272,9 @@ class LogView:
                 return self._started(entry)
             case CheckpointCompleted():
                 return self._completed(entry)
+            case CheckpointImported():
+                started, completed = _parts(entry)
+                return self._started(started)._completed(completed)
             case CheckpointRetired():
                 return self._retired(entry)
             case CheckpointPinned():
@@ -353,6 +366,19 @@ def summary(view: LogView, *, nonce: str, timestamp_ms: int) -> LogSummarised:
 def base_view(entry: LogSummarised) -> LogView:
     """The view after ``entry``, for a reader who begins with it. Raises CheckpointError for one that cannot be."""
     return LogView(generation=entry.generation).apply(entry)
+
+
+def _parts(entry: CheckpointImported) -> tuple[GenerationStarted, CheckpointCompleted]:
+    """What it says in one."""
+    return (
+        GenerationStarted(
+            entry.generation, None, entry.branch, entry.checkpoint, entry.nonce, entry.timestamp_ms, Purpose.IMPORT
+        ),
+        CheckpointCompleted(
+            entry.generation, entry.checkpoint, entry.manifest_path, entry.manifest_checksum, entry.state_bytes, entry.nonce,
+            entry.timestamp_ms, is_savepoint=True,
+        ),
+    )  # fmt: skip
 
 
 def _carried(entry: LogSummarised) -> LogView:

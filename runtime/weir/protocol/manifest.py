@@ -51,6 +51,15 @@ class CheckpointStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an imported checkpoint was copied from, as it was there: ``directory`` is that of its job, with the storage's URL."""
+
+    directory: str
+    checkpoint: CheckpointId
+    manifest_checksum: str
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """``graph`` is ``codec.to_json`` of the physical graph, the logical one and max_parallelism per uid included.
 
@@ -75,6 +84,8 @@ class Manifest:
     published_up_to: CheckpointId = CheckpointId(0)
     """What checkpoints up to this one committed was known to be published when this was written: nobody need look again."""
     format: int = MANIFEST_FORMAT
+    imported_from: Origin | None = None
+    """Its sinks were those of another history, so nothing of theirs is in it. None: it was taken of this job."""
 
     def operators(self) -> Iterator[OperatorSnapshot]:
         for subtask in self.subtasks:

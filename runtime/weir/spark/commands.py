@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from weir.coordinator.driver import Coordinator
-from weir.protocol.events import Cancel, NumberedCommand, Suspend, TakeSavepoint, UnknownCommand
+from weir.protocol.events import Cancel, NumberedCommand, Suspend, TakeCheckpoint, TakeSavepoint, UnknownCommand
 
 
 def carry_out(coordinator: Coordinator, numbered: NumberedCommand) -> Callable[[], None] | str:
@@ -14,6 +14,8 @@ def carry_out(coordinator: Coordinator, numbered: NumberedCommand) -> Callable[[
     match numbered.command:
         case TakeSavepoint():
             return coordinator.savepoint
+        case TakeCheckpoint():
+            return coordinator.checkpoint
         case Suspend():
             return coordinator.suspend
         case Cancel():

@@ -20,14 +20,11 @@ from weir.kernel.checkpoints import CheckpointConfig
 from weir.kernel.job import JobConfig, JobMaster
 from weir.operators.bundle import CodeBundle
 from weir.protocol import codec
-from weir.protocol.ids import CheckpointId, OperatorUid
+from weir.protocol.ids import OperatorUid
+from weir.protocol.manifest import Manifest
 from weir.spark.options import RunOptions
 from weir.storage.base import CheckpointStorage
 from weir.transport.control import MESSAGE_BYTES_MAX
-
-UNSEEN_IDS_MAX = 100
-"""Checkpoints that an earlier process may have triggered after its last entry in the log, at most: their ids are left out, so
-that no id is ever used twice."""
 
 GRAPH_BYTES_MAX = MESSAGE_BYTES_MAX - (4 << 20)
 """Encoded. What is left is for the rest of the message that deploys it: addresses, positions, names of state files."""
@@ -60,7 +57,7 @@ class Planned:
             self.plan.config,
             sources=self.plan.sources,
             generation=view.next_generation,
-            next_checkpoint=CheckpointId(view.next_checkpoint + (UNSEEN_IDS_MAX if view.generation else 0)),
+            next_checkpoint=view.unseen_checkpoint,
             restore=restore_point(manifest).without(self.left_behind) if manifest is not None else None,
         )
 
@@ -69,7 +66,7 @@ def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> P
     """Reads storage, changes nothing. Raises GraphError, ConfigError, CheckpointError, RestoreError."""
     logical, _ = job.to_graph()
     start = find_start(storage, job.name, options.start)
-    graph, left_behind, notes = _compile(logical, start, options)
+    graph, left_behind, notes = _compile(logical, start.manifest, options)
     _check_size(graph)
     plan = JobPlan(
         graph=graph,
@@ -81,12 +78,17 @@ def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> P
     return Planned(plan, start, left_behind, notes)
 
 
+def check_fits(job: JobLike, manifest: Manifest, options: RunOptions) -> tuple[str, ...]:
+    """Whether ``job`` could go on with this checkpoint; notes for people. Changes nothing. Raises GraphError, RestoreError."""
+    return _compile(job.to_graph()[0], manifest, options)[2]
+
+
 def _compile(
-    logical: LogicalGraph, start: StartPoint, options: RunOptions
+    logical: LogicalGraph, manifest: Manifest | None, options: RunOptions
 ) -> tuple[PhysicalGraph, tuple[OperatorUid, ...], tuple[str, ...]]:
-    if start.manifest is None:
+    if manifest is None:
         return compile_graph(logical, slots=options.parallelism), (), ()
-    old = codec.from_json(PhysicalGraph, start.manifest.graph)
+    old = codec.from_json(PhysicalGraph, manifest.graph)
     graph = compile_graph(logical, slots=options.parallelism, fixed_max_parallelism=old.max_parallelism)
     fit = check_restorable(
         graph,

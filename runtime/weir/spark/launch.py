@@ -25,7 +25,7 @@ from weir.protocol.manifest import Manifest
 from weir.protocol.snapshots import JsonValue
 from weir.spark.code import pack_code
 from weir.spark.commands import carry_out
-from weir.spark.job_plan import UNSEEN_IDS_MAX, JobLike, Planned, plan_job
+from weir.spark.job_plan import JobLike, Planned, plan_job
 from weir.spark.options import RunOptions
 from weir.spark.planner import LazySession
 from weir.spark.running import JobResult, RunningJob
@@ -42,7 +42,7 @@ from weir.subtask.shared_storage import SharedStorage
 from weir.transport.control import ControlServer
 from weir.transport.handshake import Credentials
 
-__all__ = ["UNSEEN_IDS_MAX", "JobLike", "JobResult", "RunOptions", "RunningJob", "launch", "run_job", "session_for"]
+__all__ = ["JobLike", "JobResult", "RunOptions", "RunningJob", "launch", "run_job", "session_for"]
 
 log = structlog.get_logger(__name__)
 

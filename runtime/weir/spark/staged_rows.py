@@ -27,10 +27,9 @@ from weir.protocol.logview import LogView
 from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
 from weir.storage.checksums import checksum
-from weir.storage.layout import JobLayout
+from weir.storage.layout import STAGED_KIND, JobLayout
 from weir.storage.manifests import read_manifest
 
-STAGED_KIND = "dataframe"
 AGE_S_MIN = 24 * 3600
 """What was touched later than that may be just being staged, or be that of a run before its first checkpoint."""
 

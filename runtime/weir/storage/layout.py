@@ -20,6 +20,8 @@ from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.storage.checksums import checksum
 
 SEGMENT_CHARACTERS_MAX = 160
+STAGED_KIND = "dataframe"
+"""Of a source, in a graph: its rows lie in ``staged-splits``, are no part of any checkpoint, and belong to one history of one job."""
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _ENCODED = re.compile(r"\.([0-9a-f]{2})")
 _SHORTENED = re.compile(r"[A-Za-z0-9_.-]{125,126}\.\.[0-9a-f]{32}")

@@ -19,7 +19,7 @@ from joserfc.jwk import RSAKey
 from pydantic import AnyHttpUrl, SecretStr
 from sqlalchemy import select, update
 from tests.backend.auth.oidc_provider import CLIENT, SECRET, FakeProvider, running_provider
-from tests.backend.auth.people import SESSION, audited, person
+from tests.backend.auth.people import SESSION, VISIT, audited, person
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -80,6 +80,21 @@ def test_without_a_provider_there_is_no_such_log_in(settings: Settings, tasks: R
         for path in (OIDC, f"{OIDC}/callback"):
             answer = client.get(path)
             assert answer.status_code == 404 and answer.json()["code"] == "oidc-not-configured"
+
+
+def test_a_visitor_is_told_of_the_provider_and_finds_it_there(
+    client: TestClient, settings: Settings, tasks: RecordedTasks, provider: FakeProvider
+) -> None:
+    oidc = client.get(VISIT).json()["oidc"]
+    assert oidc == {"name": "127.0.0.1", "begin": OIDC}
+    assert client.get(oidc["begin"]).headers["location"].startswith(provider.issuer)
+    issuer = {"oidc_issuer": AnyHttpUrl(provider.issuer)}
+    for more, told in (
+        ({"oidc_client_id": CLIENT, "oidc_name": "Example Inc."}, {"name": "Example Inc.", "begin": OIDC}),
+        ({}, None),
+    ):
+        with TestClient(create_app(settings.model_copy(update=issuer | more), tasks)) as other:
+            assert other.get(VISIT).json() == {"session": None, "oidc": told}
 
 
 def test_who_logs_in_for_the_first_time_becomes_a_viewer(client: TestClient, provider: FakeProvider, database: Database) -> None:

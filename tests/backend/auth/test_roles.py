@@ -23,6 +23,7 @@ PUBLIC = {
     "GET /metrics",
     "GET /api/v1/openapi.json",
     "POST /api/v1/session",
+    "GET /api/v1/session/visit",
     "GET /api/v1/session/oidc",
     "GET /api/v1/session/oidc/callback",
 }
@@ -112,4 +113,5 @@ def test_the_walk_reads_off_who_may(settings: Settings, tasks: RecordedTasks) ->
     found = {one.name: one for one in endpoints_of(create_app(settings, tasks, routers=ROUTERS))}
     assert found["GET /api/v1/users/{}"] == Endpoint("GET", "/api/v1/users/{}", frozenset({Permission.ADMINISTER}), True)
     assert found["GET /api/v1/session"].asks == {Permission.VIEW}
+    assert found["GET /api/v1/session/visit"].asks == frozenset()
     assert found["POST /api/v1/session"].asks == frozenset() and not found["POST /api/v1/session"].knows_caller

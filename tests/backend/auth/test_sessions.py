@@ -11,7 +11,7 @@ from argon2.profiles import CHEAPEST
 from fastapi.testclient import TestClient
 from pydantic import AnyHttpUrl
 from sqlalchemy import select, update
-from tests.backend.auth.people import PASSWORD, SESSION, audited, headers, log_in, person
+from tests.backend.auth.people import PASSWORD, SESSION, VISIT, audited, headers, log_in, person
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -60,6 +60,27 @@ def test_logging_out_ends_the_session_and_clears_the_cookie(client: TestClient, 
     assert answer.status_code == 204 and 'weir_session=""' in answer.headers["set-cookie"]
     assert client.get(SESSION, headers={"Authorization": f"Bearer {token}"}).status_code == 401
     assert audited(database) == [("alice", "log-in", "session"), ("alice", "log-out", "session")]
+
+
+def test_a_visitor_is_told_who_is_logged_in_and_nobody_is_no_problem(client: TestClient, database: Database) -> None:
+    nobody = {"session": None, "oidc": None}
+    assert (client.get(VISIT).status_code, client.get(VISIT).json()) == (200, nobody)
+    user_id = person(database, role=Role.OPERATOR)
+    token = log_in(client).json()["token"]
+    assert client.get(VISIT).json() == {"session": client.get(SESSION).json(), "oidc": None}
+    client.cookies.clear()
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert client.get(VISIT, headers=bearer).json()["session"]["permissions"] == ["operate", "view"]
+    with database.session() as session:
+        session.execute(update(User).where(User.id == user_id).values(disabled=True))
+    assert client.get(VISIT, headers=bearer).json() == nobody
+    assert client.get(VISIT, headers={"Authorization": "Bearer weir_guessed"}).json() == nobody
+
+
+def test_visits_are_no_way_to_guess_tokens_faster(client: TestClient) -> None:
+    statuses = [client.get(VISIT, headers={"Authorization": "Bearer guessed"}).status_code for _ in range(121)]
+    assert statuses == [200] * 120 + [429]
+    assert client.get(VISIT).status_code == 200, "without a token there is nothing to guess"
 
 
 def test_another_page_cannot_use_the_cookie(client: TestClient, database: Database) -> None:

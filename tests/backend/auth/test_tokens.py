@@ -129,7 +129,7 @@ def test_what_is_no_token_is_invalid(client: TestClient, login: Login, wrong: di
 
 
 def test_a_filter_that_makes_no_sense_is_invalid(client: TestClient, login: Login) -> None:
-    for wrong in ('{"live": 1}', '{"digest": "x"}', '{"user_id": "x"}'):
+    for wrong in ('{"live": 1}', '{"everybody": "yes"}', '{"digest": "x"}', '{"user_id": "x"}'):
         assert client.get(TOKENS, params={"filter": wrong}, headers=login()).status_code == 422
 
 
@@ -156,3 +156,21 @@ def test_tokens_that_have_ended_are_forgotten_after_a_while(client: TestClient, 
         assert forget_tokens(session, now() - timedelta(days=1), 10) == 0
         assert forget_tokens(session, now(), 10) == 1
         assert [one.name for one in session.scalars(select(Token))] == ["tests"]
+
+
+def test_an_administrator_lists_the_tokens_of_everybody_and_others_their_own(client: TestClient, login: Login) -> None:
+    of_olga, of_root = login(Role.OPERATOR, name="olga"), login(Role.ADMIN, name="root")
+    client.post(TOKENS, json=new(), headers=of_olga)
+    everybody = {"filter": '{"everybody": true}'}
+    own = client.get(TOKENS, headers=of_olga).json()
+    assert client.get(TOKENS, headers=of_olga, params=everybody).json() == own
+    found = client.get(TOKENS, headers=of_root, params=everybody)
+    assert {one["user_id"] for one in found.json()} == {
+        own[0]["user_id"],
+        *(one["user_id"] for one in client.get(TOKENS, headers=of_root).json()),
+    }
+    assert found.headers["content-range"] == f"tokens 0-{len(found.json()) - 1}/{len(found.json())}"
+    assert (
+        client.get(TOKENS, headers=of_root, params={"filter": '{"everybody": false}'}).json()
+        == client.get(TOKENS, headers=of_root).json()
+    )

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select, update
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import AT_MS, MadeRun, completed, new_job, new_run, numbered, triggered
+from tests.backend.jobs import AT_MS, MadeRun, completed, end_run, new_job, new_run, numbered, triggered
 
 from weir.protocol.events import CheckpointFailed, Event, GraphDeployed, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, SubtaskId
@@ -98,6 +98,8 @@ def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
             ({"trigger": "savepoint"}, [2]),
             ({"is_savepoint": False}, [3, 1]),
             ({"pinned": True}, []),
+            ({"kept": True}, [2, 1]),
+            ({"kept": False}, [3]),
         ):
             answer = client.get("/api/v1/checkpoints", params={"filter": json.dumps(wanted)}, headers=headers)
             assert answer.status_code == 200 and [one["number"] for one in answer.json()] == numbers, wanted
@@ -105,9 +107,21 @@ def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
         event.remove(Engine, "before_cursor_execute", note)
     assert any("checkpoints" in one for one in statements)
     assert not any("checkpoints.statistics" in one or "checkpoints.progress" in one for one in statements)
-    for odd in ({"state": "completed"}, {"state": 5}, {"state": None}, {"pinned": "yes"}, {"statistics": 1}):
+    for odd in ({"state": "completed"}, {"state": 5}, {"state": None}, {"pinned": "yes"}, {"kept": 1}, {"statistics": 1}):
         answer = client.get("/api/v1/checkpoints", params={"filter": json.dumps(odd)}, headers=headers)
         assert answer.status_code == 422, odd
+
+
+def test_what_was_retired_is_not_among_those_that_are_kept(
+    client: TestClient, database: Database, login: Login, run: MadeRun
+) -> None:
+    tell(database, run, triggered(1), completed(1), triggered(2), completed(2))
+    with database.session() as session:
+        session.execute(update(Checkpoint).where(Checkpoint.number == 1).values(discarded_at=now()))
+    for wanted, numbers in ((True, [2]), (False, [1])):
+        filter_ = json.dumps({"job_id": run.job_id, "kept": wanted})
+        answer = client.get("/api/v1/checkpoints", params={"filter": filter_}, headers=login(Role.VIEWER))
+        assert [one["number"] for one in answer.json()] == numbers
 
 
 def test_the_summary_of_a_job(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
@@ -123,6 +137,58 @@ def test_the_summary_of_a_job(client: TestClient, database: Database, login: Log
     empty = client.get(f"/api/v1/jobs/{new_job(database)}/checkpoints/summary", headers=login()).json()
     assert empty["over"] == 0 and empty["end_to_end_duration"] is None and empty["latest_completed"] is None
     assert client.get("/api/v1/jobs/999/checkpoints/summary", headers=login()).status_code == 404
+
+
+def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
+    client: TestClient, database: Database, login: Login, run: MadeRun
+) -> None:
+    tell(
+        database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4),
+        triggered(2, subtasks=4), CheckpointFailed(CheckpointId(2), "late"), triggered(3, subtasks=4), completed(3, subtasks=4),
+    )  # fmt: skip
+    url, headers = f"/api/v1/jobs/{run.job_id}/checkpoints/series", login(Role.VIEWER)
+    body = client.get(url, headers=headers).json()
+    assert [one["number"] for one in body["checkpoints"]] == [1, 3], "the oldest first, those that failed left out"
+    details = [client.get(f"/api/v1/checkpoints/{one['id']}", headers=headers).json() for one in body["checkpoints"]]
+    for place, (point, detail) in enumerate(zip(body["checkpoints"], details, strict=True)):
+        summary = detail["statistics"]["summary"]
+        assert point["state_bytes"] == detail["state_bytes"] and point["end_to_end_ms"] == detail["end_to_end_ms"]
+        for name in ("start_delay", "alignment", "sync", "async"):
+            assert point[f"{name}_ms"] == summary[name]["max"], name
+            by_chain = [chain["summary"][name]["max"] for chain in detail["statistics"]["chains"]]
+            assert [part[f"{name}_ms"][place] for part in body["parts"]] == by_chain
+    assert [(part["chain"], part["index"]) for part in body["parts"]] == [(0, None), (1, None)]
+    assert [one["name"] for one in body["parts"][1]["operators"]] == ["count", "sink"]
+    assert body["checkpoints"][0]["async_ms"] > 0, "or nothing was measured at all"
+
+    of_one = client.get(f"{url}?chain=1&last=1", headers=headers).json()
+    assert [(part["chain"], part["index"], len(part["sync_ms"])) for part in of_one["parts"]] == [(1, 0, 1), (1, 1, 1)]
+    subtasks = details[1]["statistics"]["chains"][1]["subtasks"]
+    assert [part["alignment_ms"] for part in of_one["parts"]] == [[one["alignment"]["duration"]] for one in subtasks]
+    assert client.get(f"{url}?chain=9", headers=headers).json()["parts"] == []
+
+
+def test_a_series_is_of_one_graph(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+    tell(database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4))
+    end_run(database, run)
+    second = new_run(database, job_id=run.job_id)
+    tell(database, second, GraphDeployed(GRAPH | {"slots": 9}), triggered(2, subtasks=4), completed(2, subtasks=4))
+    url, headers = f"/api/v1/jobs/{run.job_id}/checkpoints/series", login(Role.VIEWER)
+    body = client.get(url, headers=headers).json()
+    assert all(one["async_ms"] > 0 for one in body["checkpoints"])
+    assert [part["async_ms"][0] for part in body["parts"]] == [None, None]
+    assert all(part["async_ms"][1] > 0 for part in body["parts"])
+
+
+def test_a_job_without_checkpoints_has_an_empty_series(
+    client: TestClient, database: Database, login: Login, run: MadeRun
+) -> None:
+    tell(database, run, triggered(1))
+    headers = login(Role.VIEWER)
+    assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series", headers=headers).json() == {"checkpoints": [], "parts": []}
+    assert client.get("/api/v1/jobs/999/checkpoints/series", headers=headers).status_code == 404
+    for odd in ("last=0", "last=501", "chain=-1", "chain=x"):
+        assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series?{odd}", headers=headers).status_code == 422, odd
 
 
 def test_a_pinned_checkpoint_says_why_and_who_did_it(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:

@@ -96,6 +96,74 @@ def test_a_rollback_needs_its_permission_and_leaves_no_plan(
     assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["WITHDRAWN"]
 
 
+def test_a_checkpoint_from_elsewhere_is_shown_agreed_to_and_begun_with(further: Worker, weir: Weir) -> None:
+    path = str(further.settings.data_dir / "checkpoints" / "old")
+    said = weir("rollback", "flights", "--to-path", f"{path}#12", "--dry-run")
+    assert said.code == 0, said.err
+    for line in (
+        "Restore of job 'flights' (plan 1)",
+        f"goes on from a copy of savepoint 12 of job 'old flights' in {path}; completed ",
+        "abandons what was committed with: checkpoints 1, 2, 3",
+        "taken back from readers (an undo brings it back): files",
+        "cannot be taken back, readers will see these records twice: console",
+        f"1. verify the files of the checkpoint in {path}; if one is damaged, nothing is done",
+    ):
+        assert line in said.out
+    said = weir("rollback", "flights", "--to-path", path, "--yes", "--wait")
+    assert said.code == 0, said.err
+    assert "plan 2 is applied: job 'flights' is RUNNING; weir undo flights --plan 2 takes it back" in said.out
+    assert further.starts(1)[-1] == {"mode": "path", "path": f"{path}#41"}
+    assert "restore" in weir("plans", "flights").out
+    assert weir("undo", "flights", "--yes", "--wait").code == 0
+    assert further.starts(1)[-1] == {"mode": "from", "checkpoint": 4}
+
+
+def test_a_place_that_is_not_allowed_is_refused(further: Worker, weir: Weir) -> None:
+    said = weir("rollback", "flights", "--to-path", "/etc", "--yes")
+    assert said.code == 7 and "are not for this installation to look into" in said.err
+
+
+@pytest.mark.parametrize("options", [(), ("--to", "1", "--to-path", "/x")])
+def test_a_rollback_goes_to_one_place(further: Worker, weir: Weir, options: tuple[str, ...]) -> None:
+    said = weir("rollback", "flights", *options)
+    assert said.code == 2 and "give --to ID for a checkpoint of this job, or --to-path PATH[#ID]" in said.err
+
+
+def test_a_stateless_upgrade_begins_anew_and_is_undone(further: Worker, weir: Weir, job_file: JobFile) -> None:
+    assert weir("deploy", job_file("new"), "--name", "flights", "--no-start", "--wait").code == 0
+    said = weir("upgrade", "flights", "--mode", "stateless", "--dry-run")
+    assert said.code == 0, said.err
+    assert "begins anew, without any state: all input is read again" in said.out
+    assert "3. start version 2" not in said.out and "2. start version 2 of its spec from the beginning" in said.out
+    said = weir("upgrade", "flights", "--mode", "stateless", "--wait", answers="y\n")
+    assert said.code == 0, said.err
+    assert further.starts(1)[-1] == {"mode": "from", "checkpoint": 0}
+    assert weir("status", "flights", "-o", "json").json["spec_number"] == 2 and "the beginning" in weir("plans", "flights").out
+    assert weir("undo", "flights", "--yes", "--wait").code == 0
+    assert weir("status", "flights", "-o", "json").json["spec_number"] == 1
+
+
+def test_an_upgrade_is_to_the_newest_version_or_to_the_one_that_is_named(further: Worker, weir: Weir, job_file: JobFile) -> None:
+    assert weir("deploy", job_file("new"), "--name", "flights", "--no-start", "--wait").code == 0
+    said = weir("upgrade", "flights", "--yes", "--wait", "--output", "json")
+    assert said.code == 0, said.err
+    assert (said.json["plan"]["request"]["spec"], said.json["plan"]["request"]["mode"]) == (2, "savepoint")
+    assert weir("upgrade", "flights", "--to", "1", "--mode", "last-state", "--yes", "--wait").code == 0
+    assert weir("status", "flights", "-o", "json").json["spec_number"] == 1
+    said = weir("upgrade", "flights", "--to", "9", "--yes")
+    assert said.code == 2 and "no version 9" in said.err
+
+
+def test_state_that_does_not_fit_is_told_and_nothing_is_done(further: Worker, weir: Weir, job_file: JobFile) -> None:
+    further.misfit = "aggregate 'sums' is keyed by x, its state by y: use a new uid"
+    said = weir("deploy", job_file("new"), "--name", "flights", "--wait")
+    assert said.code == 2 and "this would not work: aggregate 'sums' is keyed by x" in said.err
+    said = weir("rollback", "flights", "--to", "1", "--yes")
+    assert said.code == 2 and "this would not work: aggregate 'sums'" in said.err and "DOES NOT FIT: aggregate 'sums'" in said.out
+    assert {one["state"] for one in weir("plans", "flights", "-o", "json").json} == {"WITHDRAWN"}
+    assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1
+
+
 def test_a_difference_is_shown_by_setting_operator_and_line(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file("new"), "--name", "flights", "--parallelism", "5", "--wait").code == 0
     said = weir("diff", "flights", "1", "2")

@@ -32,6 +32,13 @@ def test_a_savepoint_gives_its_number_alone_on_standard_output(flights: Worker, 
     assert (newest["number"], newest["is_savepoint"], newest["state"]) == (2, True, "COMPLETED")
 
 
+def test_a_checkpoint_that_is_triggered_gives_its_number_and_is_no_savepoint(flights: Worker, weir: Weir) -> None:
+    said = weir("trigger", "flights", "--wait")
+    assert (said.code, said.out) == (0, "2\n"), said.err
+    (newest, *_) = weir("checkpoints", "flights", "--output", "json").json
+    assert (newest["number"], newest["trigger"], newest["is_savepoint"]) == (2, "manual", False)
+
+
 def test_a_savepoint_of_a_job_that_rests_is_refused(flights: Worker, weir: Weir) -> None:
     assert weir("suspend", "flights", "--wait").code == 0
     said = weir("savepoint", "flights", "--wait")

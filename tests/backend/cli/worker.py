@@ -15,6 +15,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlalchemy import select
+
 from weir.link.delivery import Post, Stored
 from weir.link.http import LinkAddress, LinkClient
 from weir.protocol.events import (
@@ -31,6 +33,7 @@ from weir.protocol.events import (
     RunState,
     RunStateChanged,
     Suspend,
+    TakeCheckpoint,
     TakeSavepoint,
     encode_batch,
     encode_event,
@@ -50,7 +53,7 @@ from weir_backend.reconciling import repository, runs
 from weir_backend.reconciling.service import Reconciler
 from weir_backend.recovery import repository as plans
 from weir_backend.recovery import service as plan_service
-from weir_backend.recovery.schemas import Inspection, SinkEffect, SourcePosition
+from weir_backend.recovery.schemas import Inspection, Origin, SinkEffect, SourcePosition
 from weir_backend.settings import Settings
 
 GRAPH = {
@@ -79,6 +82,7 @@ class Worker:
     database: Database
     asleep: set[str] = field(default_factory=set)
     damaged: set[int] = field(default_factory=set)
+    misfit: str | None = None
     graph: dict[str, Any] = field(default_factory=lambda: GRAPH)
     url: str = ""
     problems: list[str] = field(default_factory=list)
@@ -119,6 +123,11 @@ class Worker:
 
     def driver_of(self, job_id: int) -> Driver:
         return [one for one in self._drivers.values() if one.job_id == job_id][-1]
+
+    def starts(self, job_id: int) -> list[dict[str, Any]]:
+        """Where its runs were begun, oldest first."""
+        with self.database.session() as session:
+            return list(session.scalars(select(Run.start).where(Run.job_id == job_id).order_by(Run.number)))
 
     def _work(self) -> None:
         try:
@@ -183,15 +192,25 @@ class Worker:
         with self.database.session() as session:
             plan = plans.find(session, plan_id)
             assert plan is not None
-            target = plan.preview["checkpoint"]
+            preview = plan.preview
+            target = preview["checkpoint"]
+            if preview["anew"] or preview["origin"] is not None:
+                target = 0
             whole = target not in self.damaged
             newest = self._numbers[plan.job_id]
+            from_elsewhere = Origin(
+                job="old flights",
+                checkpoint=plan.request.get("checkpoint") or 41,
+                completed_at=now(),
+                state_bytes=9,
+                is_savepoint=True,
+            )
             found = Inspection(
                 whole=whole,
                 damage=None if whole else "0001/read-0.arrow has another checksum",
                 files=2,
                 bytes=2_000,
-                abandoned=list(range(target + 1, newest + 1)) if target else [],
+                abandoned=list(range(target + 1, newest + 1)) if target is not None else [],
                 returning=[],
                 sources=[SourcePosition(source="read", splits=[SPLIT])] if target else [],
                 sinks=[
@@ -199,6 +218,8 @@ class Worker:
                     SinkEffect(sink="console", kind="console", revocable=False),
                 ],
                 notes=[],
+                misfit=self.misfit,
+                origin=from_elsewhere if preview["origin"] is not None else None,
             )
             waiting = plan_service.inspected(session, self.settings, plan_id, found)
         if waiting is not None:
@@ -273,6 +294,8 @@ class Driver(threading.Thread):
         match command.command:
             case TakeSavepoint():
                 self.complete_checkpoint("savepoint")
+            case TakeCheckpoint():
+                self.complete_checkpoint("manual")
             case Suspend():
                 self.complete_checkpoint("suspend")
                 self.end(RunState.SUSPENDED)

@@ -190,7 +190,8 @@ def test_only_the_runs_own_token_is_of_use(client: TestClient, database: Databas
             client.get(run.url("/commands?after=0&wait_s=0"), headers=headers),
         ):
             assert answer.status_code == status and run.token not in answer.text
-    assert client.get("/api/v1/runs/999/commands?after=0&wait_s=0", headers=run.headers).status_code == 404
+    gone = client.get("/api/v1/runs/999/commands?after=0&wait_s=0", headers=run.headers)
+    assert (gone.status_code, gone.json()["code"]) == (404, "no-run")
     assert the_run(database, run).stored_event == 0
 
 
@@ -433,7 +434,7 @@ def test_a_savepoint_that_fails_fails_the_operation(client: TestClient, database
     run = new_run(database)
     wanted = operation(database, run)
     tell(client, run, answered(1), triggered(1, trigger="savepoint"), CheckpointFailed(CheckpointId(1), "0/1 declined"))
-    assert ended(database, wanted) == (OperationState.FAILED, None, "savepoint 1 failed: 0/1 declined", True)
+    assert ended(database, wanted) == (OperationState.FAILED, None, "checkpoint 1 failed: 0/1 declined", True)
 
 
 def test_a_command_that_is_refused_fails_its_operation(client: TestClient, database: Database) -> None:

@@ -89,7 +89,7 @@ def test_the_drivers_client_understands_every_answer(settings: Settings, databas
         assert wrong.commands(after=CommandId(0), wait_s=0).refused
         with database.session() as session:
             fence(session, run.job_id, run.id, state=RunState.FAILED, reason="replaced")
-        assert client.post(a_post(11, 1)) == Refused("the run is over")
+        assert client.post(a_post(11, 1)) == Refused("the job was taken from it")
         assert client.commands(after=CommandId(0), wait_s=20).refused
 
 

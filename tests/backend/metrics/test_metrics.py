@@ -98,6 +98,9 @@ def test_series_are_thinned_and_named(client: TestClient, database: Database, lo
     since = (begin + timedelta(seconds=150)).isoformat()
     later = client.get(f"/api/v1/jobs/{run.job_id}/metrics", params={"since": since, "step_s": 10}, headers=login()).json()
     assert 4 <= len(later["subtasks"][0]["at"]) <= 6
+    of_one = client.get(f"/api/v1/jobs/{run.job_id}/metrics?step_s=20&chain=1", headers=login()).json()
+    assert [(one["chain"], one["index"]) for one in of_one["subtasks"]] == [(1, 0), (1, 1)] and len(of_one["slots"]) == 2
+    assert client.get(f"/api/v1/jobs/{run.job_id}/metrics?chain=9", headers=login()).json()["subtasks"] == []
 
 
 def test_odd_questions_are_problems(client: TestClient, database: Database, login: Login) -> None:
@@ -107,7 +110,15 @@ def test_odd_questions_are_problems(client: TestClient, database: Database, logi
     assert client.get("/api/v1/jobs/999/metrics", headers=headers).status_code == 404
     for odd in ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00"):
         assert client.get(url, params={"since": odd}, headers=headers).status_code == 200
-    for query in ("since=2999-01-01T00:00:00Z", "since=2026-01-01T00:00:00", "step_s=0", "step_s=nan", "since=x"):
+    for query in (
+        "since=2999-01-01T00:00:00Z",
+        "since=2026-01-01T00:00:00",
+        "step_s=0",
+        "step_s=nan",
+        "since=x",
+        "chain=-1",
+        "chain=x",
+    ):
         assert client.get(f"{url}?{query}", headers=headers).status_code == 422, query
 
 

@@ -10,7 +10,17 @@ import pytest
 
 from weir_backend.models import PlanPhase, RunState
 from weir_backend.reconciling.decide import BeginRun, EndRun, Give, LastRun, LiveRun, Rest, Start, Submit
-from weir_backend.recovery.decide import LEGAL, RETURN_TAKES, RUNS_MAX, Applied, Enter, FailPlan, PlanFacts, decide_plan
+from weir_backend.recovery.decide import (
+    LEGAL,
+    PIN_TAKES,
+    RETURN_TAKES,
+    RUNS_MAX,
+    Applied,
+    Enter,
+    FailPlan,
+    PlanFacts,
+    decide_plan,
+)
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 DEADLINE = NOW + timedelta(minutes=30)
@@ -53,6 +63,13 @@ def test_its_run_goes_back_and_the_plan_is_applied_once_that_runs() -> None:
     coming = replace(starting, live=replace(LIVE, state=RunState.INITIALIZING, ran=False), live_is_ours=True, runs=1)
     assert isinstance(decide_plan(coming, NOW), Rest)
     assert decide_plan(replace(coming, live=LIVE), NOW) == Applied()
+
+
+def test_the_job_waits_until_its_way_back_is_pinned_and_not_for_ever() -> None:
+    starting = replace(PLAN, phase=PlanPhase.STARTING, way_back_held_until=NOW + PIN_TAKES)
+    assert decide_plan(starting, NOW) == Rest(NOW + PIN_TAKES, "the checkpoint that an undo would return to is being pinned")
+    assert decide_plan(starting, NOW + PIN_TAKES) == BeginRun("rollback", Start(5)), "no job rests for the sake of an undo"
+    assert decide_plan(replace(starting, way_back_held_until=None), NOW) == BeginRun("rollback", Start(5))
 
 
 def test_a_run_that_fails_is_tried_once_more_and_then_the_job_is_brought_back() -> None:

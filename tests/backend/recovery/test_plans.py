@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import update
+from sqlalchemy import select, update
 from tests.backend.conftest import Login, RecordedTasks
 from tests.backend.played import WHOLE, Driver, Stage, wait_is_over
 
+from weir.protocol.events import IMPORTED, CheckpointCompleted
 from weir.protocol.events import RunState as Told
+from weir.protocol.ids import CheckpointId, Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, INSPECT
-from weir_backend.models import RecoveryPlan, Role
+from weir_backend.models import Checkpoint, RecoveryPlan, Role
 from weir_backend.reconciling.chasing import AGAIN, chase
+from weir_backend.recovery.carrying_out import WAYS_BACK_MAX
+from weir_backend.recovery.decide import PIN_TAKES
+from weir_backend.recovery.schemas import Inspection, Origin
 from weir_backend.recovery.sinks import REVOCABLE
+from weir_backend.retention.service import forget_old_ways_back
 from weir_backend.settings import Settings
 
 ROLLBACK = {"request": {"kind": "rollback", "checkpoint": 1}}
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"restore_roots": ("/srv/checkpoints", "s3://backups/weir")})
 
 
 @pytest.fixture
@@ -36,14 +48,14 @@ def running(stage: Stage) -> tuple[int, Driver]:
     return job_id, driver
 
 
-def proposed(stage: Stage, job_id: int, request: dict[str, object] = ROLLBACK) -> int:
+def proposed(stage: Stage, job_id: int, request: Mapping[str, object] = ROLLBACK) -> int:
     plan = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)
     assert plan["state"] == "PROPOSED" and (INSPECT, (plan["id"],)) in stage.tasks.asked
     stage.inspect(plan["id"])
     return int(plan["id"])
 
 
-def applying(stage: Stage, job_id: int, driver: Driver, request: dict[str, object] = ROLLBACK) -> tuple[int, int]:
+def applying(stage: Stage, job_id: int, driver: Driver, request: Mapping[str, object] = ROLLBACK) -> tuple[int, int]:
     """A plan that has stopped the job, and its operation."""
     plan_id = proposed(stage, job_id, request)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
@@ -239,6 +251,267 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
     assert returned.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 1, (
         "the newest is the one it was stopped with"
     )
+
+
+def found_elsewhere(checkpoint: int) -> Inspection:
+    origin = Origin(job="played", checkpoint=checkpoint, completed_at=now(), state_bytes=9, is_savepoint=True)
+    return WHOLE.model_copy(update={"origin": origin, "abandoned": [1, 2, 3]})
+
+
+def restored(stage: Stage, job_id: int, **more: object) -> tuple[int, str]:
+    """A plan for a checkpoint of the installation's own directory of another job, as it is proposed, and its path."""
+    path = str(stage.settings.data_dir / "checkpoints" / "7-other" / "1")
+    request = {"request": {"kind": "restore", "path": path, **more}}
+    return int(stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)["id"]), path
+
+
+def test_a_checkpoint_from_elsewhere_is_looked_into_by_a_worker_then_begun_with_and_the_way_back_is_that_of_a_rollback(
+    stage: Stage, running: tuple[int, Driver]
+) -> None:
+    job_id, driver = running
+    plan_id, path = restored(stage, job_id)
+    shown = stage.send("GET", f"/plans/{plan_id}", status=200)
+    assert (shown["kind"], shown["preview"]["origin"], shown["preview"]["checkpoint"]) == ("restore", path, None)
+    assert shown["preview"]["duplicates"] == ["shown"] and f"checkpoint in {path}" in shown["preview"]["steps"][0]
+    assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "being-inspected"
+    stage.inspect(plan_id, found_elsewhere(12))
+    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
+    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
+    stage.look(job_id)
+    assert driver.commands() == [], "not before it is verified once more"
+    stage.inspect(plan_id, found_elsewhere(12))
+    assert driver.commands() == ["Suspend"]
+    driver.checkpoint(4, "suspend")
+    driver.say(Told.SUSPENDED)
+    second = stage.driver(job_id)
+    assert second.start == {"mode": "path", "path": f"{path}#12"} and second.cause == "restore"
+    second.die()
+    third = stage.driver(job_id)
+    assert third.start == second.start, "until one of them has run"
+    third.tell(CheckpointCompleted(CheckpointId(105), Generation(2), IMPORTED, 0, 9, ()))
+    third.begin()
+    (listed, *_) = stage.send(
+        "GET", "/checkpoints", status=200, params={"filter": f'{{"job_id": {job_id}}}', "sort": '["number","DESC"]'}
+    )
+    assert (listed["number"], listed["trigger"], listed["is_savepoint"]) == (105, "import", True)
+    assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
+    third.die()
+    wait_is_over(stage, job_id)
+    fourth = stage.driver(job_id)
+    assert fourth.start == {"mode": "resume"}
+    fourth.begin()
+
+    undo_id = proposed(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    assert stage.send("GET", f"/plans/{undo_id}", status=200)["preview"]["checkpoint"] == 4
+
+
+def test_a_restore_that_does_not_start_leaves_the_job_where_it_was_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
+    job_id, driver = running
+    plan_id, _ = restored(stage, job_id, checkpoint=12)
+    stage.inspect(plan_id, found_elsewhere(12))
+    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
+    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
+    stage.look(job_id)
+    stage.inspect(plan_id, found_elsewhere(12))
+    driver.commands()
+    driver.checkpoint(4, "suspend")
+    driver.say(Told.SUSPENDED)
+    stage.driver(job_id).say(Told.FAILED, "source 'in' has another input", "RestoreError")
+    wait_is_over(stage, job_id)
+    returned = stage.driver(job_id)
+    assert returned.start == {"mode": "from", "checkpoint": 4}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/etc", 403), ("/", 403), ("s3://other/place", 403), ("/srv/checkpoints-of-others/x", 403), ("s3://backups", 403),
+        ("/srv/checkpoints/../../etc", 422), ("/srv/checkpoints/./x", 422), ("srv/checkpoints", 422), ("", 422),
+        ("file:///srv/checkpoints", 422), ("/srv/checkpoints/%2e%2e", 422), ("/srv/checkpoints//x", 422), ("/srv/checkpoints/\n", 422),
+        ("s3://backups/weir/../../secret", 422), ("/srv/checkpoints/x#3", 422), ("/srv/checkpoints/x\x00", 422),
+    ],
+)  # fmt: skip
+def test_nobody_is_made_to_look_into_places_that_the_installation_does_not_allow(
+    stage: Stage, running: tuple[int, Driver], path: str, status: int
+) -> None:
+    request = {"request": {"kind": "restore", "path": path}}
+    problem = stage.send("POST", f"/jobs/{running[0]}/plans", status=status, json=request)
+    assert problem["code"] == {403: "path-not-allowed", 422: "invalid"}[status]
+    if status == 403:
+        assert "/srv/checkpoints, s3://backups/weir" in problem["detail"] and "WEIR_RESTORE_ROOTS" in problem["next_step"]
+
+
+@pytest.mark.parametrize("path", ["/srv/checkpoints", "/srv/checkpoints/", "/srv/checkpoints/a b/c", "s3://backups/weir/flights"])
+def test_places_that_it_allows_are_looked_into_and_who_asked_is_known(
+    stage: Stage, running: tuple[int, Driver], login: Login, path: str
+) -> None:
+    request = {"request": {"kind": "restore", "path": path}}
+    plan = stage.send("POST", f"/jobs/{running[0]}/plans", status=201, json=request)
+    assert plan["preview"]["origin"] == path.rstrip("/")
+    stage.headers = login(Role.ADMIN)
+    (entry,) = [one for one in stage.send("GET", "/audit", status=200) if one["action"] == "propose"]
+    assert entry["after"]["request"]["path"] == path.rstrip("/")
+
+
+def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_undone(
+    stage: Stage, running: tuple[int, Driver], login: Login
+) -> None:
+    job_id, driver = running
+    stage.send(
+        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": stage.upload()}}, headers={"If-Match": "*"}
+    )
+    stage.compile(job_id, 2)
+    upgrade = {"request": {"kind": "upgrade", "spec": 2, "mode": "stateless"}}
+    shown = stage.send("POST", f"/jobs/{job_id}/plans", status=200, json={**upgrade, "dry_run": True})
+    assert shown["preview"]["anew"] and shown["preview"]["stop_with"] == "Suspend" and shown["preview"]["duplicates"] == ["shown"]
+    assert "from the beginning, without any state" in shown["preview"]["steps"][1]
+    plan_id = proposed(stage, job_id, upgrade)
+    rolls_back, stage.headers = stage.headers, login(Role.ADMIN)
+    assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden", "it takes output back"
+    stage.headers = rolls_back
+    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
+    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
+    stage.look(job_id)
+    assert driver.commands() == ["Suspend"]
+    driver.checkpoint(4, "suspend")
+    driver.say(Told.SUSPENDED)
+    second = stage.driver(job_id)
+    assert second.start == {"mode": "from", "checkpoint": 0} and stage.job(job_id)["spec_number"] == 2
+    second.begin()
+    assert stage.send("GET", f"/plans/{plan_id}", status=200)["safety_checkpoint"] == 4
+
+    # It is stopped for the undo before it has completed anything: there is no checkpoint to which the undo of the undo could return.
+    undo_id = proposed(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    stage.send("POST", f"/plans/{undo_id}/approve", status=200)
+    stage.send("POST", f"/plans/{undo_id}/apply", status=202)
+    stage.look(job_id)
+    stage.inspect(undo_id)
+    second.commands()
+    second.say(Told.SUSPENDED)
+    third = stage.driver(job_id)
+    assert third.start == {"mode": "from", "checkpoint": 4} and stage.job(job_id)["spec_number"] == 1
+    third.begin()
+    assert stage.send("GET", f"/plans/{undo_id}", status=200)["safety_checkpoint"] is None
+
+
+def test_a_job_begins_anew_with_the_version_that_it_has(stage: Stage, running: tuple[int, Driver]) -> None:
+    job_id, driver = running
+    plan_id, _ = applying(stage, job_id, driver, {"request": {"kind": "upgrade", "spec": 1, "mode": "stateless"}})
+    follower = stage.driver(job_id)
+    assert follower.start == {"mode": "from", "checkpoint": 0} and stage.job(job_id)["spec_number"] == 1
+    follower.begin()
+    assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
+
+
+def test_state_that_does_not_fit_refuses_the_plan_before_anything_is_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
+    job_id, driver = running
+    misfit = WHOLE.model_copy(update={"misfit": "aggregate 'sums' is keyed by x, its state by y: use a new uid"})
+    rescale = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "rescale", "parallelism": 3}})[
+        "id"
+    ]
+    stage.compile(job_id, 2)
+    assert stage.tasks.asked.count((INSPECT, (rescale,))) == 2, "nobody could look into it before its version was compiled"
+    stage.inspect(rescale, misfit)
+    problem = stage.send("POST", f"/plans/{rescale}/approve", status=409)
+    assert problem["code"] == "does-not-fit" and "aggregate 'sums' is keyed by x" in problem["detail"]
+
+    plan_id = proposed(stage, job_id)
+    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
+    operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
+    stage.look(job_id)
+    stage.inspect(plan_id, misfit)
+    assert "aggregate 'sums' is keyed by x" in stage.operation(operation["id"])["problem"]
+    assert driver.commands() == [] and stage.job(job_id)["state"] == "RUNNING"
+
+
+def pins(stage: Stage, job_id: int) -> dict[int, str]:
+    with stage.database.session() as session:
+        rows = session.scalars(select(Checkpoint).where(Checkpoint.job_id == job_id, Checkpoint.pinned)).all()
+        return {row.number: row.pinned_reason for row in rows}
+
+
+def rescaled(stage: Stage, job_id: int, driver: Driver, parallelism: int, *, safety: int) -> tuple[int, Driver]:
+    """A plan that was applied, and the driver that runs since."""
+    plan_id = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": parallelism}})
+    stage.compile(job_id, stage.send("GET", f"/plans/{plan_id}", status=200)["request"]["spec"])
+    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
+    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
+    stage.look(job_id)
+    driver.commands()
+    driver.checkpoint(safety, "suspend")
+    driver.say(Told.SUSPENDED)
+    follower = stage.driver(job_id)
+    follower.begin()
+    assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
+    return plan_id, follower
+
+
+def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs_on_and_let_go_of_once_it_is_undone(
+    stage: Stage, running: tuple[int, Driver]
+) -> None:
+    job_id, driver = running
+    stage.pins_at_once = False
+    plan_id = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    stage.compile(job_id, 2)
+    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
+    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
+    stage.look(job_id)
+    driver.commands()
+    driver.checkpoint(4, "suspend")
+    driver.say(Told.SUSPENDED)
+    assert pins(stage, job_id) == {4: f"an undo of plan {plan_id} would return to it"}
+    assert stage.job(job_id)["run"]["number"] == 1, "no driver runs that could retire it before the log knows"
+    stage.pin()
+    stage.look(job_id)
+    stage.pins_at_once = True
+    second = stage.driver(job_id)
+    second.begin()
+
+    undo_id = proposed(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    stage.send("POST", f"/plans/{undo_id}/approve", status=200)
+    stage.send("POST", f"/plans/{undo_id}/apply", status=202)
+    stage.look(job_id)
+    stage.inspect(undo_id)
+    second.commands()
+    second.checkpoint(5, "suspend")
+    second.say(Told.SUSPENDED)
+    stage.driver(job_id).begin()
+    assert pins(stage, job_id) == {5: f"an undo of plan {undo_id} would return to it"}
+
+
+def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, running: tuple[int, Driver]) -> None:
+    job_id, driver = running
+    stage.pins_at_once = False
+    plan_id = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    stage.compile(job_id, 2)
+    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
+    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
+    stage.look(job_id)
+    driver.commands()
+    driver.checkpoint(4, "suspend")
+    driver.say(Told.SUSPENDED)
+    with stage.database.session() as session:
+        session.execute(update(RecoveryPlan).values(asked_at=now() - PIN_TAKES))
+    stage.look(job_id)
+    assert stage.driver(job_id).start == {"mode": "resume"}
+
+
+def test_ways_back_are_kept_of_the_newest_plans_and_for_so_many_days(stage: Stage, running: tuple[int, Driver]) -> None:
+    job_id, driver = running
+    made = []
+    for step in range(WAYS_BACK_MAX + 2):
+        plan_id, driver = rescaled(stage, job_id, driver, 3 + step % 2, safety=4 + step)
+        made.append(plan_id)
+    newest = list(range(4 + 2, 4 + WAYS_BACK_MAX + 2))
+    assert sorted(pins(stage, job_id)) == newest
+    kept = timedelta(days=stage.settings.undo_kept_days)
+    with stage.database.session() as session:
+        session.execute(
+            update(RecoveryPlan).where(RecoveryPlan.id == made[2]).values(ended_at=now() - kept - timedelta(minutes=1))
+        )
+    with stage.database.session() as session:
+        forget_old_ways_back(session, stage.settings, now())
+    assert sorted(pins(stage, job_id)) == newest[1:]
 
 
 def test_a_look_that_the_queue_has_lost_is_asked_for_again_and_not_all_the_time(

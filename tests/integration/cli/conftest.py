@@ -12,7 +12,7 @@ from weir.spark.launch import RunOptions, run_job
 
 
 @pytest.fixture(scope="session")
-def _finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A job that has run to its end, with several checkpoints: input, output and checkpoints of it."""
     root = tmp_path_factory.mktemp("finished")
     numbers(root / "input")
@@ -31,7 +31,7 @@ def fresh(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def finished(_finished_once: Path, tmp_path: Path) -> Path:
+def finished(finished_once: Path, tmp_path: Path) -> Path:
     """A copy of it that may be damaged. (The output is where it was.)"""
-    shutil.copytree(_finished_once, tmp_path / "finished")
+    shutil.copytree(finished_once, tmp_path / "finished")
     return tmp_path / "finished"

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pyarrow.parquet as pq
 import pytest
 from tests.integration.cli.small_job import expected_totals, numbers, totals
 from tests.integration.cli.weir_command import ROOT
@@ -111,6 +113,51 @@ def upgraded(api: Api, job_id: int, number: int) -> dict[str, Any]:
     """A plan once the version is compiled."""
     until(lambda: api.send("GET", f"/jobs/{job_id}/specs/{number}")["state"] == "VALID", "the new version compiles", 90.0)
     return api.plan(job_id, {"kind": "upgrade", "spec": number})
+
+
+def rows(directory: Path) -> int:
+    return int(pq.read_table(directory, partitioning=None).num_rows)
+
+
+def test_a_job_goes_on_from_another_jobs_checkpoint_then_begins_anew_and_is_brought_back(
+    api: Api, platform: Platform, tmp_path: Path
+) -> None:
+    first = api.send("POST", "/jobs", json={"name": "origin", "spec": spec(api, tmp_path)})
+    api.wait(first["id"], lambda job: running(job) and last_checkpoint(job) >= 3)
+    api.send("POST", f"/jobs/{first['id']}/suspend")
+    last = last_checkpoint(api.wait(first["id"], lambda job: job["state"] == "SUSPENDED" and job["operation"] is None))
+    path = api_directory(platform, first["id"])
+    before = {one: one.read_bytes() for one in Path(path).rglob("*") if one.is_file()}
+
+    ours = spec(api, tmp_path)
+    ours["parameters"] |= {"output": str(tmp_path / "ours"), "rate": 0}
+    second = api.send("POST", "/jobs", json={"name": "follower", "spec": ours, "start": False})
+    until(lambda: api.send("GET", f"/jobs/{second['id']}/specs/1")["state"] == "VALID", "it compiles", 90.0)
+    assert (
+        api.refused("POST", f"/jobs/{second['id']}/plans", json={"request": {"kind": "restore", "path": "/etc"}})["status"] == 403
+    )
+    plan = api.plan(second["id"], {"kind": "restore", "path": path})
+    assert plan["preview"]["inspection"]["origin"]["checkpoint"] == last and plan["preview"]["inspection"]["misfit"] is None
+    assert api.apply(plan["id"])["state"] == "SUCCEEDED"
+    api.wait(second["id"], lambda job: job["state"] == "FINISHED")
+    assert {one: one.read_bytes() for one in Path(path).rglob("*") if one.is_file()} == before
+    shutil.copytree(tmp_path / "output", tmp_path / "both")
+    for part in (tmp_path / "ours").glob("*.parquet"):
+        shutil.copy(part, tmp_path / "both" / f"later-{part.name}")
+    assert totals(tmp_path / "both") == expected_totals() and 0 < rows(tmp_path / "ours") < rows(tmp_path / "both")
+    listed = api.send("GET", "/checkpoints", params={"filter": json.dumps({"job_id": second["id"], "trigger": "import"})})
+    assert [(one["is_savepoint"], one["state"]) for one in listed] == [(True, "COMPLETED")]
+
+    of_its_own = rows(tmp_path / "ours")
+    anew = api.plan(second["id"], {"kind": "upgrade", "spec": 1, "mode": "stateless"})
+    assert listed[0]["number"] in anew["preview"]["inspection"]["abandoned"]
+    assert api.apply(anew["id"])["state"] == "SUCCEEDED"
+    api.wait(second["id"], lambda job: job["state"] == "FINISHED" and job["operation"] is None)
+    assert totals(tmp_path / "ours") == expected_totals(), "all of the input, and nothing twice"
+    undo = api.plan(second["id"], {"kind": "undo", "plan": anew["id"]})
+    assert api.apply(undo["id"])["state"] == "SUCCEEDED"
+    api.wait(second["id"], lambda job: job["state"] == "FINISHED" and job["operation"] is None)
+    assert rows(tmp_path / "ours") == of_its_own
 
 
 def test_a_job_goes_on_while_the_whole_platform_is_dead_and_its_history_is_complete_afterwards(

@@ -111,6 +111,20 @@ def test_going_back_takes_output_back_and_going_forth_again_brings_it_back(make_
     rig.finish(third)
 
 
+def test_going_back_to_the_beginning_takes_all_output_back_and_reads_all_input_again(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    first = rig.started("--retained", "2")
+    rig.wait(lambda: len(rig.published()) >= 4 or first.exit_code is not None, "some checkpoints more than are retained")
+    rig.suspended(first)
+    assert min(info.checkpoint for info in rig.checkpoints() if info.status is CheckpointStatus.RESTORABLE) > 1, (
+        "some are retired"
+    )
+    of_first = rig.published()
+    again = rig.started("--from", "0", "--yes")
+    assert not rig.published() & of_first
+    rig.finish(again)
+
+
 def test_a_killed_executor_is_replaced_and_the_output_is_exact(make_rig: MakeRig) -> None:
     with StandaloneCluster(workers=2, cores=2, memory_mb=1024) as cluster:
         rig = make_rig(cluster)

@@ -10,11 +10,12 @@ from weir.cli.remote.shapes import Job, Plan
 JOB = cast(Job, {"id": 1, "name": "flights"})
 PREVIEW: dict[str, Any] = {
     "checkpoint": 7, "completed_at": "2026-11-21T20:00:00Z", "age_s": 300.0, "state_bytes": 3 << 20, "is_savepoint": True,
-    "stop_with": "Suspend", "steps": ["stop the job", "start it"], "restarts": [], "warnings": ["it does not run now"],
+    "origin": None, "anew": False, "stop_with": "Suspend", "steps": ["stop the job", "start it"], "restarts": [], "warnings": ["it does not run now"],
     "duplicates": [], "inspection": None,
 }  # fmt: skip
 INSPECTION: dict[str, Any] = {
     "whole": True, "damage": None, "files": 1, "bytes": 1, "abandoned": [], "returning": [], "sources": [], "sinks": [], "notes": [],
+    "misfit": None, "origin": None,
 }  # fmt: skip
 
 
@@ -39,3 +40,30 @@ def test_long_lists_are_cut_and_say_so() -> None:
 
 def test_what_it_holds_cannot_move_the_terminal() -> None:
     assert "\x1b" not in lines(whole=False, damage="\x1b[2J", notes=["\x1b[31m"])
+
+
+def test_a_checkpoint_from_elsewhere_and_no_checkpoint_at_all_are_said_as_such() -> None:
+    origin = {
+        "job": "old flights",
+        "checkpoint": 12,
+        "completed_at": "2026-11-20T20:00:00Z",
+        "state_bytes": 9,
+        "is_savepoint": True,
+    }
+    sinks = [{"sink": "out", "kind": "parquet", "revocable": True}]
+
+    def told(**preview: Any) -> str:
+        inspection = INSPECTION | {"origin": origin if preview.get("origin") else None, "sinks": sinks}
+        plan = {"id": 3, "kind": "restore", "preview": PREVIEW | {"checkpoint": None, "inspection": inspection} | preview}
+        return "\n".join(preview_of(JOB, cast(Plan, plan)))
+
+    out = told(origin="/srv/old")
+    assert "goes on from a copy of savepoint 12 of job 'old flights' in /srv/old; completed 2026-11-20 20:00:00 UTC; 9 B" in out
+    assert "begins anew, without any state: all input is read again" in told(anew=True)
+    for shown in (out, told(anew=True)):
+        assert "taken back from readers (an undo brings it back): out" in shown
+    assert "taken back" not in told(), "an upgrade takes nothing back"
+
+
+def test_state_that_does_not_fit_is_shown_by_name() -> None:
+    assert "DOES NOT FIT: aggregate 'sums' is keyed by x" in lines(misfit="aggregate 'sums' is keyed by x")

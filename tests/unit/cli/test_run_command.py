@@ -12,7 +12,7 @@ import typer
 from tests.unit.cli.running import EndsSoon, NobodyListens
 
 from weir import Job
-from weir.cli import app, progress_line, run, words
+from weir.cli import app, progress_line, questions, run, words
 from weir.cli.exits import Exit
 from weir.coordinator.start import FromCheckpoint
 from weir.errors import ConfigError, SinkError, Superseded
@@ -125,7 +125,7 @@ def test_to_break_off_the_question_is_to_say_no(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(typer, "confirm", interrupted)
     with pytest.raises(typer.Exit) as ended:
-        run.agree()
+        questions.agree("Go back?")
     assert ended.value.exit_code == Exit.CANCELED
 
 

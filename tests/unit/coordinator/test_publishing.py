@@ -19,13 +19,13 @@ from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKin
 from weir.kernel.checkpoints import CommitPermit
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
-from weir.protocol.joblog import CheckpointCompleted, Entry, GenerationStarted
+from weir.protocol.joblog import CheckpointCompleted, CheckpointImported, Entry, GenerationStarted
 from weir.protocol.logview import LogView
-from weir.protocol.manifest import Manifest, summarise
+from weir.protocol.manifest import Manifest, Origin, summarise
 from weir.protocol.snapshots import Committable, OperatorSnapshot, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.joblog import JobLog
 from weir.storage.layout import JobLayout
-from weir.storage.manifests import write_manifest
+from weir.storage.manifests import WrittenManifest, write_manifest
 from weir.storage.memory import MemoryStorage
 
 SINK, FORMER = OperatorUid("out"), OperatorUid("former")
@@ -89,9 +89,29 @@ class History:
         self.append(GenerationStarted(Generation(generation), from_, branch, CheckpointId(first), f"start {generation}", 0))
 
     def complete(self, generation: int, checkpoint: int, *, sinks: Sequence[OperatorUid] = (SINK,), published: int = 0) -> None:
+        written = self._manifest(generation, checkpoint, sinks, published)
+        self.append(
+            CheckpointCompleted(
+                Generation(generation), CheckpointId(checkpoint), written.path, written.checksum, 0, f"c{checkpoint}", 0
+            )
+        )
+
+    def import_(self, generation: int, checkpoint: int, *, sinks: Sequence[OperatorUid]) -> None:
+        origin = Origin("file:///elsewhere/job", CheckpointId(1), "c")
+        written = self._manifest(generation, checkpoint, sinks, checkpoint, origin)
+        branch = f"b{generation}"
+        self.append(
+            CheckpointImported(
+                Generation(generation), CheckpointId(checkpoint), branch, written.path, written.checksum, 0, f"i{checkpoint}", 0
+            )
+        )
+
+    def _manifest(
+        self, generation: int, checkpoint: int, sinks: Sequence[OperatorUid], published: int, origin: Origin | None = None
+    ) -> WrittenManifest:
         operators = tuple(OperatorSnapshot(sink, 0, committables=(_committable(sink, generation, checkpoint),)) for sink in sinks)
         subtasks = (SubtaskSnapshot(0, 0, operators, (), (), False, SubtaskStatistics()),)
-        written = write_manifest(
+        return write_manifest(
             self.storage,
             LAYOUT,
             Manifest(
@@ -109,12 +129,8 @@ class History:
                 assigners={},
                 statistics=summarise(subtasks, end_to_end_ms=1.0),
                 published_up_to=CheckpointId(published),
+                imported_from=origin,
             ),
-        )
-        self.append(
-            CheckpointCompleted(
-                Generation(generation), CheckpointId(checkpoint), written.path, written.checksum, 0, f"c{checkpoint}", 0
-            )
         )
 
     def publishing(self, append: Callable[[Entry], None] | None = None) -> Publishing:
@@ -256,6 +272,25 @@ def test_a_sink_that_the_graph_no_longer_has_is_committed_and_taken_back_all_the
         "abandon [2] of b1 before g2",
         "abort after 1 before g2",
     ]
+
+
+def test_sinks_of_the_job_that_a_checkpoint_was_imported_from_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publishing, "sink_from", lambda config: pytest.fail("the sink of another history is opened"))
+    history = History()
+    history.start(1, None, 1)
+    history.complete(1, 1)
+    history.import_(2, 2, sinks=(FORMER,))
+    history.start(3, 2, 3)
+    _prepare(history, 3, 2)
+    assert history.sink.told == [
+        "claim out start 1",
+        "abandon [1] of b1 before g3",
+        "abort after 2 before g3",
+    ], "all that the job had published goes, nothing of the other job's is committed"
+    history.sink.told.clear()
+    history.start(4, 1, 20)
+    _prepare(history, 4, 1)
+    assert "reinstate b1 before g4" in history.sink.told, "and one can go back"
 
 
 def test_nothing_counts_as_published_before_all_of_it_is(history: History) -> None:

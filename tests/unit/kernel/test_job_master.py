@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from kernel_cases import SOURCE, graph, register, snapshot
 
-from weir.kernel.checkpoints import CheckpointConfig, CommitPermit
+from weir.kernel.checkpoints import CheckpointConfig, CheckpointKind, CommitPermit
 from weir.kernel.effects import (
     AppendLog,
     Commit,
@@ -17,6 +17,8 @@ from weir.kernel.effects import (
     Outcome,
     Prepare,
     RecordCompleted,
+    Report,
+    ReportKind,
     Send,
     StartGeneration,
     WriteManifest,
@@ -65,6 +67,11 @@ def only(kind: type[T], effects: Sequence[Effect]) -> list[T]:
 
 def sent(kind: type[T], effects: Sequence[Effect]) -> list[T]:
     return [effect.message for effect in effects if isinstance(effect, Send) and isinstance(effect.message, kind)]
+
+
+def triggered(effects: Sequence[Effect]) -> list[str]:
+    """What kinds of checkpoints."""
+    return [report.text for report in only(Report, effects) if report.kind is ReportKind.CHECKPOINT_TRIGGERED]
 
 
 class Walk:
@@ -182,6 +189,18 @@ def test_a_savepoint_that_is_wanted_during_a_recovery_is_taken_once_the_job_runs
     for slot in (0, 5):
         walk.says(slot, Deployed(Generation(2)), 60)
     assert {one.checkpoint for one in sent(TriggerCheckpoint, walk.seen(walk.master.tick(70)))} == {1}
+
+
+def test_a_checkpoint_that_is_asked_for_is_of_its_own_kind_unless_a_savepoint_does_for_it() -> None:
+    walk = Walk().running()
+    assert triggered(walk.seen(walk.master.checkpoint(0))) == [CheckpointKind.MANUAL]
+    assert not triggered(walk.seen(walk.master.checkpoint(0))), "one at a time"
+    assert not triggered(walk.seen(walk.master.savepoint(0)))
+    assert not triggered(walk.seen(walk.master.checkpoint(0)))
+    walk.completed(1)
+    assert triggered(walk.seen(walk.master.tick(10))) == [CheckpointKind.SAVEPOINT]
+    walk.completed(2)
+    assert not triggered(walk.seen(walk.master.tick(20))), "once"
 
 
 def test_a_later_commit_waits_until_the_earlier_one_is_done() -> None:

@@ -21,6 +21,7 @@ from weir.protocol.events import (
     SamplesDropped,
     SubtaskAcknowledged,
     Suspend,
+    TakeCheckpoint,
     TakeSavepoint,
 )
 from weir.protocol.ids import CheckpointId, CommandId, Generation, SlotIndex, SubtaskId
@@ -46,7 +47,7 @@ EVENTS: tuple[Event, ...] = (
     CommandAnswered(CommandId(3), CommandOutcome.REFUSED, "not now"),
 )
 
-COMMANDS: tuple[Command, ...] = (TakeSavepoint(), Suspend(), Cancel())
+COMMANDS: tuple[Command, ...] = (TakeSavepoint(), TakeCheckpoint(), Suspend(), Cancel())
 
 
 def sample(records: int = 0) -> MetricsSampled:

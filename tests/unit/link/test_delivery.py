@@ -153,6 +153,18 @@ def test_a_single_event_that_never_fits_ends_it_by_name(line: Line) -> None:
     assert "too large" in line.delivery.refused and line.due() is None
 
 
+def test_what_is_before_the_control_plane_may_let_larger_ones_through_some_day(line: Line) -> None:
+    line.append()
+    for _ in range(30):
+        line.post()
+        line.answer(TooLarge(for_good=False))
+        line.now_ms += BACKOFF_MS_MAX
+    assert line.delivery.refused is None
+    line.post()
+    line.answer(Stored(EventNumber(1)))
+    assert line.delivery.known == 1
+
+
 def test_who_is_not_wanted_any_more_says_nothing_more(line: Line) -> None:
     line.append()
     line.post()

@@ -102,9 +102,14 @@ def test_a_refusal_says_why_and_so_does_a_command_that_breaks(there: ControlPlan
     run.line.close()
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 410])
-def test_a_run_that_is_not_wanted_stops_talking_and_keeps_its_events(there: ControlPlane, tmp_path: Path, status: int) -> None:
-    there.status = status
+FINAL = [(401, "unauthenticated"), (404, "no-run"), (410, "fenced"), (410, "over")]
+
+
+@pytest.mark.parametrize(("status", "code"), FINAL)
+def test_a_run_that_is_not_wanted_stops_talking_and_keeps_its_events(
+    there: ControlPlane, tmp_path: Path, status: int, code: str
+) -> None:
+    there.status, there.code = status, code
     run = Run(tmp_path, address(there))
     run.spool.append(failed(1))
     run.line._sender.join(0.5)
@@ -112,6 +117,31 @@ def test_a_run_that_is_not_wanted_stops_talking_and_keeps_its_events(there: Cont
         run.spool.append(failed(number))
     run.line.close()
     assert there.posts == 1 and len(list(leftover(tmp_path / "run"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [*((status, None) for status in (401, 403, 404, 405, 410)), (404, "not-found"), (403, "forbidden"), (401, "over")],
+)
+def test_a_stranger_at_the_port_is_not_believed_and_the_run_is_heard_once_the_control_plane_is_back(
+    there: ControlPlane, tmp_path: Path, status: int, code: str | None
+) -> None:
+    there.status, there.code = status, code
+    run = Run(tmp_path, address(there))
+    run.spool.append(failed(1))
+    there.wait_for(lambda seen: there.posts > 1)
+    assert LinkClient(address(there)).commands(after=CommandId(0), wait_s=0.0).refused is False
+    there.status = None
+    there.command(Suspend())
+    answered = CommandAnswered(CommandId(1), CommandOutcome.ACCEPTED)
+    assert set(there.wait_for(lambda seen: len(seen) == 3)) == {failed(1), answered}
+    run.line.close()
+
+
+@pytest.mark.parametrize(("status", "code"), FINAL)
+def test_commands_end_with_the_run(there: ControlPlane, status: int, code: str) -> None:
+    there.status, there.code = status, code
+    assert LinkClient(address(there)).commands(after=CommandId(0), wait_s=0.0).refused
 
 
 def test_a_wrong_token_gets_nothing_through(there: ControlPlane, tmp_path: Path) -> None:

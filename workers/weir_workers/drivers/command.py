@@ -44,7 +44,6 @@ def run_command(
 ) -> list[str]:
     """``job``: of ``target``. ``directory``: of checkpoints. ``archive``: a zip or wheel that executors elsewhere need."""
     checkpointing = body["checkpointing"]
-    going_back = ["--from", str(start["checkpoint"]), "--yes"] if start["mode"] == "from" else ["--resume"]
     conf = dict(body["spark_conf"])
     if archive is not None and not body["master"].startswith("local"):
         conf["spark.submit.pyFiles"] = ",".join(filter(None, (conf.get("spark.submit.pyFiles"), str(archive))))
@@ -55,8 +54,19 @@ def run_command(
         *(["--staging-dir", checkpointing["staging_directory"]] if checkpointing["staging_directory"] else []),
         *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
         *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],
-        *going_back, "--log-format", "json", "--quiet",
+        *_beginning(start), "--log-format", "json", "--quiet",
     ]  # fmt: skip
+
+
+def _beginning(start: Mapping[str, Any]) -> list[str]:
+    """``start``: of a run. Who has approved the plan that says so has agreed to what is left behind."""
+    match start["mode"]:
+        case "from":
+            return ["--from", str(start["checkpoint"]), "--yes"]
+        case "path":
+            return ["--from-path", start["path"], "--yes"]
+        case _:
+            return ["--resume"]
 
 
 def graph_command(body: Mapping[str, Any], *, job: str) -> list[str]:

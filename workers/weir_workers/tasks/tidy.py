@@ -7,6 +7,7 @@ import structlog
 from weir.errors import CheckpointError, ConfigError, StorageError, Superseded
 from weir.storage.open import open_storage
 from weir_backend.kit.clock import now
+from weir_backend.kit.tasks import RECONCILE
 from weir_backend.retention import pins
 from weir_backend.retention import service as retention
 from weir_backend.verification import service as verification
@@ -24,6 +25,8 @@ log = structlog.get_logger(__name__)
 def look_after_checkpoints() -> None:
     """From time to time: each look into storage that is due is asked for, as a task of its own."""
     context = current()
+    with context.database.session() as session:
+        retention.forget_old_ways_back(session, context.settings, now())
     with context.database.session() as session:
         retention.set_out(session, context.tasks, now())
     with context.database.session() as session:
@@ -85,8 +88,12 @@ def pin_checkpoint(context: Context, checkpoint_id: int, open_: Open = open_stor
     except (CheckpointError, StorageError, ConfigError) as error:
         log.warning("a pin could not be written", checkpoint=wanted.number, job=wanted.place.name, reason=str(error))
         return
+    waiting: int | None = None
     with context.database.session() as session:
         if said is Pinned.IN_LOG:
-            pins.in_log(session, checkpoint_id, wanted)
+            waiting = pins.in_log(session, checkpoint_id, wanted)
         elif said is Pinned.TOO_LATE:
             pins.too_late(session, checkpoint_id)
+    if waiting is not None:
+        # A job that was stopped for a plan does not run before its way back is safe: that must not take longer than it has to.
+        context.tasks.enqueue(RECONCILE, waiting)

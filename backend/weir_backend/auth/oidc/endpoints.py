@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from weir_backend.auth.oidc import flow, service
+from weir_backend.auth.oidc.configured import OIDC_BEGINS, oidc_name
 from weir_backend.auth.oidc.provider import Provider
 from weir_backend.auth.sessions.cookies import is_secure, set_session
 from weir_backend.auth.sessions.service import LOGINS
@@ -17,7 +18,7 @@ from weir_backend.kit.rates import Rate, origin
 from weir_backend.kit.requests import ServicesDep, SessionDep, address_of, request_id_of
 
 STATE_COOKIE = "weir_oidc"
-COOKIE_PATH = "/api/v1/session/oidc"
+COOKIE_PATH = OIDC_BEGINS
 AT_ONCE_MAX = 8
 """A provider that is slow must not take all threads."""
 _ONCE = Rate("oidc-states", 1, flow.STATE_S + flow.CLOCKS_DIFFER_S, "answers to one log-in")
@@ -28,7 +29,7 @@ Text = Annotated[str | None, Query(max_length=4096)]
 def _provider(request: Request, services: ServicesDep) -> Provider:
     """Raises NotFound where nothing is configured, TooMany."""
     settings = services.settings
-    if settings.oidc_issuer is None or settings.oidc_client_id is None:
+    if oidc_name(settings) is None:
         raise NotFound(
             "oidc-not-configured",
             "log-in by OpenID Connect is not configured here",

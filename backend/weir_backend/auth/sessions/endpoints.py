@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from weir_backend.auth.oidc.configured import OIDC_BEGINS, oidc_name
 from weir_backend.auth.passwords import HashingTurn
 from weir_backend.auth.sessions import service
 from weir_backend.auth.sessions.cookies import clear_session, set_session
-from weir_backend.auth.sessions.schemas import CreatedSession, Login, PasswordChange, SessionView
-from weir_backend.kit.access import Permission, Viewer, permissions_of
+from weir_backend.auth.sessions.schemas import CreatedSession, Login, OidcView, PasswordChange, SessionView, VisitView
+from weir_backend.kit.access import Permission, Viewer, Visitor, permissions_of
 from weir_backend.kit.problems import answers
 from weir_backend.kit.requests import ServicesDep, SessionDep, address_of, request_id_of
 from weir_backend.models import Token, User
@@ -41,6 +42,15 @@ def create_session(
 def get_session(caller: Viewer, session: SessionDep) -> SessionView:
     """Who is calling, and what he may do with this token."""
     return _view(*service.current(session, caller), caller.permissions)
+
+
+@router.get("/visit", operation_id="get_visit", response_model=VisitView, responses=answers(429))
+def get_visit(visitor: Visitor, services: ServicesDep, session: SessionDep) -> VisitView:
+    """What a page asks before anything else: who is logged in, if somebody is, and how one can log in. For everybody; a token that is not
+    valid is as good as none."""
+    seen = _view(*service.current(session, visitor), visitor.permissions) if visitor is not None else None
+    name = oidc_name(services.settings)
+    return VisitView(session=seen, oidc=OidcView(name=name, begin=OIDC_BEGINS) if name is not None else None)
 
 
 @router.delete("", operation_id="delete_session", status_code=204, responses=answers(401, 403, 409))

@@ -38,6 +38,20 @@ class CreatedSession(SessionView):
     token: str
 
 
+class OidcView(BaseModel):
+    """A provider of OpenID Connect. ``name``: what people know it by. ``begin``: where a browser goes to log in, a path of this server."""
+
+    name: str
+    begin: str
+
+
+class VisitView(BaseModel):
+    """``session`` null: nobody is logged in. ``oidc`` null: name and password are the only way to log in."""
+
+    session: SessionView | None
+    oidc: OidcView | None
+
+
 class PasswordChange(BaseModel):
     model_config = ConfigDict(extra="forbid")
 

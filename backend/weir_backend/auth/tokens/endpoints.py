@@ -25,8 +25,8 @@ TokenId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 def list_tokens(
     caller: Viewer, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
 ) -> Sequence[Token]:
-    """One's own tokens and sessions; an administrator gets those of others by the filter user_id. Further filters: id, name
-    (a part of it), kind, live."""
+    """One's own tokens and sessions; an administrator gets those of others by the filter user_id, all with everybody (true). Further
+    filters: id, name (a part of it), kind, live."""
     return service.of(session, caller, wanted, response)
 
 

@@ -22,8 +22,10 @@ LIVE_MAX = 100
 
 
 def of(session: Session, caller: Caller, wanted: Listing, response: Response) -> Sequence[Token]:
-    """The caller's own; of others for an administrator who names them by the filter ``user_id``."""
-    others = Permission.ADMINISTER in caller.permissions and "user_id" in wanted.filter
+    """The caller's own; of others for an administrator who names them by the filter ``user_id``, or wants those of everybody."""
+    others = Permission.ADMINISTER in caller.permissions and (
+        "user_id" in wanted.filter or wanted.filter.get("everybody") is True
+    )
     return repository.tokens(session, wanted, response, of_user=None if others else caller.user_id)
 
 

@@ -1,6 +1,7 @@
-import { screen, within } from '@testing-library/react';
+import { cleanup, screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
+import { World } from '../../fake/world';
 import { renderPage } from '../../testing/render';
 
 describe('home', () => {
@@ -27,5 +28,22 @@ describe('home', () => {
     fake.world.obey(fake.world.find(3)!, 'suspend');
     expect(await screen.findByText('2 running')).toBeVisible();
     expect(screen.getByText('2 suspended')).toBeVisible();
+  });
+
+  it.each([['operator', 'Deploy the first one'], ['viewer', null]] as const)('says to a %s how the first job would come there', async (as, link) => {
+    await renderPage('/', { as, world: new World(Date.now(), 7, []) });
+    expect(await screen.findByText('No jobs yet')).toBeVisible();
+    expect(screen.queryByRole('link', { name: /Deploy/ })?.textContent ?? null).toBe(link);
+  });
+
+  it('shows the newest open alerts, and goes on without them', async () => {
+    const { fake } = await renderPage('/');
+    const alerts = await screen.findByRole('region', { name: 'Open alerts' });
+    expect(await within(alerts).findByText('3')).toBeVisible();
+    expect(within(alerts).getAllByRole('listitem')[0]).toHaveTextContent(/payments-fraud-score: fraud is late, 21 min ago/);
+    fake.world.office.alerts.length = 0;
+    cleanup();
+    await renderPage('/', { world: fake.world });
+    expect(await screen.findByText('no rule holds')).toBeVisible();
   });
 });

@@ -1,5 +1,5 @@
-import { Box, Link, Paper, Table, TableBody, TableCell, TableHead, TableRow, Typography } from '@mui/material';
-import { useMemo, type ReactNode } from 'react';
+import { Box, Link, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
+import { useMemo } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
 
 import { count, duration } from '../../format';
@@ -12,8 +12,11 @@ import { Panel } from '../../shared/Panel';
 import { Empty } from '../../shared/Standins';
 import { State } from '../../shared/State';
 import { useNow } from '../../shared/useNow';
+import { NoJobs } from '../jobs/NoJobs';
 import { useAllJobs, type Job } from '../jobs/useAllJobs';
 import { countsByState, freshened, needingSomebody, oldestCheckpoint } from './facts';
+import { Figure } from './Figure';
+import { OpenAlerts } from './OpenAlerts';
 
 export function Home() {
   const live = useJobsLive();
@@ -22,19 +25,9 @@ export function Home() {
     <Page title="Home" beside={<LineMark line={live.line} />}>
       <LineBanner line={live.line} />
       <Answered query={query} height={320}>
-        {({ jobs, total }) => (jobs.length === 0 ? <NoJobs /> : <Summary jobs={freshened(jobs, live.jobs)} total={total} />)}
+        {({ jobs, total }) => (jobs.length === 0 ? <Panel><NoJobs /></Panel> : <Summary jobs={freshened(jobs, live.jobs)} total={total} />)}
       </Answered>
     </Page>
-  );
-}
-
-function NoJobs() {
-  return (
-    <Panel>
-      <Empty title="No jobs yet">
-        Deploy the first one from a terminal: <code>weir deploy job.py</code>. It shows up here by itself.
-      </Empty>
-    </Panel>
   );
 }
 
@@ -44,7 +37,7 @@ function Summary({ jobs, total }: { jobs: Job[]; total: number }) {
   const waiting = needing.filter(({ health }) => health === 'needs a person').length;
   return (
     <>
-      <Box sx={{ display: 'grid', gap: 2, gridTemplateColumns: { xs: '1fr', md: 'repeat(3, minmax(0, 1fr))' } }}>
+      <Box sx={{ display: 'grid', gap: 2, gridTemplateColumns: { xs: '1fr', sm: 'repeat(2, minmax(0, 1fr))', lg: 'repeat(4, minmax(0, 1fr))' } }}>
         <Figure label="Jobs" value={count(total)}>
           <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: 0.75 }}>
             {counts.map(([state, many]) => (
@@ -56,21 +49,12 @@ function Summary({ jobs, total }: { jobs: Job[]; total: number }) {
           {waiting === 0 ? <State of="health" is="ok" label="nothing waits for anybody" /> : <State of="health" is="needs a person" label="see below" />}
         </Figure>
         <OldestCheckpoint jobs={jobs} />
+        <OpenAlerts jobs={jobs} />
       </Box>
       <Panel title="Jobs that are not where they should be" flush>
         {needing.length === 0 ? <Empty title="All jobs are where they should be" /> : <Needing jobs={needing} />}
       </Panel>
     </>
-  );
-}
-
-function Figure({ label, value, children }: { label: string; value: ReactNode; children: ReactNode }) {
-  return (
-    <Paper component="section" aria-label={label} sx={{ px: 2, py: 1.5 }}>
-      <Typography color="text.secondary" component="h2">{label}</Typography>
-      <Typography component="p" sx={{ fontSize: '1.9rem', fontWeight: 650, lineHeight: 1.3, letterSpacing: '-0.02em' }}>{value}</Typography>
-      <Box sx={{ mt: 0.5 }}>{children}</Box>
-    </Paper>
   );
 }
 

@@ -1,33 +1,37 @@
-import { Button } from '@mui/material';
+import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle, ListItemText, Menu, MenuItem, TextField } from '@mui/material';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Confirm, useNotify } from 'react-admin';
+import { useNavigate } from 'react-router-dom';
 
-import { api, once } from '../../api/client';
+import { api, answered, ifMatch, once } from '../../api/client';
 import { useCan } from '../../auth/useCan';
-import { useJob, type Job } from './useJob';
+import { Verb as VerbButton } from '../../shared/Verb';
+import { usePropose } from './recovery/useRecovery';
+import { useJob } from './useJob';
+import { verbsOf, type Offer, type Verb } from './verbs';
 
-type Verb = 'start' | 'suspend' | 'cancel' | 'savepoint';
+type Asked = Exclude<Verb, 'rescale' | 'upgrade'>;
 
-const SAID: Record<Verb, { label: string; asked: string; title: string; what: string }> = {
-  start: { label: 'Start', asked: 'It is being started', title: 'Start', what: 'It runs from its newest checkpoint, or from the beginning if there is none.' },
-  suspend: { label: 'Suspend', asked: 'It is being suspended', title: 'Suspend', what: 'It stops with a last checkpoint, from which it goes on when it is started.' },
+const LABEL: Record<Verb, string> = { start: 'Start', suspend: 'Suspend', cancel: 'Cancel', savepoint: 'Savepoint', rescale: 'Rescale…', upgrade: 'New version…', delete: 'Delete…' };
+const SAID: Record<Asked, { asked: string; title: string; what: string; does: string }> = {
+  start: { asked: 'It is being started', title: 'Start', does: 'Start', what: 'It runs from its newest checkpoint, or from the beginning if there is none.' },
+  suspend: { asked: 'It is being suspended', title: 'Suspend', does: 'Suspend', what: 'It stops with a last checkpoint, from which it goes on when it is started.' },
   cancel: {
-    label: 'Cancel', asked: 'It is being cancelled', title: 'Cancel',
+    asked: 'It is being cancelled', title: 'Cancel', does: 'Cancel',
     what: 'It stops at once, without a last checkpoint. Started again, it repeats what came after the newest one.',
   },
-  savepoint: { label: 'Savepoint', asked: 'A savepoint is being taken', title: 'Take a savepoint of', what: 'A checkpoint that is kept until somebody deletes it. The job goes on.' },
+  savepoint: { asked: 'A savepoint is being taken', title: 'Take a savepoint of', does: 'Savepoint', what: 'A checkpoint that is kept until somebody deletes it. The job goes on.' },
+  delete: { asked: 'It was deleted', title: 'Delete', does: 'Delete', what: 'It is forgotten here. Its checkpoints and its output stay where they are; the logs of its runs are removed soon.' },
 };
 
-/** Which verbs make sense, by what is wanted of the job. */
-export function verbsOf({ desired_state, state }: Pick<Job, 'desired_state' | 'state'>): Verb[] {
-  if (desired_state === 'RUNNING' && state !== 'FINISHED') return state === 'FAILED' ? ['start', 'cancel'] : ['savepoint', 'suspend', 'cancel'];
-  return ['start'];
-}
-
-function ask(verb: Verb, job_id: number) {
+async function ask(verb: Asked, job_id: number, version: number): Promise<void> {
   const path = { job_id };
-  return once((header) => {
+  if (verb === 'delete') {
+    await answered(api.DELETE('/api/v1/jobs/{job_id}', { params: { path, header: ifMatch(version) } }));
+    return;
+  }
+  await once((header) => {
     switch (verb) {
       case 'start':
         return api.POST('/api/v1/jobs/{job_id}/start', { params: { path, header } });
@@ -43,38 +47,106 @@ function ask(verb: Verb, job_id: number) {
 
 export function JobVerbs() {
   const job = useJob();
-  const [asking, setAsking] = useState<Verb | null>(null);
+  const [asking, setAsking] = useState<Asked | null>(null);
+  const [rescaling, setRescaling] = useState(false);
   const notify = useNotify();
   const queries = useQueryClient();
+  const navigate = useNavigate();
   const { mutate, isPending } = useMutation({
-    mutationFn: (verb: Verb) => ask(verb, job.id),
+    mutationFn: (verb: Asked) => ask(verb, job.id, job.version),
     onSuccess: (_, verb) => {
       notify(SAID[verb].asked, { type: 'info' });
-      void queries.invalidateQueries({ queryKey: ['jobs'] });
+      if (verb === 'delete') void navigate('/jobs');
+      // Of a job that was deleted nothing is asked for any more.
+      void queries.invalidateQueries({ queryKey: verb === 'delete' ? ['jobs', 'getList'] : ['jobs'] });
     },
     onError: (error) => notify(error.message, { type: 'error' }),
     onSettled: () => setAsking(null),
   });
   if (!useCan('operate')) return null;
+  const { main, more } = verbsOf(job);
+  const choose = (verb: Verb): void => {
+    if (verb === 'rescale') setRescaling(true);
+    else if (verb === 'upgrade') void navigate(`/jobs/${job.id}/new-version`);
+    else setAsking(verb);
+  };
   return (
     <>
-      {verbsOf(job).map((verb) => (
-        <Button key={verb} size="small" variant="outlined" color={verb === 'cancel' ? 'error' : 'primary'} disabled={isPending} onClick={() => setAsking(verb)}>
-          {SAID[verb].label}
-        </Button>
+      {main.map(({ verb, why }) => (
+        <VerbButton key={verb} label={LABEL[verb]} color={verb === 'cancel' ? 'error' : 'primary'} why={isPending ? 'Something is being asked for.' : why} onClick={() => choose(verb)} />
       ))}
+      <More offers={more} onChoose={choose} />
       {asking && (
         <Confirm
           isOpen
           loading={isPending}
           title={`${SAID[asking].title} ${job.name}?`}
           content={SAID[asking].what}
-          confirm={SAID[asking].label}
+          confirm={SAID[asking].does}
           cancel="Leave it"
           onConfirm={() => mutate(asking)}
           onClose={() => setAsking(null)}
         />
       )}
+      {rescaling && <Rescale onClose={() => setRescaling(false)} />}
     </>
+  );
+}
+
+function More({ offers, onChoose }: { offers: readonly Offer[]; onChoose(verb: Verb): void }) {
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  return (
+    <>
+      <Button size="small" variant="outlined" aria-haspopup="menu" aria-expanded={anchor !== null} onClick={({ currentTarget }) => setAnchor(currentTarget)}>More</Button>
+      <Menu anchorEl={anchor} open={anchor !== null} onClose={() => setAnchor(null)} slotProps={{ list: { disabledItemsFocusable: true } }}>
+        {offers.map(({ verb, why }) => (
+          <MenuItem
+            key={verb}
+            dense
+            disabled={why !== null}
+            // Why it cannot be done is there to be read.
+            sx={{ '&.Mui-disabled': { opacity: 1 }, '&.Mui-disabled .MuiListItemText-primary': { color: 'text.disabled' } }}
+            onClick={() => {
+              setAnchor(null);
+              onChoose(verb);
+            }}
+          >
+            <ListItemText primary={LABEL[verb]} secondary={why} sx={{ maxWidth: 320, '& .MuiListItemText-secondary': { whiteSpace: 'normal' } }} />
+          </MenuItem>
+        ))}
+      </Menu>
+    </>
+  );
+}
+
+const PARALLELISM_MAX = 1024;
+
+/** The number only: what it would do is shown by the plan. */
+function Rescale({ onClose }: { onClose(): void }) {
+  const job = useJob();
+  const [typed, setTyped] = useState('');
+  const propose = usePropose();
+  const parallelism = Number(typed);
+  const fits = /^\d+$/.test(typed) && parallelism >= 1 && parallelism <= PARALLELISM_MAX;
+  return (
+    <Dialog open onClose={onClose} aria-labelledby="rescale-title">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (fits) propose.mutate({ kind: 'rescale', parallelism }, { onSettled: onClose });
+        }}
+      >
+        <DialogTitle id="rescale-title">Rescale {job.name}</DialogTitle>
+        <DialogContent>
+          <DialogContentText sx={{ mb: 2 }}>The job is stopped with a last checkpoint, and goes on from it with so many subtasks of each operator. You see what it would do first.</DialogContentText>
+          {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog with one field */}
+          <TextField autoFocus label="Parallelism" value={typed} onChange={({ target: { value } }) => setTyped(value)} error={typed !== '' && !fits} helperText={`1 to ${PARALLELISM_MAX}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
+        </DialogContent>
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button type="submit" variant="contained" disabled={!fits || propose.isPending}>See what it would do</Button>
+        </DialogActions>
+      </form>
+    </Dialog>
   );
 }

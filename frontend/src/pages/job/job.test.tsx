@@ -14,7 +14,8 @@ describe('the page of a job', () => {
 
   it('shows a checkpoint that begins, grows and completes, without being asked to', async () => {
     const { fake } = await renderJob(1, '/checkpoints');
-    const history = await screen.findByRole('table');
+    const history = await screen.findByRole('region', { name: 'History' });
+    await within(history).findByRole('table');
     expect(within(history).queryByText('in progress')).toBeNull();
 
     fake.world.advance(fake.world.nowMs + 7_000);

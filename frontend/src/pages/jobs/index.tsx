@@ -1,8 +1,10 @@
-import { Box, InputAdornment, TextField } from '@mui/material';
+import { Box, Button, InputAdornment, TextField } from '@mui/material';
 import Search from '@mui/icons-material/Search';
 import { useMemo, useState } from 'react';
 import { DataTable, ListBase, Pagination, useListContext, useRecordContext } from 'react-admin';
+import { Link } from 'react-router-dom';
 
+import { useCan } from '../../auth/useCan';
 import { bytes, duration, perSecond } from '../../format';
 import type { JobSummary } from '../../live/jobsLive';
 import { useJobsLive } from '../../live/useJobsLive';
@@ -13,6 +15,7 @@ import { Panel } from '../../shared/Panel';
 import { Empty, Failure, Waiting } from '../../shared/Standins';
 import { State } from '../../shared/State';
 import { Lag } from './Lag';
+import { NoJobs } from './NoJobs';
 import { useRates } from './useRates';
 import type { Job } from './useAllJobs';
 
@@ -20,7 +23,7 @@ export function JobList() {
   const live = useJobsLive();
   return (
     <ListBase resource="jobs" sort={{ field: 'name', order: 'ASC' }} perPage={25}>
-      <Page title="Jobs" beside={<LineMark line={live.line} />} actions={<ByName />}>
+      <Page title="Jobs" beside={<LineMark line={live.line} />} actions={<><ByName /><Deploy /></>}>
         <LineBanner line={live.line} />
         <Panel flush>
           <Jobs told={live.jobs} />
@@ -28,6 +31,10 @@ export function JobList() {
       </Page>
     </ListBase>
   );
+}
+
+function Deploy() {
+  return useCan('operate') ? <Button variant="contained" size="small" component={Link} to="/jobs/deploy">Deploy…</Button> : null;
 }
 
 function ByName() {
@@ -58,7 +65,7 @@ function Jobs({ told }: { told: ReadonlyMap<number, JobSummary> }) {
   if (data.length === 0) {
     return filterValues.q
       ? <Empty title={`No job has “${filterValues.q}” in its name`} />
-      : <Empty title="No jobs yet">Deploy the first one from a terminal: <code>weir deploy job.py</code>. It shows up here by itself.</Empty>;
+      : <NoJobs />;
   }
   return (
     <>

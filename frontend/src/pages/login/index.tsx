@@ -1,14 +1,17 @@
-import { Alert, Box, Button, Paper, TextField, Typography } from '@mui/material';
+import { Alert, Box, Button, Divider, Paper, TextField, Typography } from '@mui/material';
 import { useEffect, useState, type FormEvent } from 'react';
 import { useLogin } from 'react-admin';
 
 import { ApiProblem } from '../../api/problem';
+import type { Schemas } from '../../api/types';
+import { visit } from '../../auth/session';
 import { Mark } from '../../layout/Mark';
 
 export function LogIn() {
   const logIn = useLogin();
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
+  const oidc = useOidc();
   useEffect(() => {
     document.title = 'Log in · Weir';
   }, []);
@@ -44,7 +47,31 @@ export function LogIn() {
         <Button type="submit" variant="contained" fullWidth size="large" disabled={busy} sx={{ mt: 2 }}>
           {busy ? 'Logging in …' : 'Log in'}
         </Button>
+        {oidc && (
+          <>
+            <Divider sx={{ my: 2, color: 'text.secondary' }}>or</Divider>
+            {/* A link: the whole page leaves for the provider, and comes back from it. */}
+            <Button href={oidc.begin} variant="outlined" fullWidth size="large">Log in with {oidc.name}</Button>
+          </>
+        )}
       </Paper>
     </Box>
   );
+}
+
+/** The provider of OpenID Connect; null: there is none, or it is not known whether there is. */
+function useOidc(): Schemas['OidcView'] | null {
+  const [oidc, setOidc] = useState<Schemas['OidcView'] | null>(null);
+  useEffect(() => {
+    let here = true;
+    visit().then(
+      (found) => here && setOidc(found.oidc),
+      // Who is out of reach is said when somebody tries to log in.
+      () => undefined,
+    );
+    return () => {
+      here = false;
+    };
+  }, []);
+  return oidc;
 }

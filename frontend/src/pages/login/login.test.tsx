@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { cleanup, screen } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { renderPage } from '../../testing/render';
@@ -11,6 +11,20 @@ describe('logging in', () => {
     await user.type(screen.getByLabelText(/Password/), 'weir');
     await user.click(screen.getByRole('button', { name: 'Log in' }));
     expect(await screen.findByRole('tab', { name: 'Runs', selected: true })).toBeVisible();
+  });
+
+  it('is no error at the first visit: nothing is asked that is refused', async () => {
+    const { fake } = await renderPage('/', { as: null });
+    expect(screen.queryByRole('alert')).toBeNull();
+    expect(fake.asked.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual(['GET /api/v1/session/visit']);
+  });
+
+  it('offers the provider of OpenID Connect where there is one, by its name', async () => {
+    await renderPage('/', { as: null });
+    expect(screen.queryByRole('link')).toBeNull();
+    cleanup();
+    await renderPage('/', { as: null, oidc: { name: 'Example Inc.', begin: '/api/v1/session/oidc' } });
+    expect(await screen.findByRole('link', { name: 'Log in with Example Inc.' })).toHaveAttribute('href', '/api/v1/session/oidc');
   });
 
   it('says what the backend says when it is refused', async () => {

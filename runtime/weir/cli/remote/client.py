@@ -98,7 +98,7 @@ class Client:
         self.http.request("DELETE", f"/jobs/{job['id']}", headers=_seen(job))
 
     def verb(self, job_id: int, verb: str) -> Operation:
-        """``start``, ``suspend``, ``cancel``, ``savepoints``."""
+        """``start``, ``suspend``, ``cancel``, ``savepoints``, ``checkpoints``."""
         return cast(Operation, self._post(f"/jobs/{job_id}/{verb}"))
 
     # ---- what a job runs -------------------------------------------------------------------------

@@ -9,8 +9,9 @@ import typer
 
 from weir.cli.logs import tell
 from weir.cli.remote import deploying
+from weir.cli.remote.client import Client
 from weir.cli.remote.errors import Declined, OperationFailed, Refused
-from weir.cli.remote.following import Waiting, follow
+from weir.cli.remote.following import Waiting, follow, wait_for_compiled
 from weir.cli.remote.health import wait_until_well
 from weir.cli.remote.naming import find_job
 from weir.cli.remote.opening import opened
@@ -19,7 +20,7 @@ from weir.cli.remote.shapes import Job, Operation
 from weir.cli.remote.telling import print_json
 from weir.cli.words import Output
 
-_PATHS = {"savepoint": "savepoints"}
+_PATHS = {"savepoint": "savepoints", "checkpoint": "checkpoints"}
 
 
 def deploy(wanted: deploying.Wanted, *, wait: bool, timeout_s: float | None, output: Output) -> None:
@@ -92,8 +93,8 @@ def _done(job: Job, operation: Operation, *, waited: bool) -> str:
     result = operation["result"] or {}
     if not waited:
         return f"job '{name}': operation {operation['id']} ({operation['kind']}) has begun; weir operations {name} shows how far it is"
-    if operation["kind"] == "savepoint":
-        tell(f"savepoint of job '{name}':")
+    if (kind := operation["kind"]) in _PATHS:
+        tell(f"{kind} of job '{name}':")
         return str(result.get("checkpoint"))
     state = result.get("state") or "not running"
     at = f", last checkpoint {result['checkpoint']}" if result.get("checkpoint") is not None else ""
@@ -126,13 +127,15 @@ def _agree_to_delete(job: Job) -> None:
 def plan(
     name: str, request: dict[str, Any], *, dry_run: bool, yes: bool, wait: bool, timeout_s: float | None, output: Output
 ) -> None:
-    """``request``: of the API; an undo without a plan is about the last one."""
+    """``request``: of the API; an undo without a plan is about the last one, an upgrade without a version leads to the newest."""
     waiting = Waiting(timeout_s)
     as_json = output is Output.JSON
     with opened() as client:
         job = find_job(client, name)
         if request["kind"] == "undo" and request["plan"] is None:
             request = request | {"plan": newest_applied(client, job)}
+        if request["kind"] == "upgrade":
+            request = request | {"spec": _compiled(client, job, request["spec"], waiting)}
         done = carry_out(client, job, request, waiting, dry_run=dry_run, yes=yes, quiet=as_json)
         operation, planned = done.operation, done.plan
         problem: OperationFailed | None = None
@@ -156,6 +159,12 @@ def plan(
             typer.echo(f"plan {planned['id']} is applied: job '{job['name']}' is {now['state']}; {_way_back(job, planned['id'])}")
         else:
             typer.echo(f"plan {planned['id']} is being applied; weir plans {job['name']} shows how far it is")
+
+
+def _compiled(client: Client, job: Job, number: int | None, waiting: Waiting) -> int:
+    """Of a version that can be run; None: the newest there is. Raises OperationFailed."""
+    spec = client.spec(job["id"], number) if number is not None else client.specs(job["id"], 1)[0]
+    return wait_for_compiled(client, job, spec, waiting)["number"]
 
 
 def _way_back(job: Job, plan_id: int) -> str:

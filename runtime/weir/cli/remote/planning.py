@@ -1,4 +1,4 @@
-"""Rollback and undo: propose, look, show, ask, approve, apply."""
+"""What touches a job's state: propose, look, show, ask, approve, apply."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ def carry_out(
         inspection = plan["preview"]["inspection"]
         if inspection is not None and not inspection["whole"]:
             raise Refused(f"this would not work: {inspection['damage']}; choose another checkpoint, the job was not touched")
+        if inspection is not None and inspection["misfit"] is not None:
+            raise Refused(f"this would not work: {inspection['misfit']}; the job was not touched")
         if dry_run:
             return Planned(client.withdraw(plan["id"]), None)
         if not yes:

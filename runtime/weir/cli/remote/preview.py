@@ -21,6 +21,10 @@ def preview_of(job: Job, plan: Plan) -> Iterator[str]:
     yield f"{_WHAT.get(plan['kind'], plan['kind'])} of job '{job['name']}' (plan {plan['id']})"
     if preview["checkpoint"] is not None:
         yield f"  goes on from {_checkpoint(preview, inspection)}"
+    if preview["origin"] is not None:
+        yield f"  goes on from a copy of {_elsewhere(preview['origin'], inspection)}"
+    if preview["anew"]:
+        yield "  begins anew, without any state: all input is read again"
     if inspection is not None:
         yield from _found(inspection)
     yield from _sinks(preview, inspection)
@@ -39,11 +43,27 @@ def _checkpoint(preview: Preview, inspection: Inspection | None) -> str:
         parts.append(f"completed {time_of(preview['completed_at'])} UTC{age}")
     if preview["state_bytes"] is not None:
         parts.append(f"{size_text(preview['state_bytes'])} of state")
+    return "; ".join([*parts, *_verified(inspection)])
+
+
+def _elsewhere(path: str, inspection: Inspection | None) -> str:
+    found = inspection["origin"] if inspection is not None else None
+    if found is None:
+        return "; ".join([harmless(path), *_verified(inspection)])
+    kind = "savepoint" if found["is_savepoint"] else "checkpoint"
+    parts = [
+        f"{kind} {found['checkpoint']} of job '{harmless(found['job'])}' in {harmless(path)}",
+        f"completed {time_of(found['completed_at'])} UTC",
+        f"{size_text(found['state_bytes'])} of state",
+    ]
+    return "; ".join([*parts, *_verified(inspection)])
+
+
+def _verified(inspection: Inspection | None) -> Iterator[str]:
     if inspection is not None and inspection["whole"]:
-        parts.append("verified: all of it is there")
+        yield "verified: all of it is there"
     elif inspection is not None:
-        parts.append(f"DAMAGED: {harmless(inspection['damage'] or '')}")
-    return "; ".join(parts)
+        yield f"DAMAGED: {harmless(inspection['damage'] or '')}"
 
 
 def _found(inspection: Inspection) -> Iterator[str]:
@@ -58,6 +78,8 @@ def _found(inspection: Inspection) -> Iterator[str]:
             yield f"    {harmless(_split(split))}"
         if len(splits) > SPLITS_SHOWN:
             yield f"    and {len(splits) - SPLITS_SHOWN} more"
+    if inspection["misfit"] is not None:
+        yield f"  DOES NOT FIT: {harmless(inspection['misfit'])}"
     for note in inspection["notes"]:
         yield f"  {harmless(note)}"
 
@@ -78,7 +100,7 @@ def _split(split: Any) -> str:
 
 def _sinks(preview: Preview, inspection: Inspection | None) -> Iterator[str]:
     back = [sink["sink"] for sink in inspection["sinks"] if sink["revocable"]] if inspection is not None else []
-    if back and preview["checkpoint"] is not None:
+    if back and (preview["checkpoint"] is not None or preview["origin"] is not None or preview["anew"]):
         yield f"  taken back from readers (an undo brings it back): {harmless(', '.join(back))}"
     if preview["duplicates"]:
         yield f"  cannot be taken back, readers will see these records twice: {harmless(', '.join(preview['duplicates']))}"

@@ -85,6 +85,14 @@ class Source(TypedDict):
     splits: list[Any]
 
 
+class Origin(TypedDict):
+    job: str
+    checkpoint: int
+    completed_at: str
+    state_bytes: int
+    is_savepoint: bool
+
+
 class Inspection(TypedDict):
     whole: bool
     damage: str | None
@@ -95,6 +103,8 @@ class Inspection(TypedDict):
     sources: list[Source]
     sinks: list[SinkEffect]
     notes: list[str]
+    misfit: str | None
+    origin: Origin | None
 
 
 class Preview(TypedDict):
@@ -103,6 +113,8 @@ class Preview(TypedDict):
     age_s: float | None
     state_bytes: int | None
     is_savepoint: bool
+    origin: str | None
+    anew: bool
     stop_with: str
     steps: list[str]
     restarts: list[str]

@@ -70,6 +70,10 @@ def plans(name: str, limit: int, output: Output) -> None:
 def _plan(plan: Plan) -> tuple[str, ...]:
     checkpoint, spec = plan["preview"]["checkpoint"], plan["request"].get("spec")
     to = [f"checkpoint {checkpoint}"] if checkpoint is not None else []
+    if plan["preview"]["origin"] is not None:
+        to.append(plan["preview"]["origin"])
+    if plan["preview"]["anew"]:
+        to.append("the beginning")
     if spec != plan["request"].get("spec_before"):
         to.append(f"version {spec}")
     safety = plan["safety_checkpoint"]

@@ -182,6 +182,8 @@ class Cluster:
                 driver.deliver(lambda: driver.feed(lambda master, now_ms: master.cancel(now_ms)))
             case FaultKind.SAVEPOINT:
                 driver.deliver(lambda: driver.feed(lambda master, now_ms: master.savepoint(now_ms)))
+            case FaultKind.CHECKPOINT:
+                driver.deliver(lambda: driver.feed(lambda master, now_ms: master.checkpoint(now_ms)))
             case _:
                 pass
 

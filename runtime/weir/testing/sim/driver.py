@@ -46,7 +46,7 @@ Event = Callable[[JobMaster, int], Sequence[Effect]]
 
 
 class SimDriver(Process):
-    """``goes_back``: start with some older checkpoint. ``slots``: how many this run of the job uses."""
+    """``goes_back``: start with some older checkpoint, or from the beginning. ``slots``: how many this run of the job uses."""
 
     def __init__(self, cluster: Cluster, number: int, *, slots: int, goes_back: bool) -> None:
         super().__init__(cluster.world, cluster.workers, f"driver{number}")
@@ -68,7 +68,10 @@ class SimDriver(Process):
         mode: StartMode = Resume()
         if self._goes_back:
             view, _ = JobLog(self._port, LAYOUT).read()
-            if view.kept:
+            if view.generation and self.world.chance(0.15):
+                mode = FromCheckpoint(None)
+                self.world.say(f"{self.name} goes back to the beginning")
+            elif view.kept:
                 # As often to what was left behind as to what is on the line.
                 left, kept = view.abandoned, view.kept
                 chosen = self.world.random.choice(left if left and self.world.chance(0.5) else kept)

@@ -50,6 +50,8 @@ class FaultKind(StrEnum):
     SUSPEND = "suspend"
     CANCEL = "cancel"
     SAVEPOINT = "savepoint"
+    CHECKPOINT = "checkpoint"
+    """Somebody asks for one, as for a savepoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
 
 
 def _fault(rng: random.Random) -> Fault:
-    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 2, 2, 1, 2, 1, 2))[0]
+    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 2, 2, 1, 2, 1, 2, 2))[0]
     duration_ns = rng.choice((5, 30, 120, 350, 900)) * MS
     if rng.random() < 0.5:
         return Fault(kind, duration_ns, at_ns=int(rng.random() ** 2 * 600 * MS))

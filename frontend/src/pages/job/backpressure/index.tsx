@@ -1,58 +1,90 @@
-// Unfinished: charts over time and the heat map over subtasks come in place of this table (issue 5).
-import { Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
-import { useQuery } from '@tanstack/react-query';
+import { Alert, ToggleButton, ToggleButtonGroup } from '@mui/material';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
 
 import { answered, api } from '../../../api/client';
-import { percent, perSecond } from '../../../format';
 import { Answered } from '../../../shared/Answered';
 import { Panel } from '../../../shared/Panel';
-import { Empty } from '../../../shared/Standins';
-import { State } from '../../../shared/State';
+import { Empty, Waiting } from '../../../shared/Standins';
 import { useJob } from '../useJob';
+import { chainsOf } from '../checkpoints/operators';
+import { heatOfAlignment, heatOfNothing, heatOfTime, LABELS, TIMES, worstChain, type Measure } from './heat';
+import { HeatMap, type Chosen } from './HeatMap';
+import { Operator } from './Operator';
+import { useNowMetrics } from './useMetrics';
 
-const ASK_AGAIN_MS = 5_000;
+const MEASURES: readonly Measure[] = [...TIMES, 'alignment'];
 
 export default function Backpressure() {
-  const { id } = useJob();
-  const query = useQuery({
-    queryKey: ['job', id, 'metrics'],
-    refetchInterval: ASK_AGAIN_MS,
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/jobs/{job_id}/metrics', { params: { path: { job_id: id } }, signal })),
-  });
+  const [measure, setMeasure] = useState<Measure>('backpressured');
+  const [asked, setAsked] = useState<Chosen | null>(null);
+  const query = useNowMetrics();
+  const { data: last } = useLastCheckpoint(measure === 'alignment');
+  const aligned = last?.statistics.chains;
+  const subtasks = query.data?.subtasks;
+  const rests = subtasks?.length === 0;
+  const { data: deployed, isLoading: isAsking } = useGraph(rests);
+  const graph = deployed?.graph;
+  const rows = useMemo(() => {
+    if (measure === 'alignment') return heatOfAlignment(aligned ?? [], subtasks ?? []);
+    // Of a job that rests there is a past to look at.
+    return rests ? heatOfNothing(chainsOf(graph)) : heatOfTime(subtasks ?? [], measure);
+  }, [measure, subtasks, aligned, rests, graph]);
+  // Who is held up most when the page is opened: it would jump if it followed that.
+  const [first, setFirst] = useState<number | null>(null);
+  if (first === null && subtasks && rows.length > 0) setFirst(worstChain(subtasks) ?? rows[0]!.chain);
+  const chosen = asked ?? (first === null ? null : { chain: first, index: null });
+  const name = rows.find(({ chain }) => chain === chosen?.chain)?.name;
   return (
-    <Panel title="Subtasks, now" flush>
-      <Answered query={query}>
-        {({ subtasks }) =>
-          subtasks.length === 0 ? (
-            <Empty title="Nothing was measured in the last 15 minutes">A running job tells what its subtasks do every few seconds.</Empty>
-          ) : (
-            <Table size="small">
-              <TableHead>
-                <TableRow>
-                  <TableCell>Subtask</TableCell><TableCell>Backpressure</TableCell><TableCell align="right">Busy</TableCell><TableCell align="right">Idle</TableCell>
-                  <TableCell align="right">Back-pressured</TableCell><TableCell align="right">Queued</TableCell><TableCell align="right">In</TableCell><TableCell align="right">Out</TableCell>
-                </TableRow>
-              </TableHead>
-              <TableBody>
-                {subtasks.map((one) => {
-                  const level = one.backpressure.at(-1);
-                  return (
-                    <TableRow key={`${one.chain}.${one.index}`}>
-                      <TableCell>{one.operators.map(({ name }) => name).join(' → ') || `chain ${one.chain}`} [{one.index}]</TableCell>
-                      <TableCell>{level && <State of="backpressure" is={level} />}</TableCell>
-                      {[one.busy_ms_per_s, one.idle_ms_per_s, one.backpressured_ms_per_s, one.queued_ms_per_s].map((series, at) => (
-                        <TableCell key={at} align="right">{percent((series.at(-1) ?? 0) / 1000)}</TableCell>
-                      ))}
-                      <TableCell align="right">{perSecond(one.records_in_per_s.at(-1))}</TableCell>
-                      <TableCell align="right">{perSecond(one.records_out_per_s.at(-1))}</TableCell>
-                    </TableRow>
-                  );
-                })}
-              </TableBody>
-            </Table>
-          )
+    <>
+      <Panel
+        title={measure === 'alignment' && last ? `Subtasks, in checkpoint ${last.number}` : 'Subtasks, now'}
+        flush
+        actions={
+          <ToggleButtonGroup size="small" exclusive aria-label="What is shown" value={measure} onChange={(_, one: Measure | null) => setMeasure(one ?? measure)}>
+            {MEASURES.map((one) => <ToggleButton key={one} value={one} sx={{ py: 0.25 }}>{LABELS[one]}</ToggleButton>)}
+          </ToggleButtonGroup>
         }
-      </Answered>
-    </Panel>
+      >
+        <Answered query={query} height={220}>
+          {() =>
+            rows.length === 0 && isAsking ? (
+              <Waiting height={220} />
+            ) : rows.length === 0 ? (
+              measure === 'alignment' ? (
+                <Empty title="No checkpoint has completed yet">How long alignment takes is measured by checkpoints.</Empty>
+              ) : (
+                <Empty title="Nothing is measured just now">A running job tells what its subtasks do every few seconds.</Empty>
+              )
+            ) : (
+              <>
+                {rests && measure !== 'alignment' && <Alert severity="info" sx={{ mx: 2, mb: 1 }}>Nothing is measured just now. What was measured in the last day is shown below.</Alert>}
+                <HeatMap rows={rows} measure={measure} chosen={chosen} onChoose={setAsked} />
+              </>
+            )
+          }
+        </Answered>
+      </Panel>
+      {chosen && <Operator key={chosen.chain} chosen={chosen} name={name ?? `chain ${chosen.chain}`} measure={measure === 'alignment' ? 'backpressured' : measure} />}
+    </>
   );
+}
+
+function useLastCheckpoint(enabled: boolean) {
+  const { id, last_checkpoint } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'checkpoints', last_checkpoint?.id],
+    enabled: enabled && last_checkpoint !== null,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: last_checkpoint!.id } }, signal })),
+  });
+}
+
+function useGraph(enabled: boolean) {
+  const { id, run } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'graph', run?.id],
+    enabled: enabled && run !== null,
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: run!.id } }, signal })),
+  });
 }

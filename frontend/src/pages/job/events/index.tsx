@@ -1,40 +1,54 @@
-import { Box, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
-import { DataTable } from 'react-admin';
+import { useMemo, useState, type ReactNode } from 'react';
+import { DataTable, ListBase, ListContextProvider, useListContext } from 'react-admin';
 
 import { useJobLive } from '../../../live/JobLiveProvider';
 import type { JobEvent } from '../../../live/jobLive';
 import { Ago } from '../../../shared/Ago';
-import { ListPanel } from '../../../shared/ListPanel';
+import { ListContent } from '../../../shared/ListPanel';
 import { Panel } from '../../../shared/Panel';
 import { Empty } from '../../../shared/Standins';
 import { useJob } from '../useJob';
+import { KindFilter } from './KindFilter';
+import { withTold } from './merged';
 import { sentence } from './sentence';
 
-/** Of those that came while the page was open: the list below has them all. */
-const SHOWN = 12;
+const PER_PAGE = 50;
 
 export default function Events() {
   const { id } = useJob();
+  const [kinds, setKinds] = useState<readonly string[]>([]);
   return (
-    <>
-      <JustNow />
-      <ListPanel
+    <Panel title="Log" actions={<KindFilter chosen={kinds} onChoose={setKinds} />} flush>
+      <ListBase
+        // With other kinds it begins at its first page again.
+        key={kinds.join()}
         resource="events"
-        title="Log"
-        filter={{ job_id: id }}
+        filter={{ job_id: id, ...(kinds.length > 0 ? { kind: [...kinds] } : {}) }}
         sort={{ field: 'number', order: 'DESC' }}
-        perPage={50}
-        empty={<Empty title="Nothing has happened yet">What the driver and the control plane tell of this job is listed here.</Empty>}
+        perPage={PER_PAGE}
+        disableSyncWithLocation
+        storeKey={false}
+        disableAuthentication
       >
-        <DataTable bulkActionButtons={false} rowClick={false} size="small">
-          <DataTable.NumberCol source="number" label="No." />
-          <DataTable.Col source="at" label="When" render={(event: JobEvent) => <Ago at={event.at} />} />
-          <DataTable.Col source="kind" disableSort render={(event: JobEvent) => <code>{event.kind}</code>} />
-          <DataTable.Col label="What" disableSort sx={{ overflowWrap: 'anywhere' }} render={(event: JobEvent) => sentence(event)} />
-          <DataTable.Col label="Said by" disableSort render={(event: JobEvent) => saidBy(event)} />
-        </DataTable>
-      </ListPanel>
-    </>
+        <Live kinds={kinds}>
+          <ListContent
+            empty={
+              kinds.length > 0
+                ? <Empty title="Nothing of these kinds has happened">What happens from now on is shown here by itself.</Empty>
+                : <Empty title="Nothing has happened yet">What the driver and the control plane tell of this job is listed here.</Empty>
+            }
+          >
+            <DataTable bulkActionButtons={false} rowClick={false} size="small">
+              <DataTable.NumberCol source="number" label="No." />
+              <DataTable.Col source="at" label="When" render={(event: JobEvent) => <Ago at={event.at} />} />
+              <DataTable.Col source="kind" disableSort render={(event: JobEvent) => <code>{event.kind}</code>} />
+              <DataTable.Col label="What" disableSort sx={{ overflowWrap: 'anywhere' }} render={(event: JobEvent) => sentence(event)} />
+              <DataTable.Col label="Said by" disableSort render={(event: JobEvent) => saidBy(event)} />
+            </DataTable>
+          </ListContent>
+        </Live>
+      </ListBase>
+    </Panel>
   );
 }
 
@@ -42,24 +56,13 @@ function saidBy({ run_id, run_event }: JobEvent): string {
   return run_event === null ? 'control plane' : `run ${run_id}`;
 }
 
-function JustNow() {
-  const events = useJobLive((live) => live.events);
-  if (events.length === 0) return null;
-  return (
-    <Panel title="Since this page was opened" flush>
-      <Table size="small">
-        <TableHead><TableRow><TableCell>No.</TableCell><TableCell>When</TableCell><TableCell>Kind</TableCell><TableCell>What</TableCell></TableRow></TableHead>
-        <TableBody>
-          {events.slice(-SHOWN).reverse().map((event) => (
-            <TableRow key={event.number}>
-              <TableCell>{event.number}</TableCell>
-              <TableCell><Ago at={event.at} /></TableCell>
-              <TableCell><code>{event.kind}</code></TableCell>
-              <TableCell><Box sx={{ overflowWrap: 'anywhere' }}>{sentence(event)}</Box></TableCell>
-            </TableRow>
-          ))}
-        </TableBody>
-      </Table>
-    </Panel>
-  );
+/** The list around it, with what the stream has told since it was asked for on top: on its first page, the newest first. */
+function Live({ kinds, children }: { kinds: readonly string[]; children: ReactNode }) {
+  const list = useListContext<JobEvent>();
+  const told = useJobLive((live) => live.events);
+  const { data, page, sort, total } = list;
+  const newestFirst = page === 1 && (sort.field === 'number' || sort.field === 'at') && sort.order === 'DESC';
+  const shown = useMemo(() => (data && newestFirst ? withTold(data, told, kinds) : data), [data, told, kinds, newestFirst]);
+  const more = (shown?.length ?? 0) - (data?.length ?? 0);
+  return <ListContextProvider value={{ ...list, data: shown, total: (total ?? 0) + more } as typeof list}>{children}</ListContextProvider>;
 }

@@ -1,11 +1,14 @@
-import { bytes, duration } from '../../../format';
+import { absolute, bytes, duration } from '../../../format';
 import type { JobEvent } from '../../../live/jobLive';
+import { beganAt } from '../recovery/lineage';
 
 /** What an event says, for people. Kinds that are not known here are told by their fields. */
 export function sentence({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): string {
   const text = (name: string): string => (fields[name] === undefined || fields[name] === null ? '' : String(fields[name]));
   const number = (name: string): number | null => (typeof fields[name] === 'number' ? fields[name] : null);
   const because = text('reason') ? `: ${text('reason')}` : '';
+  const problem = text('problem') ? `: ${text('problem')}` : '';
+  const by = text('by') ? `, by ${text('by')}` : '';
   switch (kind) {
     case 'RunStateChanged':
       return `${text('state')}, generation ${text('generation')}${because}`;
@@ -23,8 +26,59 @@ export function sentence({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): s
       return `command ${text('command')} ${text('outcome').toLowerCase()}${because}`;
     case 'GraphDeployed':
       return 'the graph that runs from now on';
+    case 'StateWanted':
+      return `wanted: ${text('desired').toLowerCase()}${by}`;
+    case 'RunBegun':
+      return `run ${text('run')} (${text('cause')}) with version ${text('spec')}${beginning(fields.start)}`;
+    case 'RunEnded':
+      return `run ${text('run')}: ${text('state')}${because}`;
+    case 'RestartPlanned':
+      return `restart ${text('restarts')} in a row, at ${absolute(text('at'))}`;
+    case 'GaveUp':
+      return `it is not restarted any more${because}`;
+    case 'SpecAdded':
+    case 'JobDeployed':
+      return `version ${text('spec')}${by}`;
+    case 'SpecCompiled':
+      return `version ${text('spec')} is ${text('state').toLowerCase()}${problem}`;
+    case 'PlanProposed':
+      return `plan ${text('plan')} (${text('kind_')})${by}`;
+    case 'PlanInspected':
+      return `plan ${text('plan')}: ${fields.whole === false ? `it would not work: ${text('damage')}` : 'a worker has looked into it'}`;
+    case 'PlanEntered':
+      return `plan ${text('plan')}: ${text('phase').toLowerCase()}`;
+    case 'PlanApproved':
+    case 'PlanApplying':
+    case 'PlanApplied':
+    case 'PlanWithdrawn':
+    case 'PlanFailed':
+      return `plan ${text('plan')}${problem}${by}`;
+    case 'CheckpointPinned':
+    case 'CheckpointUnpinned':
+    case 'CheckpointDeletionAsked':
+      return `checkpoint ${text('checkpoint')}${by}`;
+    case 'OperationEnded':
+      return `${text('kind_')} ${text('operation')}: ${text('state').toLowerCase()}`;
+    case 'AlertFired':
+    case 'AlertResolved':
+      return `${text('rule')}: ${text('message') || text('why')}`;
     default:
       return rest(fields);
+  }
+}
+
+/** Where a run begins that does not go on with the newest checkpoint. */
+function beginning(start: unknown): string {
+  const began = typeof start === 'object' && start !== null ? beganAt({ start: start as Record<string, unknown> }) : null;
+  switch (began?.at) {
+    case 'checkpoint':
+      return `, from checkpoint ${began.number}`;
+    case 'elsewhere':
+      return `, from ${began.number === null ? 'a checkpoint' : `checkpoint ${began.number}`} in ${began.path}`;
+    case 'nothing':
+      return ', without any state';
+    default:
+      return '';
   }
 }
 

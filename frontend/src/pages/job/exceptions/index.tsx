@@ -1,7 +1,7 @@
 import { DataTable } from 'react-admin';
 
 import type { Schemas } from '../../../api/types';
-import { duration } from '../../../format';
+import { duration, NOTHING } from '../../../format';
 import { Ago } from '../../../shared/Ago';
 import { ListPanel } from '../../../shared/ListPanel';
 import { Empty } from '../../../shared/Standins';
@@ -29,7 +29,7 @@ export default function Exceptions() {
     >
       <DataTable bulkActionButtons={false} rowClick={false} size="small">
         <DataTable.Col source="at" label="When" disableSort render={(one: Failure) => <Ago at={one.at} />} />
-        <DataTable.Col source="kind" disableSort render={(one: Failure) => <code>{one.kind || 'unknown'}</code>} />
+        <DataTable.Col source="kind" disableSort render={(one: Failure) => (one.kind ? <code>{one.kind}</code> : NOTHING)} />
         <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 520 }} />
         <DataTable.Col label="Run" disableSort render={(one: Failure) => `${one.run_id}, generation ${one.generation}`} />
         <DataTable.Col label="Recovery" disableSort render={(one: Failure) => <Recovery of={one} />} />

@@ -1,34 +1,45 @@
-// Unfinished: the lineage tree, choosing a checkpoint, preview, approval, watching and undo come here (issue 5).
-import { DataTable } from 'react-admin';
+import { useMemo } from 'react';
+import { Route, Routes } from 'react-router-dom';
 
-import type { Schemas } from '../../../api/types';
-import { Ago } from '../../../shared/Ago';
-import { ListPanel } from '../../../shared/ListPanel';
+import { Answered } from '../../../shared/Answered';
+import { Panel } from '../../../shared/Panel';
 import { Empty } from '../../../shared/Standins';
-import { State } from '../../../shared/State';
 import { useJob } from '../useJob';
+import { Elsewhere } from './Elsewhere';
+import { lineageOf } from './lineage';
+import { PlanPage } from './PlanPage';
+import { Plans } from './Plans';
+import { Tree } from './Tree';
+import { useLineage, usePlans, type Found, type Plan } from './useRecovery';
 
-type Plan = Schemas['PlanShown'];
-
+/** The tree and the plans; one plan has an address of its own, so that somebody else can be asked to look at it and confirm it. */
 export default function Recovery() {
-  const { id } = useJob();
   return (
-    <ListPanel
-      resource="plans"
-      title="Plans"
-      filter={{ job_id: id }}
-      sort={{ field: 'id', order: 'DESC' }}
-      empty={<Empty title="Nothing was planned yet">Rolling back, undoing, upgrading and rescaling begin with a plan that says what would happen.</Empty>}
-    >
-      <DataTable bulkActionButtons={false} rowClick={false} size="small">
-        <DataTable.NumberCol source="id" label="Plan" />
-        <DataTable.Col source="kind" disableSort />
-        <DataTable.Col source="state" disableSort render={(plan: Plan) => <State of="plan" is={plan.state} />} />
-        <DataTable.Col label="Checkpoint" disableSort render={(plan: Plan) => plan.preview.checkpoint ?? 'the one it is stopped with'} />
-        <DataTable.Col source="problem" disableSort sx={{ overflowWrap: 'anywhere' }} />
-        <DataTable.Col source="created_at" label="Proposed" disableSort render={(plan: Plan) => <Ago at={plan.created_at} />} />
-        <DataTable.Col source="ended_at" label="Ended" disableSort render={(plan: Plan) => <Ago at={plan.ended_at} />} />
-      </DataTable>
-    </ListPanel>
+    <Routes>
+      <Route index element={<All />} />
+      <Route path=":planId" element={<PlanPage />} />
+    </Routes>
   );
+}
+
+function All() {
+  const { id } = useJob();
+  const found = useLineage(id);
+  const plans = usePlans(id);
+  return (
+    <>
+      <Panel title="Lineage" flush actions={<Elsewhere />}>
+        <Answered query={found} height={240}>{(known) => <LineageOf found={known} plans={plans.data ?? []} />}</Answered>
+      </Panel>
+      <Panel title="Plans" flush>
+        <Answered query={plans}>{(all) => <Plans plans={all} checkpoints={found.data?.checkpoints ?? []} />}</Answered>
+      </Panel>
+    </>
+  );
+}
+
+function LineageOf({ found, plans }: { found: Found; plans: readonly Plan[] }) {
+  const lineage = useMemo(() => lineageOf(found.runs, found.checkpoints), [found]);
+  if (found.runs.length === 0) return <Empty title="It has not run yet">With its first checkpoint there is something to go back to.</Empty>;
+  return <Tree lineage={lineage} plans={plans} />;
 }

@@ -1,7 +1,8 @@
 import { Box, Button } from '@mui/material';
 import { useState } from 'react';
-import { DataTable } from 'react-admin';
+import { DataTable, Link } from 'react-admin';
 
+import { useCan } from '../../../auth/useCan';
 import type { Schemas } from '../../../api/types';
 import { Ago } from '../../../shared/Ago';
 import { ListPanel } from '../../../shared/ListPanel';
@@ -14,6 +15,7 @@ type Spec = Schemas['SpecShown'];
 
 export default function Versions() {
   const job = useJob();
+  const may = useCan('operate');
   const [compared, setCompared] = useState<{ before: number; after: number } | null>(null);
   return (
     <>
@@ -22,10 +24,11 @@ export default function Versions() {
         title="Versions"
         filter={{ job_id: job.id }}
         sort={{ field: 'number', order: 'DESC' }}
+        actions={may && <Button size="small" component={Link} to={`/jobs/${job.id}/new-version`}>New version…</Button>}
         empty={<Empty title="There is no version yet" />}
       >
         <DataTable bulkActionButtons={false} rowClick={false} size="small">
-          <DataTable.NumberCol source="number" label="Version" />
+          <DataTable.Col source="number" label="Version" render={(spec: Spec) => <Link to={`/jobs/${job.id}/review/${spec.number}`} aria-label={`Version ${spec.number}: its graph and settings`}>{spec.number}</Link>} />
           <DataTable.Col source="state" disableSort render={(spec: Spec) => <Code of={spec} inForce={spec.number === job.spec_number} />} />
           <DataTable.Col source="comment" disableSort sx={{ overflowWrap: 'anywhere' }} />
           <DataTable.Col source="created_at" label="Made" render={(spec: Spec) => <Ago at={spec.created_at} />} />

@@ -28,6 +28,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("cancel")(cancel)
     app.command("delete")(delete)
     app.command("savepoint")(savepoint)
+    app.command("trigger")(trigger)
 
 
 def deploy(
@@ -150,6 +151,13 @@ def savepoint(job: JobName, wait: Wait = False, timeout: Timeout = None, output:
     from weir.cli.remote import doing
 
     doing.verb(job, "savepoint", wait=wait, timeout_s=seconds(timeout), output=output)
+
+
+def trigger(job: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+    """Take a checkpoint now, not when the next one is due. With --wait its number is printed."""
+    from weir.cli.remote import doing
+
+    doing.verb(job, "checkpoint", wait=wait, timeout_s=seconds(timeout), output=output)
 
 
 def delete(job: JobName, yes: Yes = False, output: OutputOption = Output.TEXT) -> None:

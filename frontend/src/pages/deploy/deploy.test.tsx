@@ -1,0 +1,103 @@
+import { screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+
+import { renderPage } from '../../testing/render';
+
+const file = (text: string, name = 'route_delays.py'): File => new File([text], name, { type: 'text/x-python' });
+const bodyOf = async (asked: Request[], path: string): Promise<unknown> => asked.filter(({ url, method }) => method === 'POST' && new URL(url).pathname === path).at(-1)!.clone().json();
+
+describe('deploying', () => {
+  it('uploads a file, shows what compiling it has found and its graph, and starts it', async () => {
+    const { fake, user } = await renderPage('/jobs', { as: 'operator' });
+    await user.click(await screen.findByRole('link', { name: 'Deploy…' }));
+    await user.upload(await screen.findByLabelText('File of the job'), file('def job(): ...'));
+    expect(screen.getByRole('textbox', { name: 'Name of the job' })).toHaveValue('route-delays');
+    await user.clear(screen.getByRole('textbox', { name: 'Parallelism' }));
+    await user.type(screen.getByRole('textbox', { name: 'Parallelism' }), '4');
+    await user.click(screen.getByRole('button', { name: 'Add one' }));
+    await user.type(screen.getByRole('textbox', { name: 'Name' }), 'window');
+    await user.type(screen.getByRole('textbox', { name: 'Value' }), '5');
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+
+    expect(await screen.findByText(/A worker loads the code/)).toBeVisible();
+    expect(await bodyOf(fake.asked, '/api/v1/jobs')).toMatchObject({ name: 'route-delays', start: false, spec: { parallelism: 4, parameters: { window: 5 } } });
+    fake.world.advance(fake.world.nowMs + 3_000);
+    expect(await screen.findByRole('img', { name: /^4 operators: events \(source/ })).toBeVisible();
+    await user.click(await screen.findByRole('button', { name: 'Start it' }));
+    expect(await screen.findByRole('tab', { name: 'Overview' })).toBeVisible();
+    expect(fake.world.jobs.at(-1)!.job.desired_state).toBe('RUNNING');
+  });
+
+  it('says why a file does not compile, and has it changed without typing all of it again', async () => {
+    const { fake, user } = await renderPage('/jobs/deploy', { as: 'operator' });
+    await user.upload(await screen.findByLabelText('File of the job'), file('raise ValueError'));
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    await screen.findByText(/A worker loads the code/);
+    fake.world.advance(fake.world.nowMs + 3_000);
+    expect(await screen.findByText(/the column speed is not there/)).toBeVisible();
+
+    await user.click(screen.getByRole('link', { name: 'Change it' }));
+    expect(await screen.findByRole('textbox', { name: 'Name of the job' })).toHaveValue('route-delays');
+    await user.upload(screen.getByLabelText('File of the job'), file('def job(): ...'));
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    await screen.findByText(/A worker loads the code/);
+    fake.world.advance(fake.world.nowMs + 3_000);
+    expect(await screen.findByRole('button', { name: 'Start it' })).toBeVisible();
+    expect(fake.world.jobs.filter(({ job }) => job.name === 'route-delays')).toHaveLength(1);
+  });
+
+  it('says what the API refuses, and keeps what was typed', async () => {
+    const { user } = await renderPage('/jobs/deploy', { as: 'operator' });
+    await user.click(await screen.findByRole('button', { name: 'Upload and compile' }));
+    expect(screen.getByText('Choose a file: a .py, .zip or .whl')).toBeVisible();
+    await user.upload(screen.getByLabelText('File of the job'), file('def job(): ...', 'clicks_sessions.py'));
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    expect(await screen.findByText(/There is a job 'clicks-sessions' already/)).toBeVisible();
+    expect(screen.getByRole('textbox', { name: 'Name of the job' })).toHaveValue('clicks-sessions');
+  });
+
+  it('makes another version of a job, and upgrades to it by a plan', async () => {
+    const { fake, user } = await renderPage('/jobs/3/new-version', { as: 'operator' });
+    const parallelism = await screen.findByRole('textbox', { name: 'Parallelism' });
+    await user.clear(parallelism);
+    await user.type(parallelism, '6');
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    await screen.findByText(/A worker loads the code/);
+    const sent = (await bodyOf(fake.asked, '/api/v1/jobs/3/specs')) as { spec: { artifact: string } };
+    expect(sent.spec).toMatchObject({ parallelism: 6, artifact: fake.world.find(3)!.specs.at(-1)!.body.artifact as string });
+    fake.world.advance(fake.world.nowMs + 3_000);
+    await user.click(await screen.findByRole('radio', { name: /Stop at once/ }));
+    await user.click(screen.getByRole('button', { name: 'See what the upgrade would do' }));
+    expect(await screen.findByRole('heading', { name: /Upgrade to version 3/ })).toBeVisible();
+    const [plan] = fake.world.find(3)!.plans;
+    expect(plan!.request).toMatchObject({ kind: 'upgrade', spec: 3, mode: 'last-state' });
+    fake.world.advance(fake.world.nowMs + 2_000);
+    expect(within(await screen.findByRole('region', { name: /Upgrade to version 3/ })).getByText(/stopped at once/)).toBeVisible();
+  });
+
+  it('upgrades without any state to what could not go on with it', async () => {
+    const { fake, user } = await renderPage('/jobs/3/new-version');
+    await user.upload(await screen.findByLabelText('File of the job'), file('rekeyed'));
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    await screen.findByText(/A worker loads the code/);
+    fake.world.advance(fake.world.nowMs + 3_000);
+    await user.click(await screen.findByRole('button', { name: 'See what the upgrade would do' }));
+    expect(await screen.findByText(/finds out whether the state of the job fits/)).toBeVisible();
+    fake.world.advance(fake.world.nowMs + 2_000);
+    expect(await screen.findByText(/keyed by account, its state by user/)).toBeVisible();
+    expect(screen.getByRole('button', { name: 'Upgrade' })).toBeDisabled();
+
+    globalThis.history.back();
+    await user.click(await screen.findByRole('radio', { name: /without any state/ }));
+    await user.click(screen.getByRole('button', { name: 'See what the upgrade would do' }));
+    expect(await screen.findByRole('heading', { name: /Upgrade to version 3, without any state/ })).toBeVisible();
+    fake.world.advance(fake.world.nowMs + 2_000);
+    expect(await screen.findByRole('textbox', { name: 'Type clicks-sessions to confirm' })).toBeVisible();
+    expect(fake.world.find(3)!.plans[0]!.request).toMatchObject({ kind: 'upgrade', spec: 3, mode: 'stateless' });
+  });
+
+  it('is not for who may only look', async () => {
+    await renderPage('/jobs/deploy', { as: 'viewer' });
+    expect(await screen.findByText('You may not deploy jobs')).toBeVisible();
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+
+import { bodyOf, draftOf, EMPTY, nameFor, problemsOf, refusedFields, scalarOf, textOf } from './draft';
+
+describe('parameters', () => {
+  it.each([
+    ['5', 5], ['-0.5', -0.5], ['1e3', 1000], ['true', true], ['false', false], ['5 min', '5 min'], ['"5"', '5'], ['007', '007'], ['', ''],
+    ['12345678901234567890', '12345678901234567890'], ['/data/in', '/data/in'],
+  ])('%s is sent as what it looks like', (typed, value) => expect(scalarOf(typed)).toBe(value));
+
+  it.each([5, -0.5, true, '5', 'true', '5 min', '', '007'])('%s is shown so that it comes back', (value) => expect(scalarOf(textOf(value))).toBe(value));
+});
+
+describe('a version', () => {
+  const typed = { ...EMPTY, name: 'a', parallelism: '4', interval: '', parameters: [{ name: ' window ', value: '5' }, { name: '', value: '' }] };
+
+  it('is made of what was typed', () => {
+    expect(bodyOf(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', retained: 3 } });
+  });
+
+  it('keeps of the one before what nobody was asked for', () => {
+    const before = { artifact: 'old', spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: '20s', retained: 9, directory: 's3://a' }, parameters: { gone: 1 } };
+    expect(bodyOf(typed, 'ab', before)).toMatchObject({ spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: 'none', retained: 3, directory: 's3://a' }, parameters: { window: 5 } });
+  });
+
+  it('is shown as it would be typed', () => {
+    const draft = draftOf({ name: 'a', description: 'd' }, bodyOf(typed, 'ab'));
+    expect(draft).toEqual({ ...typed, description: 'd', parameters: [{ name: 'window', value: '5' }] });
+  });
+});
+
+describe('what stands in the way', () => {
+  const fine = { ...EMPTY, name: 'a' };
+  it('is nothing where all fits', () => expect(problemsOf(fine, { file: 'a.py', hasFile: false })).toEqual({}));
+  it('is a file that is missing, or is none', () => {
+    expect(problemsOf(fine, { file: null, hasFile: false }).file).toMatch(/Choose a file/);
+    expect(problemsOf(fine, { file: null, hasFile: true })).toEqual({});
+    expect(problemsOf(fine, { file: 'a b.py', hasFile: true }).file).toMatch(/a b\.py is not a name/);
+  });
+  it.each([
+    [{ name: ' ' }, 'name'], [{ parallelism: '0' }, 'parallelism'], [{ parallelism: '2.5' }, 'parallelism'], [{ retained: '1001' }, 'retained'],
+    [{ interval: '10' }, 'interval'], [{ entry: 'a b' }, 'entry'], [{ parameters: [{ name: '5', value: '' }] }, 'parameters.0'],
+    [{ parameters: [{ name: 'a', value: '1' }, { name: 'a', value: '2' }] }, 'parameters.1'],
+  ])('is %o', (change, field) => expect(Object.keys(problemsOf({ ...fine, ...change }, { file: 'a.py', hasFile: false }))).toEqual([field]));
+  it('is an archive whose function is not named', () => {
+    expect(problemsOf(fine, { file: 'a.whl', hasFile: false }).entry).toMatch(/package\.module:function/);
+    expect(problemsOf({ ...fine, entry: 'a.b:job' }, { file: 'a.whl', hasFile: false })).toEqual({});
+  });
+  it('is what the API refuses, at its field', () => expect(refusedFields({ 'spec.parallelism': 'too many', odd: 'x' })).toEqual({ parallelism: 'too many' }));
+});
+
+it('makes a name of that of a file', () => expect(['route_delays.py', 'My.Job-1.whl'].map(nameFor)).toEqual(['route-delays', 'my-job-1']));

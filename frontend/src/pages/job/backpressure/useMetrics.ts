@@ -1,0 +1,29 @@
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
+
+import { answered, api } from '../../../api/client';
+import type { Schemas } from '../../../api/types';
+import { useJob } from '../useJob';
+import { NOW_AGAIN_MS, NOW_S, NOW_STEP_S, type Range } from './ranges';
+
+type Metrics = Schemas['MetricsBody'];
+
+/** What all subtasks do just now. */
+export function useNowMetrics(): UseQueryResult<Metrics> {
+  return useMetrics({ label: 'now', seconds: NOW_S, stepS: NOW_STEP_S, againMs: NOW_AGAIN_MS }, null);
+}
+
+/** What the subtasks of one operator did: of a large job nobody could take in all of them. */
+export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: number | null): UseQueryResult<Metrics> {
+  const { id } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'metrics', label, chain],
+    refetchInterval: againMs,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => {
+      const since = new Date(Date.now() - seconds * 1000).toISOString();
+      return answered(api.GET('/api/v1/jobs/{job_id}/metrics', {
+        params: { path: { job_id: id }, query: { since, step_s: stepS, ...(chain === null ? {} : { chain }) } }, signal,
+      }));
+    },
+  });
+}

@@ -1,0 +1,78 @@
+import { Box, Typography } from '@mui/material';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import { answered, api } from '../../../api/client';
+import type { Schemas } from '../../../api/types';
+import { useJobLive } from '../../../live/JobLiveProvider';
+import type { JobLive, Progress } from '../../../live/jobLive';
+import { When } from '../../../shared/Ago';
+import { Answered } from '../../../shared/Answered';
+import { Facts } from '../../../shared/Facts';
+import { useJob } from '../useJob';
+import { Operators } from './Operators';
+import { chainsOf, chainsSoFar, operatorRows } from './operators';
+import { Timeline } from './Timeline';
+import { timelineOf } from './timeline';
+import { Verbs } from './Verbs';
+
+type Checkpoint = Schemas['CheckpointBody'];
+
+/** It stays when the checkpoint is over, until what is stored of it has been asked for again. */
+const newest = (live: JobLive): Progress | null => live.progress;
+
+/** One checkpoint: what can be done with it, what is known of it, and who took how long. */
+export function Detail({ of }: { of: Checkpoint }) {
+  const job = useJob();
+  const live = useJobLive(newest);
+  const query = useQuery({
+    queryKey: ['job', job.id, 'checkpoints', of.id],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: of.id } }, signal })),
+  });
+  const graph = useQuery({
+    queryKey: ['job', job.id, 'graph', of.run_id],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: of.run_id } }, signal })),
+  });
+  return (
+    <Box role="region" aria-label={`Checkpoint ${of.number}`} sx={{ py: 1, display: 'flex', flexDirection: 'column', gap: 2 }}>
+      <Box sx={{ display: 'flex', gap: 2, alignItems: 'flex-start', justifyContent: 'space-between', flexWrap: 'wrap' }}>
+        <Facts of={factsOf(of)} />
+        <Verbs of={of} />
+      </Box>
+      <Answered query={query} height={220}>
+        {(detail) => {
+          const known = chainsOf(graph.data?.graph);
+          const chains = chainsSoFar(detail, known, live);
+          return (
+            <>
+              <Section title="Timeline"><Timeline of={timelineOf(chains)} state={of.state} /></Section>
+              <Section title="Operators"><Operators rows={operatorRows(chains, known)} /></Section>
+            </>
+          );
+        }}
+      </Answered>
+    </Box>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Box component="section" aria-label={title}>
+      <Typography variant="h3" sx={{ mb: 0.5 }}>{title}</Typography>
+      {children}
+    </Box>
+  );
+}
+
+function factsOf(of: Checkpoint): [string, ReactNode][] {
+  const known: [string, ReactNode][] = [
+    ['Triggered', <When key="triggered" at={of.triggered_at} />],
+    ['Goes on from', of.parent === null ? 'the beginning' : `checkpoint ${of.parent}`],
+    ['Taken by', `run ${of.run_id}, generation ${of.generation}`],
+  ];
+  if (of.failure !== null) known.push(['Failed', <>{of.failure} <When at={of.failed_at} /></>]);
+  if (of.pinned) known.push(['Pinned', `${of.pinned_reason || 'without a reason'}${of.pin_in_force ? '' : "; in force once a worker has written it into the job's log"}`]);
+  if (of.damage !== null) known.push(['Damage', of.damage]);
+  if (of.verified_at !== null) known.push(['Verified', <When key="verified" at={of.verified_at} />]);
+  return known;
+}

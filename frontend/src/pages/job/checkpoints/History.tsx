@@ -1,0 +1,80 @@
+import { Box, LinearProgress } from '@mui/material';
+import { DataTable, useRecordContext } from 'react-admin';
+
+import type { Schemas } from '../../../api/types';
+import { bytes, duration } from '../../../format';
+import { useJobLive } from '../../../live/JobLiveProvider';
+import type { JobLive, Progress } from '../../../live/jobLive';
+import { Ago } from '../../../shared/Ago';
+import { ListPanel } from '../../../shared/ListPanel';
+import { Empty } from '../../../shared/Standins';
+import { State } from '../../../shared/State';
+import { useJob } from '../useJob';
+import { Detail } from './Detail';
+
+type Checkpoint = Schemas['CheckpointBody'];
+
+/** It stays when the checkpoint is over, until what is stored of it has been asked for again. */
+const newest = (live: JobLive): Progress | null => live.progress;
+
+export function History() {
+  const { id } = useJob();
+  return (
+    <ListPanel
+      resource="checkpoints"
+      title="History"
+      filter={{ job_id: id }}
+      sort={{ field: 'number', order: 'DESC' }}
+      perPage={10}
+      empty={<Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>}
+    >
+      <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={<Expanded />} expandSingle>
+        <DataTable.NumberCol source="number" label="No." />
+        <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
+        <DataTable.Col source="trigger" disableSort />
+        <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
+        <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
+        <DataTable.Col align="right" source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
+        <DataTable.Col align="right" source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
+        <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere' }} render={(one: Checkpoint) => <Files of={one} />} />
+      </DataTable>
+    </ListPanel>
+  );
+}
+
+function Expanded() {
+  const one = useRecordContext<Checkpoint>();
+  return one ? <Detail of={one} /> : null;
+}
+
+function Standing({ of }: { of: Checkpoint }) {
+  return <State of="checkpoint" is={of.state} />;
+}
+
+/** Grows as subtasks acknowledge, without being asked for. */
+function Acknowledged({ of }: { of: Checkpoint }) {
+  const live = useJobLive(newest);
+  const acknowledged = live?.checkpoint_id === of.id ? Math.max(live.acknowledged, of.acknowledged) : of.acknowledged;
+  return (
+    <Box sx={{ minWidth: 90 }}>
+      {acknowledged} of {of.subtasks}
+      {of.state === 'IN_PROGRESS' && (
+        <LinearProgress variant="determinate" aria-label={`Checkpoint ${of.number}`} value={of.subtasks === 0 ? 0 : (100 * acknowledged) / of.subtasks} />
+      )}
+    </Box>
+  );
+}
+
+/** What became of what it has written. */
+function Files({ of }: { of: Checkpoint }) {
+  if (of.state === 'FAILED') return <>{of.failure}</>;
+  if (of.state === 'IN_PROGRESS') return null;
+  return (
+    <Box sx={{ display: 'flex', gap: 0.75, flexWrap: 'wrap', alignItems: 'center' }}>
+      {of.is_savepoint && <State of="run" is="FINISHED" label="savepoint" />}
+      {of.pinned && <State of="operation" is={of.pin_in_force ? 'RUNNING' : 'PENDING'} label={of.pin_in_force ? 'pinned' : 'pin not yet in force'} />}
+      {of.damage !== null && <State of="checkpoint" is="FAILED" label="damaged" />}
+      {of.discarded_at !== null ? <>gone</> : of.leaving_at !== null ? <>being deleted</> : of.damage === null && of.verified_at !== null ? <>whole <Ago at={of.verified_at} /></> : null}
+    </Box>
+  );
+}

@@ -1,0 +1,134 @@
+import { screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+
+import { World } from '../../../fake/world';
+import { renderJob } from '../../../testing/render';
+
+const CLICKS = 3;
+const ADS = 7;
+const history = (): Promise<HTMLElement> => screen.findByRole('region', { name: 'History' });
+
+/** The row of a checkpoint, opened. */
+async function open(number: number, user: Awaited<ReturnType<typeof renderJob>>['user']): Promise<HTMLElement> {
+  await user.click(await within(await history()).findByText(String(number)));
+  return screen.findByRole('region', { name: `Checkpoint ${number}` });
+}
+const paths = (fake: Awaited<ReturnType<typeof renderJob>>['fake'], method: string): string[] =>
+  fake.asked.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
+
+describe('checkpoints of a job', () => {
+  it('are summed up, and drawn over time', async () => {
+    await renderJob(CLICKS, '/checkpoints');
+    const summary = await screen.findByRole('region', { name: /^Summary of the last \d+ completed$/ });
+    expect(within(summary).getByRole('row', { name: /^Alignment of the slowest subtask \d/ })).toBeVisible();
+    const trends = await screen.findByRole('region', { name: 'Trends' });
+    expect(await within(trends).findByRole('img', { name: /^Duration: end to end .* at most$/ })).toBeVisible();
+    expect(within(await screen.findByRole('region', { name: 'Configuration of version 2' })).getByText('10s')).toBeVisible();
+  });
+
+  it('show who took how long, slowest first', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints');
+    const { number } = fake.world.find(CLICKS)!.job.last_checkpoint!;
+    const detail = await open(number, user);
+    const timeline = await within(detail).findByRole('region', { name: 'Timeline' });
+    const took = within(timeline).getAllByRole('row').slice(1).map((row) => within(row).getAllByRole('cell')[0]!.textContent);
+    const { measured } = fake.world.find(CLICKS)!.checkpoints.find(({ body }) => body.number === number)!;
+    const slowest = measured.at(-1)!;
+    expect(took[0]).toContain(`[${slowest.index}]`);
+    expect(within(timeline).getAllByRole('img', { name: /sync .*async/ })).toHaveLength(measured.length);
+
+    const operators = within(detail).getByRole('region', { name: 'Operators' });
+    expect(within(operators).getAllByText('2 of 2')).toHaveLength(2);
+    await user.click(within(operators).getByRole('button', { name: 'Subtasks of events → clean' }));
+    expect(within(operators).getByText('subtask 1')).toBeVisible();
+  });
+
+  it('grow while they are in progress, subtask by subtask', async () => {
+    const { user, fake } = await renderJob(1, '/checkpoints');
+    fake.world.advance(fake.world.nowMs + 7_000);
+    const row = (await within(await history()).findByText('in progress')).closest('tr')!;
+    await user.click(within(row).getByText('in progress'));
+    const detail = await screen.findByRole('region', { name: /^Checkpoint \d+$/ });
+    expect(await within(detail).findByText('Nobody has acknowledged it')).toBeVisible();
+    const operators = within(detail).getByRole('region', { name: 'Operators' });
+    expect((await within(operators).findAllByText('0 of 4')).length).toBeGreaterThan(0);
+    fake.world.advance(fake.world.nowMs + 1_500);
+    expect((await within(operators).findAllByText(/^[1-4] of 4$/)).length).toBeGreaterThan(0);
+  });
+
+  it('are pinned with a reason, once, as the version that was seen', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
+    const one = fake.world.find(CLICKS)!;
+    const { number } = one.job.last_checkpoint!;
+    const detail = await open(number, user);
+    await user.click(within(detail).getByRole('button', { name: 'Pin' }));
+    const dialog = await screen.findByRole('dialog');
+    await user.type(within(dialog).getByRole('textbox'), 'before the release');
+    await user.click(within(dialog).getByRole('button', { name: 'Pin' }));
+    expect(await within(detail).findByText(/before the release/)).toBeVisible();
+    const asked = fake.asked.find(({ method }) => method === 'PATCH')!;
+    expect(asked.headers.get('If-Match')).toBe('"1"');
+    expect(await asked.json()).toEqual({ pinned: true, reason: 'before the release' });
+
+    await user.click(await within(detail).findByRole('button', { name: 'Unpin' }));
+    expect(await within(detail).findByRole('button', { name: 'Pin' })).toBeVisible();
+    expect(one.checkpoints.find(({ body }) => body.number === number)!.body.pinned).toBe(false);
+  });
+
+  it('say why they cannot be deleted, and do nothing then', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
+    const detail = await open(fake.world.find(CLICKS)!.job.last_checkpoint!.number, user);
+    const button = within(detail).getByRole('button', { name: 'Delete' });
+    expect(button).toHaveAccessibleDescription(/of a running job only its driver deletes. Suspend the job first/);
+    await user.click(button);
+    expect(screen.queryByRole('dialog')).toBeNull();
+    expect(paths(fake, 'DELETE')).toEqual([]);
+  });
+
+  it('of a job that rests are deleted by who says so twice, and verified', async () => {
+    const { user, fake } = await renderJob(ADS, '/checkpoints', { as: 'operator' });
+    const one = fake.world.find(ADS)!;
+    const number = one.job.last_checkpoint!.number - 1;
+    const detail = await open(number, user);
+    await user.click(within(detail).getByRole('button', { name: 'Verify' }));
+    expect(await within(detail).findByText('Verified')).toBeVisible();
+    await user.click(within(detail).getByRole('button', { name: 'Delete' }));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
+    expect(await within(await history()).findByText('gone')).toBeVisible();
+    expect(paths(fake, 'DELETE')).toEqual([`/api/v1/jobs/${ADS}/checkpoints/${number}`]);
+    expect(paths(fake, 'POST')).toEqual([`/api/v1/jobs/${ADS}/checkpoints/${number}/verify`]);
+  });
+
+  it.each([
+    ['Trigger checkpoint', 'checkpoints', 'manual', false],
+    ['Take savepoint', 'savepoints', 'savepoint', true],
+  ])('are taken when somebody asks for it: %s', async (name, path, trigger, kept) => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
+    const before = fake.world.find(CLICKS)!.checkpoints[0]!.body.number;
+    await user.click(await screen.findByRole('button', { name }));
+    expect(await within(await history()).findByText(String(before + 1))).toBeVisible();
+    expect(paths(fake, 'POST')).toEqual([`/api/v1/jobs/${CLICKS}/${path}`]);
+    expect(fake.world.find(CLICKS)!.checkpoints[0]!.body).toMatchObject({ number: before + 1, trigger, is_savepoint: kept, state: 'IN_PROGRESS' });
+  });
+
+  it.each(['Trigger checkpoint', 'Take savepoint'])('are taken of jobs that run only: %s', async (name) => {
+    const { user, fake } = await renderJob(ADS, '/checkpoints', { as: 'operator' });
+    const button = await screen.findByRole('button', { name });
+    expect(button).toHaveAccessibleDescription('The job does not run.');
+    await user.click(button);
+    expect(paths(fake, 'POST')).toEqual([]);
+  });
+
+  it('are not touched by who may only look', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'viewer' });
+    const detail = await open(fake.world.find(CLICKS)!.job.last_checkpoint!.number, user);
+    for (const name of ['Pin', 'Verify', 'Delete', 'Take savepoint']) expect(within(detail).queryByRole('button', { name })).toBeNull();
+    for (const name of ['Trigger checkpoint', 'Take savepoint']) expect(screen.queryByRole('button', { name })).toBeNull();
+  });
+
+  it('that were never taken are told as such', async () => {
+    await renderJob(9, '/checkpoints', { world: new World(Date.now()) });
+    expect(await screen.findByText('No checkpoints yet')).toBeVisible();
+    expect(await screen.findByText('There is nothing to compare yet')).toBeVisible();
+  });
+});

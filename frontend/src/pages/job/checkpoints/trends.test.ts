@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Schemas } from '../../../api/types';
+import { coloursOf } from '../../../look/states';
+import type { Ink } from '../../../shared/chart/option';
+import { trendsOf } from './trends';
+
+const INK: Ink = { mode: 'dark', text: '#ffffff', faint: '#999999', line: '#333333', paper: '#000000', font: 'x' };
+const point = (number: number, took: number | null): Schemas['CheckpointPointBody'] => ({
+  id: number, number, triggered_at: new Date(number * 1000).toISOString(), is_savepoint: false, end_to_end_ms: took, state_bytes: 2_000, start_delay_ms: 1,
+  alignment_ms: took === null ? null : took / 2, sync_ms: 0.4, async_ms: 12,
+});
+
+describe('trends', () => {
+  const found = trendsOf([point(1, 80), point(2, null), point(3, 40)], INK);
+
+  it('are duration, state, alignment and snapshot', () => {
+    expect(found.map(({ title }) => title)).toEqual(['Duration', 'State size', 'Alignment, slowest subtask', 'Snapshot, slowest subtask']);
+    expect(found[0]!.option.series).toMatchObject([{ data: [[1000, 80], [2000, null], [3000, 40]] }]);
+  });
+
+  it('are told to who cannot see them', () => {
+    expect(found[0]!.label).toBe('Duration: end to end 40 ms at last, 80 ms at most');
+    expect(found[2]!.label).toBe('Alignment, slowest subtask: alignment 20 ms at last, 40 ms at most; start delay 1 ms at last, 1 ms at most');
+    expect(trendsOf([point(1, null)], INK)[0]!.label).toBe('Duration: nothing was measured');
+  });
+
+  it('have the colours of the theme', () => {
+    expect(found[2]!.option.series).toMatchObject([{ lineStyle: { color: coloursOf('phase', 'alignment', 'dark').ink } }, {}]);
+  });
+});

@@ -1,0 +1,28 @@
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+
+import { answered, api } from '../../../api/client';
+import type { Schemas } from '../../../api/types';
+import { useJob } from '../useJob';
+
+/** Summaries and charts are over as many completed checkpoints. */
+export const LAST = 100;
+
+/** How the last completed checkpoints went, by chain; with `chain` by its subtasks. */
+export function useSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesBody']> {
+  const { id } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'checkpoints', 'series', chain],
+    queryFn: ({ signal }) =>
+      answered(api.GET('/api/v1/jobs/{job_id}/checkpoints/series', {
+        params: { path: { job_id: id }, query: { last: LAST, ...(chain === null ? {} : { chain }) } }, signal,
+      })),
+  });
+}
+
+export function useSummary(): UseQueryResult<Schemas['JobSummaryBody']> {
+  const { id } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'checkpoints', 'summary'],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/jobs/{job_id}/checkpoints/summary', { params: { path: { job_id: id }, query: { last: LAST } }, signal })),
+  });
+}

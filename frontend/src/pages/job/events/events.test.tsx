@@ -1,0 +1,21 @@
+import { screen, within } from '@testing-library/react';
+import { expect, it } from 'vitest';
+
+import { renderJob } from '../../../testing/render';
+
+it('the log grows by itself, and has only the kinds that are chosen', async () => {
+  const { fake, user } = await renderJob(1, '/events');
+  const table = await screen.findByRole('table');
+  const before = within(table).getAllByRole('row').length;
+  fake.world.tell(fake.world.find(1)!, 'FailureOccurred', { generation: 1, reason: 'slot 2 was lost' });
+  expect(await within(table).findByText(/slot 2 was lost/)).toBeVisible();
+  expect(within(table).getAllByRole('row')).toHaveLength(before + 1);
+
+  await user.type(screen.getByLabelText('Kinds'), 'PlanFailed{Enter}');
+  expect(await screen.findByText('Nothing of these kinds has happened')).toBeVisible();
+  fake.world.tell(fake.world.find(1)!, 'PlanFailed', { plan: 3, reason: 'it is damaged' }, false);
+  fake.world.tell(fake.world.find(1)!, 'CheckpointFailed', { checkpoint: 3, reason: 'of another kind' });
+  expect(await screen.findByText('PlanFailed', { selector: 'code' })).toBeVisible();
+  expect(screen.queryByText(/of another kind/)).toBeNull();
+  expect(screen.getAllByRole('row')).toHaveLength(2);
+});

@@ -1,0 +1,39 @@
+import { Box } from '@mui/material';
+import type { ReactNode } from 'react';
+
+import { cellPath, FILLED } from './layout';
+import { STEPS } from './wavefront';
+
+const ONE = { size: 11, step: 11, columns: 1, rows: 1 };
+const LEVELS = { ok: 'ok, up to 10 %', low: 'low, up to 50 %', high: 'high' } as const;
+
+/** What the cells and the colours say. */
+export function Legend() {
+  return (
+    <Box sx={{ display: 'flex', flexWrap: 'wrap', columnGap: 3, rowGap: 0.5, px: 2, py: 0.75, color: 'text.secondary', fontSize: '0.76rem', borderTop: 1, borderColor: 'divider' }}>
+      <Group name="Barrier">
+        {STEPS.map((step, at) => (
+          <Item key={step} label={step}>
+            <svg className="weir-cells" width={11} height={11} aria-hidden>
+              <path className="frame" d={cellPath(ONE, 1, () => true, 1)} />
+              {at > 0 && <path className={step} d={cellPath(ONE, 1, () => true, FILLED[at]!)} />}
+            </svg>
+          </Item>
+        ))}
+      </Group>
+      <Group name="Backpressure, worst subtask">
+        {Object.entries(LEVELS).map(([level, label]) => (
+          <Item key={level} label={label}><i className="weir-swatch" style={{ background: `var(--weir-backpressure-${level})` }} /></Item>
+        ))}
+      </Group>
+    </Box>
+  );
+}
+
+function Group({ name, children }: { name: string; children: ReactNode }) {
+  return <Box sx={{ display: 'flex', gap: 1.25, flexWrap: 'wrap' }}><span>{name}:</span>{children}</Box>;
+}
+
+function Item({ label, children }: { label: string; children: ReactNode }) {
+  return <Box component="span" sx={{ display: 'inline-flex', alignItems: 'center', gap: 0.6 }}>{children}{label}</Box>;
+}

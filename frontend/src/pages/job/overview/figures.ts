@@ -1,0 +1,85 @@
+/** What is measured of chains and subtasks just now, taken together for the graph. Pure. */
+import type { Schemas } from '../../../api/types';
+import type { Chain, Edge, PhysicalGraph } from './graph';
+
+export type Level = Schemas['BackpressureLevel'];
+type Series = Schemas['SubtaskSeriesBody'];
+
+export interface SubtaskFigures {
+  index: number;
+  level: Level | null;
+  /** Shares of its time, 0 to 1; null: not measured. */
+  busy: number | null;
+  idle: number | null;
+  backpressured: number | null;
+  queued: number | null;
+  recordsInPerS: number | null;
+  recordsOutPerS: number | null;
+  stateBytes: number | null;
+}
+export interface ChainFigures {
+  /** Of the subtask that is worst off. */
+  level: Level | null;
+  worst: number | null;
+  recordsInPerS: number | null;
+  recordsOutPerS: number | null;
+  stateBytes: number | null;
+  subtasks: readonly SubtaskFigures[];
+}
+
+const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
+
+/** `measured`: of `GET /jobs/{id}/metrics`; `checkpoint`: the last completed one, for the sizes of states. Either may be missing. */
+export function figuresOf(
+  { chains }: PhysicalGraph,
+  measured: readonly Series[],
+  checkpoint: readonly Schemas['ChainStatisticsBody'][],
+): Map<number, ChainFigures> {
+  const series = new Map(measured.map((one) => [`${one.chain}.${one.index}`, one]));
+  return new Map(
+    chains.map((chain) => {
+      const sizes = sizesOf(chain, checkpoint);
+      const subtasks = Array.from({ length: chain.parallelism }, (_, index) => subtaskFigures(index, series.get(`${chain.index}.${index}`), sizes.get(index) ?? null));
+      const worst = subtasks.reduce<SubtaskFigures | null>((found, one) => (one.backpressured !== null && one.backpressured > (found?.backpressured ?? -1) ? one : found), null);
+      const level = subtasks.reduce<Level | null>((found, one) => (one.level !== null && (found === null || RANK[one.level] > RANK[found]) ? one.level : found), null);
+      return [
+        chain.index,
+        {
+          level, worst: worst?.index ?? null, subtasks,
+          recordsInPerS: sum(subtasks.map((one) => one.recordsInPerS)), recordsOutPerS: sum(subtasks.map((one) => one.recordsOutPerS)),
+          stateBytes: sum(subtasks.map((one) => one.stateBytes)),
+        },
+      ];
+    }),
+  );
+}
+
+function subtaskFigures(index: number, series: Series | undefined, stateBytes: number | null): SubtaskFigures {
+  const share = (of: readonly number[] | undefined): number | null => (of && of.length > 0 ? of.at(-1)! / 1000 : null);
+  return {
+    index, stateBytes,
+    level: series?.backpressure.at(-1) ?? null,
+    busy: share(series?.busy_ms_per_s), idle: share(series?.idle_ms_per_s), backpressured: share(series?.backpressured_ms_per_s), queued: share(series?.queued_ms_per_s),
+    recordsInPerS: series?.records_in_per_s.at(-1) ?? null, recordsOutPerS: series?.records_out_per_s.at(-1) ?? null,
+  };
+}
+
+/** By subtask. Nothing if the checkpoint is of another graph: chains are told by their operators, as numbers shift. */
+function sizesOf({ operators }: Chain, checkpoint: readonly Schemas['ChainStatisticsBody'][]): Map<number, number | null> {
+  const uids = operators.map(({ uid }) => uid).join();
+  const same = checkpoint.find((one) => one.operators.map(({ uid }) => uid).join() === uids);
+  return new Map((same?.subtasks ?? []).map(({ index, state_size }) => [index, state_size]));
+}
+
+/** Null if nothing of it is known. */
+function sum(values: readonly (number | null)[]): number | null {
+  const known = values.filter((one) => one !== null);
+  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
+}
+
+/** What goes over an edge: all that its source hands on, to each subtask of the target if it is broadcast. */
+export function rateOf({ source, target, partitioning }: Edge, figures: ReadonlyMap<number, ChainFigures>): number | null {
+  const rate = figures.get(source)?.recordsOutPerS ?? null;
+  if (rate === null) return null;
+  return partitioning === 'broadcast' ? rate * (figures.get(target)?.subtasks.length ?? 1) : rate;
+}

@@ -1,0 +1,72 @@
+/** The wavefront that is shown, outside of React: what draws a part of it is drawn anew when that part has changed, in frames of the browser. */
+import { createContext, use, useEffect, useMemo, useSyncExternalStore } from 'react';
+
+import { useJobStore } from '../../../live/JobLiveProvider';
+import { Store } from '../../../live/store';
+import { nextLive, noWave, type LiveNews, type LiveWave } from './liveWave';
+import { beginReplay, nextReplay, type Replay } from './replay';
+import type { PlayerNews } from './player';
+import type { Script } from './script';
+import type { Topology } from './topology';
+import type { Wave } from './wavefront';
+
+export type LiveStore = Store<LiveWave, LiveNews>;
+export type ReplayStore = Store<Replay, PlayerNews>;
+/** What both stores have. */
+export interface Shown {
+  get: () => { wave: Wave | null };
+  subscribe: (listener: () => void) => () => void;
+}
+
+export const WaveContext = createContext<Shown | null>(null);
+
+/** A part of the wavefront. `select` gives a value that is equal as long as nothing of the part has changed: a word, a number. */
+export function useWave<Part extends string | number | boolean | Wave | null>(select: (wave: Wave | null) => Part): Part {
+  const shown = use(WaveContext);
+  if (shown === null) throw new Error('this is shown inside of the graph only');
+  return useSyncExternalStore(shown.subscribe, () => select(shown.get().wave));
+}
+
+/** How often the time is told that a checkpoint has taken so far. */
+const CLOCK_MS = 100;
+
+export function useLiveWave(topology: Topology): LiveStore {
+  const jobStore = useJobStore();
+  const store = useMemo(() => new Store<LiveWave, LiveNews>(noWave(topology), nextLive), [topology]);
+  useEffect(() => {
+    let frame = 0;
+    const draw = (): void => {
+      frame = 0;
+      store.tell({ type: 'told', job: jobStore.get(), nowMs: Date.now() });
+    };
+    // However many messages come in one frame, they are drawn once.
+    const ask = (): void => void (frame ||= requestAnimationFrame(draw));
+    ask();
+    const end = jobStore.subscribe(ask);
+    const clock = setInterval(() => store.tell({ type: 'clock', nowMs: Date.now() }), CLOCK_MS);
+    return () => {
+      end();
+      clearInterval(clock);
+      cancelAnimationFrame(frame);
+    };
+  }, [jobStore, store]);
+  return store;
+}
+
+/** Null while nothing is replayed. */
+export function useReplay(script: Script | null): ReplayStore | null {
+  const store = useMemo(() => (script === null ? null : new Store<Replay, PlayerNews>(beginReplay(script), nextReplay)), [script]);
+  useEffect(() => {
+    if (store === null) return;
+    let last = performance.now();
+    let frame = 0;
+    const draw = (now: number): void => {
+      store.tell({ type: 'frame', passedMs: now - last });
+      last = now;
+      frame = requestAnimationFrame(draw);
+    };
+    frame = requestAnimationFrame(draw);
+    return () => cancelAnimationFrame(frame);
+  }, [store]);
+  return store;
+}

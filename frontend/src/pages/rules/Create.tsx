@@ -1,0 +1,16 @@
+import { CreatePage } from '../../shared/FormPage';
+import { conditionOf } from './conditions';
+import { RuleFields } from './Fields';
+
+export default function NewRule() {
+  return (
+    <CreatePage
+      resource="alert-rules"
+      title="New rule"
+      defaults={{ enabled: true, job_id: null, webhook_id: null, condition: { kind: 'no-checkpoint', minutes: 10, count: 3 } }}
+      transform={({ condition, ...rest }) => ({ ...rest, condition: conditionOf(condition as Record<string, unknown>) })}
+    >
+      <RuleFields />
+    </CreatePage>
+  );
+}

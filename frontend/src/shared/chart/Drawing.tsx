@@ -1,0 +1,39 @@
+import { Box } from '@mui/material';
+import { HeatmapChart, LineChart } from 'echarts/charts';
+import { GridComponent, LegendComponent, TooltipComponent, VisualMapComponent } from 'echarts/components';
+import { init, use as register, type ECharts } from 'echarts/core';
+import { CanvasRenderer } from 'echarts/renderers';
+import { useEffect, useRef } from 'react';
+
+import type { Option } from './option';
+
+register([LineChart, HeatmapChart, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
+
+/** Where nothing can be drawn (a test without a browser) the words around the chart have to do. */
+const canDraw = (): boolean => typeof ResizeObserver !== 'undefined' && document.createElement('canvas').getContext('2d') !== null;
+
+/** Loaded when the first chart is shown: see Chart.tsx. */
+export default function Drawing({ option, height }: { option: Option; height: number }) {
+  const box = useRef<HTMLDivElement>(null);
+  const chart = useRef<ECharts | null>(null);
+  useEffect(() => {
+    const place = box.current!;
+    if (!canDraw()) return;
+    const made = (chart.current = init(place));
+    const observer = new ResizeObserver(() => made.resize());
+    observer.observe(place);
+    return () => {
+      observer.disconnect();
+      // What is drawn over several frames goes on being drawn after `dispose`, and fails there (zrender 6.1): a new, empty picture ends it.
+      made.clear();
+      made.getZr().refreshImmediately();
+      made.dispose();
+      chart.current = null;
+    };
+  }, []);
+  useEffect(() => {
+    // Merged, and at once: what somebody points at stays pointed at when new numbers come. A chart has always the same number of series.
+    chart.current?.setOption(option);
+  }, [option]);
+  return <Box ref={box} sx={{ height, minWidth: 0 }} />;
+}

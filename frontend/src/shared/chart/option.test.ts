@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+
+import { linesOverTime, pointsOf, tooltip, type Ink } from './option';
+
+const INK: Ink = { mode: 'light', text: '#000000', faint: '#666666', line: '#dddddd', paper: '#ffffff', font: 'x' };
+const at = (...seconds: number[]): string[] => seconds.map((second) => new Date(second * 1000).toISOString());
+
+describe('points', () => {
+  it('belong to their moments', () => {
+    expect(pointsOf(at(10, 20), [1, null], 10_000)).toEqual([[10_000, 1], [20_000, null]]);
+  });
+
+  it('have a gap between them where nothing was told', () => {
+    expect(pointsOf(at(10, 20, 60, 70), [1, 2, 3, 4], 10_000)).toEqual([[10_000, 1], [20_000, 2], [30_000, null], [60_000, 3], [70_000, 4]]);
+    expect(pointsOf(at(10, 600), [1, 2])).toHaveLength(2);
+  });
+});
+
+describe('lines over time', () => {
+  const line = { name: 'busy', colour: '#123456', points: pointsOf(at(1, 2), [5, 7]) };
+
+  it('are drawn in their colours, and named if there are several', () => {
+    const one = linesOverTime({ lines: [line], ink: INK, said: String });
+    expect(one.series).toMatchObject([{ type: 'line', name: 'busy', data: [[1000, 5], [2000, 7]], lineStyle: { color: '#123456' } }]);
+    expect(one.legend).toEqual({ show: false });
+    expect(linesOverTime({ lines: [line, { ...line, name: 'idle' }], ink: INK, said: String }).legend).not.toHaveProperty('show');
+  });
+
+  it('are put on top of each other if they are shares', () => {
+    const option = linesOverTime({ lines: [line, line], ink: INK, said: String, stacked: true, max: 1000 });
+    expect(option.series).toMatchObject([{ stack: 'all' }, { stack: 'all' }]);
+    expect(option.yAxis).toMatchObject({ max: 1000 });
+  });
+});
+
+it('what is pointed at is told with its moment, without what is not known there', () => {
+  const said = tooltip([{ seriesName: 'a', value: [0, 4] }, { seriesName: 'b', value: [0, null] }], (value) => `${value} ms`);
+  expect(said.split('\n')).toEqual([expect.stringMatching(/^19(70|69)-/), 'a: 4 ms']);
+});

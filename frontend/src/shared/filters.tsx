@@ -1,0 +1,64 @@
+/** Fields above a list that leave rows out. Each is one entry of the list's filter. */
+import { InputAdornment, MenuItem, TextField } from '@mui/material';
+import Search from '@mui/icons-material/Search';
+import { useState } from 'react';
+import { useListContext } from 'react-admin';
+
+function useFilter<Value>(name: string): [Value | undefined, (value: Value | undefined, wait?: boolean) => void] {
+  const { filterValues, setFilters } = useListContext();
+  const values = filterValues as Record<string, unknown>;
+  const set = (value: Value | undefined, wait = false): void => {
+    const rest = Object.fromEntries(Object.entries(values).filter(([other]) => other !== name));
+    setFilters(value === undefined ? rest : { ...rest, [name]: value }, undefined, wait);
+  };
+  return [values[name] as Value | undefined, set];
+}
+
+/** Typed text. It is asked for once typing pauses. */
+export function TextFilter({ name, label }: { name: string; label: string }) {
+  const [value, setValue] = useFilter<string>(name);
+  const [typed, setTyped] = useState(value ?? '');
+  const [seen, setSeen] = useState(value);
+  // Cleared from elsewhere.
+  if (value !== seen) {
+    setSeen(value);
+    if (value === undefined) setTyped('');
+  }
+  return (
+    <TextField
+      size="small"
+      label={label}
+      value={typed}
+      onChange={({ target }) => {
+        setTyped(target.value);
+        setValue(target.value.trim() || undefined, true);
+      }}
+      sx={{ width: 200 }}
+      slotProps={{ input: { startAdornment: <InputAdornment position="start"><Search fontSize="small" /></InputAdornment> } }}
+    />
+  );
+}
+
+interface Choice {
+  value: string | boolean;
+  label: string;
+}
+
+/** One of a few. */
+export function ChoiceFilter({ name, label, all, choices, width = 160 }: { name: string; label: string; all: string; choices: readonly Choice[]; width?: number }) {
+  const [value, setValue] = useFilter<string | boolean>(name);
+  return (
+    <TextField
+      select
+      size="small"
+      label={label}
+      value={value === undefined ? '' : String(value)}
+      onChange={({ target }) => setValue(choices.find((one) => String(one.value) === target.value)?.value)}
+      sx={{ width }}
+      slotProps={{ select: { displayEmpty: true }, inputLabel: { shrink: true } }}
+    >
+      <MenuItem value="">{all}</MenuItem>
+      {choices.map((one) => <MenuItem key={String(one.value)} value={String(one.value)}>{one.label}</MenuItem>)}
+    </TextField>
+  );
+}

@@ -1,0 +1,1 @@
+"""``weir run --metrics HOST:PORT``: what Prometheus reads from a driver."""

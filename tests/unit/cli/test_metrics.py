@@ -1,0 +1,135 @@
+"""Metrics of a driver: what is shown, to whom, and that nobody else learns anything."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+from contextlib import ExitStack
+
+import pytest
+
+from weir.cli.metrics.exposition import exposition
+from weir.cli.metrics.server import CONNECTIONS_MAX, MetricsOptions, served, take_options
+from weir.coordinator.progress import Progress
+from weir.errors import ConfigError
+from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
+from weir.kernel.job import JobPhase
+from weir.kernel.reports import aborted, completed, failure, recovered
+from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
+from weir.protocol.messages import SlotMetrics, SubtaskMetrics
+from weir.protocol.snapshots import SubtaskSnapshot, SubtaskStatistics
+
+TOKEN = "a-token-of-our-own"
+ONE = Generation(1)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def get(port: int, path: str = "/metrics", **headers: str) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def values(text: str) -> dict[str, float]:
+    return {name: float(value) for name, value in re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE)}
+
+
+def test_all_that_a_driver_knows_is_shown() -> None:
+    progress = Progress(frozenset({0}))
+    progress.on_phase(JobPhase.RUNNING, ONE)
+    progress.on_message(SlotMetrics(ONE, SlotIndex(0), 1 << 20, 5, (SubtaskMetrics(0, 1, 10, 9, 8, 7, 4_000_000, 3, 2, 1),), {}))
+    snapshot = SubtaskSnapshot(0, 1, (), (), (), False, SubtaskStatistics())
+    pending = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, 1_000, snapshots={SubtaskId(0, 1): snapshot})
+    progress.on_report(completed(ONE, pending, now_ms=1_250))
+    progress.on_report(aborted(CheckpointId(8), "declined"))
+    progress.on_report(failure(ONE, "killed"))
+    progress.on_report(recovered(ONE, CheckpointId(7), took_ms=1_500))
+    found = values(exposition('a "quoted" job', progress.snapshot()).decode())
+    of = 'job="a \\"quoted\\" job"'
+    assert found[f'weir_job_phase{{{of},phase="running"}}'] == 1
+    assert found[f"weir_job_last_completed_checkpoint_id{{{of}}}"] == 7
+    assert found[f"weir_job_last_checkpoint_duration_seconds{{{of}}}"] == 0.25
+    assert 0 <= found[f"weir_job_last_completed_checkpoint_age_seconds{{{of}}}"] < 60
+    assert found[f"weir_job_checkpoints_completed_total{{{of}}}"] == found[f"weir_job_checkpoints_failed_total{{{of}}}"] == 1
+    assert found[f"weir_job_num_restarts_total{{{of}}}"] == 1
+    assert found[f"weir_job_recovery_downtime_seconds_total{{{of}}}"] == 1.5
+    assert found[f'weir_subtask_records_in_total{{chain="0",{of},subtask="1"}}'] == 10
+    assert found[f'weir_subtask_busy_seconds_total{{chain="0",{of},subtask="1"}}'] == 4
+
+
+def test_a_job_that_has_done_nothing_yet_has_a_page() -> None:
+    assert "weir_job_phase" in exposition("flights", Progress(frozenset()).snapshot()).decode()
+
+
+def test_only_who_has_the_token_reads_anything() -> None:
+    port = free_port()
+    with served(MetricsOptions("127.0.0.1", port, TOKEN)) as page:
+        page.show(lambda: b"weir_up 1\n")
+        assert get(port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 1\n")
+        assert get(port, "/elsewhere", Authorization=f"Bearer {TOKEN}")[0] == 404
+        for wrong in ({}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": TOKEN}, {"Authorization": "Bearer \xff"}):
+            assert get(port, **wrong) == (401, "the token is missing or wrong\n")
+    with pytest.raises(ConnectionRefusedError):
+        get(port)
+
+
+def test_strangers_who_never_come_to_an_end_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weir.cli.metrics.server.REQUEST_S_MAX", 0.5)
+    port = free_port()
+    with served(MetricsOptions("127.0.0.1", port, TOKEN)) as page, ExitStack() as strangers:
+        page.show(lambda: b"weir_up 1\n")
+        first, *others = [
+            strangers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX - 1)
+        ]
+        first.sendall(b"GET /metrics HTTP/1.0\r\nX: ")
+        assert get(port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 1\n")
+        for one in (first, *others):
+            one.settimeout(20)
+            assert one.recv(1) == b"", "it is hung up on"
+
+
+def test_more_connections_than_there_is_room_for_are_hung_up_on_at_once() -> None:
+    port = free_port()
+    with served(MetricsOptions("127.0.0.1", port, TOKEN)), ExitStack() as strangers:
+        many = [strangers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX + 3)]
+        for one in many[CONNECTIONS_MAX:]:
+            one.settimeout(3)
+            assert one.recv(1) == b""
+
+
+def test_the_token_is_taken_out_of_the_environment_and_shows_nowhere() -> None:
+    environment = {"WEIR_METRICS_TOKEN": TOKEN}
+    options = take_options("[::1]:9400", environment)
+    assert options == MetricsOptions("::1", 9400, TOKEN) and not environment
+    assert TOKEN not in repr(options)
+    assert take_options(None, {}) is None
+
+
+@pytest.mark.parametrize("address", ["9400", ":9400", "localhost", "localhost:port", "localhost:70000"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError, match=r"write HOST:PORT"):
+        take_options(address, {"WEIR_METRICS_TOKEN": TOKEN})
+
+
+@pytest.mark.parametrize("token", ["", "short", "with a blank in it, long"])
+def test_no_port_is_opened_without_a_token(token: str) -> None:
+    with pytest.raises(ConfigError, match="set WEIR_METRICS_TOKEN"):
+        take_options("127.0.0.1:9400", {"WEIR_METRICS_TOKEN": token})
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
+    port = free_port()
+    options = MetricsOptions("127.0.0.1", port, TOKEN)
+    with (
+        served(options),
+        pytest.raises(ConfigError, match=rf"--metrics 127\.0\.0\.1:{port}: .*choose another address"),
+        served(options),
+    ):
+        pass

@@ -1,0 +1,175 @@
+"""What a plan would do, as checkpoint storage has it. Reads, and changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from weir.errors import CheckpointError, ConfigError, StorageError
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId
+from weir.protocol.logview import LogView
+from weir.protocol.manifest import Manifest
+from weir.storage.base import CheckpointStorage
+from weir.storage.inspection import verify
+from weir.storage.joblog import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.manifests import read_manifest
+from weir.storage.open import open_storage
+from weir_backend.recovery.schemas import Inspection, Origin, SinkEffect, SourcePosition
+from weir_backend.recovery.sinks import sinks_of
+from weir_workers.checkpoints import elsewhere
+from weir_workers.checkpoints.fitting import Fit, Version, fit
+
+SPLITS_SHOWN = 50
+_UNREADABLE = (CheckpointError, StorageError, ConfigError)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """``directory``: of the job's checkpoints. ``wanted``: the version that is to run; None: its graph is not known. ``checkpoint``,
+    ``anew``, ``origin``: as the plan's preview says where it begins. ``allowed``: where ``origin`` may be. ``maker``: the version that
+    has taken the checkpoint, if it is one of this job."""
+
+    directory: str
+    wanted: Version | None
+    checkpoint: int | None
+    anew: bool
+    origin: str | None
+    origin_checkpoint: int | None
+    allowed: tuple[str, ...]
+    maker: Version | None = None
+
+    @property
+    def job(self) -> str:
+        """As its code calls it, which names its log. Raises ConfigError."""
+        if self.wanted is None:
+            raise ConfigError("the graph of the job is not known, so its checkpoints cannot be found")
+        return str(self.wanted.graph["logical"]["job"])
+
+    @property
+    def sinks(self) -> list[SinkEffect]:
+        graph = self.wanted.graph if self.wanted is not None else None
+        return [SinkEffect(sink=uid, kind=kind, revocable=revocable) for uid, kind, revocable in sinks_of(graph)] if graph else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The job's storage, and its log as it was read."""
+
+    storage: CheckpointStorage
+    layout: JobLayout
+    view: LogView
+
+
+def invalid(subject: Subject, misfit: str) -> Inspection:
+    return _said(subject, misfit=misfit)
+
+
+def newest_of(subject: Subject) -> int | None:
+    """Number of the checkpoint of this job that the plan goes on with. None: of another job, of none, or nobody can say."""
+    if subject.checkpoint is not None or subject.anew or subject.origin is not None:
+        return subject.checkpoint
+    try:
+        newest = _see(subject).view.newest
+    except _UNREADABLE:
+        return None
+    return int(newest.checkpoint) if newest is not None else None
+
+
+def look_into(subject: Subject) -> Inspection:
+    try:
+        if subject.origin is not None:
+            return _from_elsewhere(subject, subject.origin)
+        if subject.anew:
+            return _said(subject, abandoned=list(_see(subject).view.left_behind_by(None)))
+        if subject.checkpoint is not None:
+            return _going_back(subject, CheckpointId(subject.checkpoint))
+    except _UNREADABLE as error:
+        return _said(subject, whole=False, damage=str(error))
+    return _going_on(subject)
+
+
+def _going_back(subject: Subject, checkpoint: CheckpointId) -> Inspection:
+    seen = _see(subject)
+    manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(checkpoint))
+    report = verify(seen.storage, seen.layout, checkpoint)
+    line = set(seen.view.ancestry(checkpoint))
+    return _said(
+        subject,
+        manifest,
+        whole=report.intact,
+        damage="; ".join(f"{one.path} {one.problem}" for one in report.problems[:3]) or None,
+        files=report.files,
+        bytes=report.bytes,
+        abandoned=list(seen.view.left_behind_by(checkpoint)),
+        returning=sorted(line - set(seen.view.current)),
+    )
+
+
+def _from_elsewhere(subject: Subject, path: str) -> Inspection:
+    found = elsewhere.look(path, subject.origin_checkpoint, job=subject.job, allowed=subject.allowed)
+    foreign, report = found.foreign, found.report
+    seen = _see(subject)
+    return _said(
+        subject,
+        foreign.manifest,
+        whole=report.intact,
+        damage="; ".join(f"{one.path} {one.problem}" for one in report.problems[:3]) or None,
+        files=report.files,
+        bytes=report.bytes,
+        abandoned=list(seen.view.left_behind_by(None)),
+        origin=Origin(
+            job=foreign.place.layout.job,
+            checkpoint=foreign.record.checkpoint,
+            completed_at=datetime.fromtimestamp(foreign.record.timestamp_ms / 1_000, UTC),
+            state_bytes=foreign.record.state_bytes,
+            is_savepoint=foreign.record.is_savepoint,
+        ),
+    )
+
+
+def _going_on(subject: Subject) -> Inspection:
+    """With the checkpoint that the job will be stopped with, which is of the same graph as its newest one."""
+    try:
+        seen = _see(subject)
+        newest = seen.view.newest
+        manifest = read_manifest(seen.storage, seen.layout, newest) if newest is not None else None
+    except _UNREADABLE as error:
+        return _said(subject, notes=[f"whether its state fits is not known, as its checkpoints cannot be looked into: {error}"])
+    found = _fits(subject, manifest) if manifest is not None else Fit(None)
+    # Positions are those of a checkpoint that is not there yet.
+    return _said(subject, misfit=found.misfit, notes=list(found.notes))
+
+
+def _see(subject: Subject) -> _Seen:
+    storage, layout = open_storage(subject.directory), JobLayout(subject.job)
+    return _Seen(storage, layout, JobLog(storage, layout).read()[0])
+
+
+def _fits(subject: Subject, manifest: Manifest) -> Fit:
+    return fit(manifest, subject.wanted, maker=subject.maker) if subject.wanted is not None else Fit(None)
+
+
+def _said(subject: Subject, manifest: Manifest | None = None, **what: Any) -> Inspection:
+    """``manifest``: what it goes on with, if that is known."""
+    positions: dict[str, list[Any]] = {}
+    notes: list[str] = what.pop("notes", [])
+    if manifest is not None:
+        for operator in manifest.operators():
+            if operator.splits:
+                positions.setdefault(operator.operator, []).extend(codec.to_json(split) for split in operator.splits)
+        found = _fits(subject, manifest)
+        what["misfit"], notes = found.misfit, [*notes, *found.notes]
+    notes = [
+        *notes,
+        *(f"{len(splits)} unfinished splits of {uid}" for uid, splits in sorted(positions.items()) if len(splits) > SPLITS_SHOWN),
+    ]
+    empty: dict[str, Any] = {"whole": True, "damage": None, "files": 0, "bytes": 0, "abandoned": [], "returning": []}
+    return Inspection(
+        **(empty | what),
+        sources=[SourcePosition(source=uid, splits=splits[:SPLITS_SHOWN]) for uid, splits in sorted(positions.items())],
+        sinks=subject.sinks,
+        notes=notes,
+    )
