@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("abs6", "abs6-batch", "wordcount", "million", "latency")
+PARTS = ("abs6", "abs6-batch", "wordcount", "start", "million", "latency")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``pairs`` of runs without and with checkpoints, each measured for ``seconds`` in steady state, which begins
+    """``pairs`` of runs without and with checkpoints that take turns, each measured for ``seconds`` in steady state, which begins
     ``warm_up_s`` after the job runs. ``directory``: for checkpoints, input and results; a local disk."""
 
     pairs: int
@@ -35,7 +35,7 @@ class Plan:
 def parse(arguments: Sequence[str]) -> Plan:
     parser = argparse.ArgumentParser(prog="make bench", description="Options go into ARGS='...'")
     parser.add_argument("--quick", action="store_true", help="one pair of five seconds each, in place of seven of twenty")
-    parser.add_argument("--pairs", type=_positive, help="runs without and with checkpoints, taken in turn")
+    parser.add_argument("--pairs", type=_positive, help="of runs without and with checkpoints, which take turns by the second")
     parser.add_argument("--seconds", type=float, help="measured time of each run")
     parser.add_argument("--parallelism", default="2,4", help="numbers of slots, separated by commas")
     parser.add_argument("--only", default=",".join(PARTS), help=f"parts, separated by commas, of: {', '.join(PARTS)}")

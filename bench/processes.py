@@ -1,8 +1,12 @@
-"""Processor time of the processes that a benchmark started. Unlike wall time it means something on a busy machine too."""
+"""The processes that a benchmark started: their processor time, which unlike wall time means something on a busy machine too, and
+stopping them for a while."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +38,27 @@ def cpu_seconds() -> CpuSeconds:
         else:
             driver += used[process]
     return CpuSeconds(slots, driver)
+
+
+def stop(processes: Iterable[int]) -> None:
+    """SIGSTOP: none of them computes any more until ``go_on``."""
+    _signal(processes, signal.SIGSTOP)
+
+
+def go_on(processes: Iterable[int]) -> None:
+    _signal(processes, signal.SIGCONT)
+
+
+def family(ancestor: int) -> tuple[int, ...]:
+    """The process and all that descend from it."""
+    parent, _ = _all()
+    return tuple(process for process in parent if _descends(process, ancestor, parent))
+
+
+def _signal(processes: Iterable[int], what: signal.Signals) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):  # It has just ended.
+            os.kill(process, what)
 
 
 def _all() -> tuple[dict[int, int], dict[int, float]]:

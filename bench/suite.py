@@ -1,7 +1,8 @@
-"""Which measurements are taken, in which order: runs that are compared with each other come right after one another."""
+"""Which measurements are taken, in which order."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from bench.ceiling_run import Ceiling, CeilingRun
 from bench.measuring import Run, Setting, Workload, measure
 from bench.options import Plan, parse
 from bench.results import EVERY_SECOND, NONE, START, Measurement, append, measurement, show
+from bench.turns import Pair
 from bench.wordcount import WordCount
 from bench.words import write_text
 from weir.spark.launch import RunOptions, session_for
@@ -26,10 +28,12 @@ WARM_UP_DRAWS = 8
 """Records a key before a state of many keys counts as full: three keys in ten thousand have not come by then."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
+PAIRED, ALONE = {"abs6", "abs6-batch", "wordcount"}, {"start", "million", "latency"}
+"""Parts of two runs that take turns; parts that have the machine to themselves, on one Spark session."""
 
 
 class Suite:
-    """All measurements at one parallelism, on one Spark session."""
+    """All measurements at one parallelism."""
 
     def __init__(self, plan: Plan, parallelism: int, about: dict[str, object], console: Console) -> None:
         self.measured: list[Measurement] = []
@@ -42,23 +46,24 @@ class Suite:
         self._session: LazySession = session_for(options, "bench")
 
     def run(self) -> None:
-        parts = self._plan.parts
-        try:
-            self._start_up()
-            if "abs6" in parts:
-                self._pairs(Abs6(self._plan.seed), self._plan.pairs, beside_ceiling=True)
-            if "abs6-batch" in parts:
-                self._pairs(Abs6(self._plan.seed, emit="batch"), self._plan.few_pairs, beside_ceiling=True)
-            if "wordcount" in parts:
-                plan = self._plan
-                text = write_text(plan.directory, seed=plan.seed, file_bytes=plan.word_file_bytes, names=TEXT_NAMES)
-                self._pairs(WordCount(text), plan.pairs, beside_ceiling=False)
-            if "million" in parts:
-                self._million()
-            if "latency" in parts:
-                self._latency()
-        finally:
-            self._session.close()
+        plan, parts = self._plan, self._plan.parts
+        if PAIRED & set(parts):
+            with contextlib.closing(Pair(self._parallelism, plan.directory)) as pair:
+                if "abs6" in parts:
+                    self._pairs(pair, Abs6(plan.seed), plan.pairs, beside_ceiling=True)
+                if "abs6-batch" in parts:
+                    self._pairs(pair, Abs6(plan.seed, emit="batch"), plan.few_pairs, beside_ceiling=True)
+                if "wordcount" in parts:
+                    text = write_text(plan.directory, seed=plan.seed, file_bytes=plan.word_file_bytes, names=TEXT_NAMES)
+                    self._pairs(pair, WordCount(text), plan.pairs, beside_ceiling=False)
+        if ALONE & set(parts):
+            with contextlib.closing(self._session):
+                if "start" in parts:
+                    self._start_up()
+                if "million" in parts:
+                    self._million()
+                if "latency" in parts:
+                    self._latency()
 
     def _start_up(self) -> None:
         """Cold: Spark, its Python daemon and all compiled code are to be loaded. Warm: on the same session."""
@@ -70,18 +75,13 @@ class Suite:
         self._keep(START, f"cold, and {session_s:.1f} s for the Spark session before it", cold)
         self._keep(START, "on warm Spark", warm)
 
-    def _pairs(self, workload: Workload, pairs: int, *, beside_ceiling: bool) -> None:
+    def _pairs(self, pair: Pair, workload: Workload, pairs: int, *, beside_ceiling: bool) -> None:
         for number in range(pairs):
             ceiling = self._ceiling.run() if beside_ceiling else None
             if ceiling is not None:
                 self._say("ceiling", "", ceiling.records_per_s, ceiling.records_per_cpu_s)
-            # Who comes first takes turns: a machine that gets warm or busy favours neither.
-            if number % 2 == 0:
-                without = self._measure(workload, None)
-                with_ = self._measure(workload, INTERVAL_MS)
-            else:
-                with_ = self._measure(workload, INTERVAL_MS)
-                without = self._measure(workload, None)
+            # Who comes first takes turns too.
+            without, with_ = pair.measure(workload, (self._setting(None), self._setting(INTERVAL_MS)), first=number % 2)
             self._keep(workload.name, NONE, without, ceiling=ceiling)
             self._keep(workload.name, EVERY_SECOND, with_, baseline=without, ceiling=ceiling)
 
@@ -102,14 +102,16 @@ class Suite:
     def _measure(
         self, workload: Workload, interval_ms: int | None, *, seconds: float | None = None, warm_up_records: int = 0
     ) -> Run:
-        setting = Setting(
+        return measure(workload, self._setting(interval_ms, seconds, warm_up_records), self._session, self._plan.directory)
+
+    def _setting(self, interval_ms: int | None, seconds: float | None = None, warm_up_records: int = 0) -> Setting:
+        return Setting(
             parallelism=self._parallelism,
             interval_ms=interval_ms,
             seconds=seconds or self._plan.seconds,
             warm_up_s=self._plan.warm_up_s,
             warm_up_records=warm_up_records,
         )
-        return measure(workload, setting, self._session, self._plan.directory)
 
     def _keep(
         self,
