@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("abs6", "abs6-batch", "wordcount", "start", "million", "latency")
+PARTS = ("abs6", "abs6-batch", "wordcount", "start", "alone", "million", "latency")
 
 
 @dataclass(frozen=True, slots=True)

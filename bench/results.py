@@ -26,7 +26,8 @@ class Measurement:
     just before. None: not measured. ``*_per_cpu_s``: a second of one core, spent by slots (or by the ceiling's processes).
 
     ``checkpointed_bytes``: of a checkpoint, on average. ``sync_*`` and ``longest_batch_*`` are over all subtasks and
-    checkpoints of the measured time. ``peak_rss_mb``: of the largest slot."""
+    checkpoints of the measured time. ``peak_rss_mb``: of the largest slot. ``took_turns``: its processes were stopped every other
+    second, so how long something took is not measured: None."""
 
     workload: str
     setting: str
@@ -63,6 +64,7 @@ class Measurement:
     latency_p99_ms: float | None
     result_ok: bool
     wrong: str | None
+    took_turns: bool = False
     run: dict[str, object] = field(default_factory=dict)
     """When, with which arguments and seed."""
 
@@ -93,9 +95,11 @@ def measurement(
     *,
     baseline: Run | None = None,
     ceiling: CeilingRun | None = None,
+    took_turns: bool = False,
     about: dict[str, object],
 ) -> Measurement:
-    done = run.checkpoints
+    # How long each took; how many there were and how large they are is known of all.
+    done = () if took_turns else run.checkpoints
     sync_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_us]
     sync_cpu_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_cpu_us]
     sync_waits_ms = [wait_us / 1e3 for one in done for wait_us in one.sync_core_wait_us]
@@ -116,7 +120,7 @@ def measurement(
         baseline_records_per_cpu_s=baseline.records_per_cpu_s if baseline else None,
         ceiling_records_per_s=ceiling.records_per_s if ceiling else None,
         ceiling_records_per_cpu_s=ceiling.records_per_cpu_s if ceiling else None,
-        checkpoints=len(done),
+        checkpoints=len(run.checkpoints),
         checkpoints_aborted=run.aborted,
         checkpoint_ms_avg=statistics.fmean(one.end_to_end_ms for one in done) if done else None,
         checkpoint_ms_max=max((one.end_to_end_ms for one in done), default=None),
@@ -128,13 +132,14 @@ def measurement(
         sync_own_ms_p99=percentile(sync_own_ms, 0.99),
         longest_batch_ms_max=held_up.longest_batch_ms_max if held_up else None,
         longest_batch_core_wait_ms=held_up.longest_batch_core_wait_ms if held_up else None,
-        checkpointed_bytes=round(statistics.fmean(one.state_bytes for one in done)) if done else None,
+        checkpointed_bytes=round(statistics.fmean(one.state_bytes for one in run.checkpoints)) if run.checkpoints else None,
         peak_rss_mb=run.peak_rss_bytes / 1e6,
         start_s=run.start_s,
         latency_p50_ms=run.totals.latency_ms(0.5),
         latency_p99_ms=run.totals.latency_ms(0.99),
         result_ok=run.wrong is None,
         wrong=run.wrong,
+        took_turns=took_turns,
         run=about,
     )
 
@@ -196,7 +201,9 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
 
 
 def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None:
-    table = Table(title="Checkpoints, milliseconds: over all of the measured time (sync: over all subtasks; batch: longest)")
+    table = Table(
+        title="Checkpoints, milliseconds, where the job had the machine to itself (sync: over all subtasks; batch: longest)"
+    )
     for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "own", "cpu", "batch held up",
                  "no core", "MB"):  # fmt: skip
         table.add_column(name, justify="left" if name == "workload" else "right")
@@ -205,11 +212,7 @@ def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None
         if not taken:
             continue
         longest = max(taken, key=lambda one: one.longest_batch_ms_max or 0)
-        table.add_row(
-            runs[0].workload,
-            str(runs[0].slots),
-            str(sum(one.checkpoints for one in taken)),
-            str(sum(one.checkpoints_aborted for one in taken)),
+        durations = (
             f"{statistics.fmean(one.checkpoint_ms_avg or 0 for one in taken):.0f}",
             f"{max(one.checkpoint_ms_max or 0 for one in taken):.0f}",
             f"{max(one.alignment_ms_max or 0 for one in taken):.1f}",
@@ -218,6 +221,13 @@ def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None
             f"{max(one.sync_cpu_ms_p99 or 0 for one in taken):.2f}",
             f"{longest.longest_batch_ms_max or 0:.1f}",
             f"{longest.longest_batch_core_wait_ms or 0:.1f}",
+        )
+        table.add_row(
+            runs[0].workload,
+            str(runs[0].slots),
+            str(sum(one.checkpoints for one in taken)),
+            str(sum(one.checkpoints_aborted for one in taken)),
+            *(["-"] * len(durations) if runs[0].took_turns else durations),
             f"{statistics.fmean(one.checkpointed_bytes or 0 for one in taken) / 1e6:.1f}",
         )
     console.print(table)

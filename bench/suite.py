@@ -7,11 +7,13 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from logging import ERROR
+from pathlib import Path
 from typing import Literal
 
 import structlog
 from rich.console import Console
 
+from bench import turns
 from bench.abs6 import Abs6
 from bench.ceiling_run import Ceiling, CeilingRun
 from bench.measuring import Run, Setting, Workload, measure
@@ -28,7 +30,7 @@ WARM_UP_DRAWS = 8
 """Records a key before a state of many keys counts as full: three keys in ten thousand have not come by then."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
-PAIRED, ALONE = {"abs6", "abs6-batch", "wordcount"}, {"start", "million", "latency"}
+PAIRED, ALONE = {"abs6", "abs6-batch", "wordcount"}, {"start", "alone", "million", "latency"}
 """Parts of two runs that take turns; parts that have the machine to themselves, on one Spark session."""
 
 
@@ -54,16 +56,22 @@ class Suite:
                 if "abs6-batch" in parts:
                     self._pairs(pair, Abs6(plan.seed, emit="batch"), plan.few_pairs, beside_ceiling=True)
                 if "wordcount" in parts:
-                    text = write_text(plan.directory, seed=plan.seed, file_bytes=plan.word_file_bytes, names=TEXT_NAMES)
-                    self._pairs(pair, WordCount(text), plan.pairs, beside_ceiling=False)
+                    self._pairs(pair, WordCount(self._text()), plan.pairs, beside_ceiling=False)
         if ALONE & set(parts):
             with contextlib.closing(self._session):
                 if "start" in parts:
                     self._start_up()
+                if "alone" in parts:
+                    for workload in (Abs6(plan.seed), WordCount(self._text())):
+                        self._keep(f"{workload.name}, alone", EVERY_SECOND, self._measure(workload, INTERVAL_MS))
                 if "million" in parts:
                     self._million()
                 if "latency" in parts:
                     self._latency()
+
+    def _text(self) -> Path:
+        plan = self._plan
+        return write_text(plan.directory, seed=plan.seed, file_bytes=plan.word_file_bytes, names=TEXT_NAMES)
 
     def _start_up(self) -> None:
         """Cold: Spark, its Python daemon and all compiled code are to be loaded. Warm: on the same session."""
@@ -76,14 +84,13 @@ class Suite:
         self._keep(START, "on warm Spark", warm)
 
     def _pairs(self, pair: Pair, workload: Workload, pairs: int, *, beside_ceiling: bool) -> None:
-        for number in range(pairs):
+        for _ in range(pairs):
             ceiling = self._ceiling.run() if beside_ceiling else None
             if ceiling is not None:
                 self._say("ceiling", "", ceiling.records_per_s, ceiling.records_per_cpu_s)
-            # Who comes first takes turns too.
-            without, with_ = pair.measure(workload, (self._setting(None), self._setting(INTERVAL_MS)), first=number % 2)
-            self._keep(workload.name, NONE, without, ceiling=ceiling)
-            self._keep(workload.name, EVERY_SECOND, with_, baseline=without, ceiling=ceiling)
+            without, with_ = pair.measure(workload, (self._setting(None), self._setting(turns.INTERVAL_MS)))
+            self._keep(workload.name, NONE, without, ceiling=ceiling, took_turns=True)
+            self._keep(workload.name, EVERY_SECOND, with_, baseline=without, ceiling=ceiling, took_turns=True)
 
     def _million(self) -> None:
         distinct = self._plan.million * self._parallelism
@@ -121,9 +128,11 @@ class Suite:
         *,
         baseline: Run | None = None,
         ceiling: CeilingRun | None = None,
+        took_turns: bool = False,
     ) -> None:
         one = measurement(
-            workload, setting, self._parallelism, run, baseline=baseline, ceiling=ceiling, about=self._about
+            workload, setting, self._parallelism, run,
+            baseline=baseline, ceiling=ceiling, took_turns=took_turns, about=self._about,
         )  # fmt: skip
         self.measured.append(one)
         append(one, self._plan.directory / "results.jsonl")

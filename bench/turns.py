@@ -24,9 +24,10 @@ from bench.measuring import Run, Setting, Steady, Workload, measured_in
 from bench.processes import family, go_on, stop
 from weir.spark.launch import RunOptions, session_for
 
-TURN_S = 0.95
-"""Less than a second: the next checkpoint is due after a second, so each turn of a job that takes one every second has exactly one, at its
-beginning, and none is under way when the turn ends. That is a little more often than once in a second of running."""
+TURN_S = 1.0
+INTERVAL_MS = 1_050
+"""Of checkpoints. What is due while the others have their turn is taken at the beginning of the next one, and the one after that is due when that
+has just ended: so there is exactly one for each second of running, and none is under way when a turn ends."""
 
 _WARM, _BEGIN, _BEGUN = "warm", "begin", "begun"
 
@@ -113,32 +114,37 @@ class Pair:
 
     def __init__(self, parallelism: int, directory: Path) -> None:
         self._directory = directory
-        self._lanes = (Lane("without", parallelism, directory), Lane("with", parallelism, directory))
+        self._lanes = (Lane("left", parallelism, directory), Lane("right", parallelism, directory))
+        self._pairs = 0
 
-    def measure(self, workload: Workload, settings: tuple[Setting, Setting], *, first: int) -> tuple[Run, Run]:
-        """``settings``: of each; ``seconds`` of both are the same. ``first``: which of them has the first turn."""
-        for lane, setting in zip(self._lanes, settings, strict=True):
+    def measure(self, workload: Workload, settings: tuple[Setting, Setting]) -> tuple[Run, Run]:
+        """``settings``: of each; ``seconds`` of both are the same. From pair to pair they change lanes, and who has the first turn: where a process
+        happens to lie in memory makes a per cent or two, and the processes of a lane are forks of one."""
+        swapped, first = self._pairs % 2 == 1, self._pairs // 2 % 2
+        self._pairs += 1
+        lanes = self._lanes[::-1] if swapped else self._lanes
+        for lane, setting in zip(lanes, settings, strict=True):
             lane.start(_Task(workload, setting, self._directory))
-        for lane in self._lanes:
+        for lane in lanes:
             lane.wait_until_warm()
         turns: tuple[list[tuple[float, float]], ...] = ([], [])
         try:
-            for lane in self._lanes:
+            for lane in lanes:
                 lane.begin_measuring()
             while sum(end - begin for begin, end in turns[1 - first]) < settings[0].seconds:
                 for which in (first, 1 - first):
                     begin = time.monotonic()
-                    self._lanes[which].go_on()
+                    lanes[which].go_on()
                     time.sleep(TURN_S)
-                    self._lanes[which].stop()
+                    lanes[which].stop()
                     turns[which].append((begin, time.monotonic()))
         finally:
             # Soon: who hears nothing of a slot for some seconds takes it for lost.
-            for lane in self._lanes:
+            for lane in lanes:
                 lane.go_on()
-        for lane, taken in zip(self._lanes, turns, strict=True):
+        for lane, taken in zip(lanes, turns, strict=True):
             lane.end(Turns(taken))
-        without, with_ = (lane.run() for lane in self._lanes)
+        without, with_ = (lane.run() for lane in lanes)
         return without, with_
 
     def close(self) -> None:

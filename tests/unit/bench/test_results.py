@@ -83,6 +83,16 @@ def test_checkpoints_are_summed_up_in_milliseconds() -> None:
     assert one.checkpointed_bytes == 2_500
 
 
+def test_how_long_checkpoints_took_is_not_said_of_a_run_that_was_stopped_every_other_second() -> None:
+    one = measurement("abs6", EVERY_SECOND, 2, run(980, checkpoints=4), took_turns=True, about={})
+    text = io.StringIO()
+    show([one], Console(file=text, width=160))
+
+    assert (one.checkpoints, one.checkpointed_bytes) == (4, 2_500)
+    assert (one.checkpoint_ms_max, one.alignment_ms_max, one.sync_ms_p99, one.longest_batch_ms_max) == (None, None, None, None)
+    assert "│ abs6     │     2 │     4 │       0 │   - │   - │" in text.getvalue()
+
+
 def test_a_line_holds_all_fields_that_are_promised(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     append(measured(), file)
