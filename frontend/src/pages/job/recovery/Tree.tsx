@@ -1,6 +1,6 @@
-import { Box, Link as MuiLink } from '@mui/material';
+import { Box, Button, Link as MuiLink } from '@mui/material';
 import { useTheme } from '@mui/material/styles';
-import { memo } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { Link } from 'react-router-dom';
 
 import { bytes } from '../../../format';
@@ -12,6 +12,7 @@ import { useNow } from '../../../shared/useNow';
 import { useCan } from '../../../auth/useCan';
 import { useJob } from '../useJob';
 import { whyNotBackTo } from './allowed';
+import { folded, type Folded, type Shown } from './folded';
 import { edgePath, ROW_HEIGHT, widthOf, xOf, yOf } from './geometry';
 import { reasonsOf } from './kept';
 import type { Began, Checkpoint, Lineage, Row } from './lineage';
@@ -32,12 +33,14 @@ export function Tree({ lineage, plans }: { lineage: Lineage; plans: readonly Pla
 
 const Drawn = memo(function Drawn({ lineage, plans, retained, nowMs }: { lineage: Lineage; plans: readonly Plan[]; retained: number | null; nowMs: number }) {
   const propose = usePropose();
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const reasons = reasonsOf(lineage, { plans, retained, nowMs });
+  const shown = useMemo(() => folded(lineage, open), [lineage, open]);
   return (
     <Box sx={{ position: 'relative', minWidth: 640 }}>
-      <Lines of={lineage} />
+      <Lines of={shown} />
       <Box component="ol" aria-label="Checkpoints and restores, the newest first" sx={{ listStyle: 'none', m: 0, p: 0 }}>
-        {lineage.rows.map((row) => (
+        {shown.rows.map((row) => (
           <Box
             key={row.key}
             component="li"
@@ -56,6 +59,8 @@ const Drawn = memo(function Drawn({ lineage, plans, retained, nowMs }: { lineage
                 busy={propose.isPending}
                 onChoose={(checkpoint) => propose.mutate({ kind: 'rollback', checkpoint })}
               />
+            ) : row.kind === 'folded' ? (
+              <OfFolded row={row} onOpen={() => setOpen(new Set([...open, row.stretch]))} />
             ) : <OfRun row={row} plans={plans} />}
           </Box>
         ))}
@@ -115,6 +120,19 @@ function OfCheckpoint({ checkpoint, row, kept, newest, busy, onChoose }: OfCheck
   );
 }
 
+function OfFolded({ row: { count, newest, oldest }, onOpen }: { row: Folded; onOpen(): void }) {
+  return (
+    <>
+      <Box>{count} more, {oldest} to {newest}</Box>
+      <Box />
+      <Box />
+      <Box sx={{ textAlign: 'right' }}>
+        <Button size="small" aria-label={`Show checkpoints ${oldest} to ${newest}`} onClick={onOpen}>Show them</Button>
+      </Box>
+    </>
+  );
+}
+
 const goneWords = ([first, last]: readonly [number, number]): string => (first === last ? `${first} is not kept` : `${first}–${last} are not kept`);
 
 function OfRun({ row, plans }: { row: Row & { kind: 'restore' | 'beginning' }; plans: readonly Plan[] }) {
@@ -154,7 +172,7 @@ function HowItBegan({ at }: { at: Began }) {
 }
 
 /** Drawn only: all that it says is in the list as well. */
-function Lines({ of: { rows, edges, lanes } }: { of: Lineage }) {
+function Lines({ of: { rows, edges, lanes } }: { of: Shown }) {
   const { palette } = useTheme();
   const on = coloursOf('checkpoint', 'COMPLETED', palette.mode).ink;
   const off = coloursOf('plan', 'WITHDRAWN', palette.mode).ink;
@@ -176,6 +194,7 @@ function Lines({ of: { rows, edges, lanes } }: { of: Lineage }) {
       {rows.map((row, at) => {
         const [x, y] = [xOf(row.lane), yOf(at)];
         const ink = row.kind === 'checkpoint' && row.checkpoint.damage !== null ? bad : row.current ? on : off;
+        if (row.kind === 'folded') return [-8, 0, 8].map((dy) => <circle key={`${row.key}${dy}`} cx={x} cy={y + dy} r={2} fill={ink} />);
         if (row.kind !== 'checkpoint') return <circle key={row.key} cx={x} cy={y} r={4} fill={ground} stroke={ink} strokeWidth={2} />;
         const hollow = row.checkpoint.discarded_at !== null;
         const paint = { fill: hollow ? ground : ink, stroke: ink, strokeWidth: 2 };

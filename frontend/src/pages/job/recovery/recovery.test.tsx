@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
+import { World } from '../../../fake/world';
 import { renderJob } from '../../../testing/render';
 
 const path = ({ url }: Request): string => new URL(url).pathname;
@@ -15,6 +16,18 @@ describe('recovery', () => {
     expect(within(row('Checkpoint 52')).getByText('left behind')).toBeVisible();
     expect(within(row('Savepoint 25')).getByText(/a savepoint/)).toBeVisible();
     expect(within(tree).getByText(/Run 3 went back to/)).toHaveTextContent(/went back to 40 by plan \d+ \(rollback\)/);
+  });
+
+  it('folds a long stretch, and shows it when it is asked for', async () => {
+    const world = new World(Date.now());
+    for (const { body } of world.find(2)!.checkpoints) body.discarded_at = null;
+    const { user } = await renderJob(2, '/recovery', { world });
+    const fold = await screen.findByRole('button', { name: /^Show checkpoints \d+ to \d+$/ });
+    const [, oldest] = /(\d+) to/.exec(fold.getAttribute('aria-label')!)!;
+    expect(screen.queryByRole('button', { name: `Go back to checkpoint ${oldest}: see what would happen` })).toBeNull();
+    await user.click(fold);
+    expect(screen.getByRole('button', { name: `Go back to checkpoint ${oldest}: see what would happen` })).toBeVisible();
+    expect(screen.queryByRole('button', { name: /^Show checkpoints/ })).toBeNull();
   });
 
   it('does not go back to what is damaged, and says so', async () => {
