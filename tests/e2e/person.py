@@ -62,7 +62,10 @@ class Person:
         return self.page.locator("#main-content header [data-state]").first
 
     def panel(self, name: str) -> Locator:
-        return self.page.get_by_role("region", name=name)
+        return self.page.get_by_role("region", name=name, exact=True)
+
+    def picture(self, name: str) -> Path:
+        return PICTURES / f"{name}.png"
 
     def begin_trace(self) -> None:
         self._context.tracing.start(snapshots=True)
@@ -84,7 +87,7 @@ class Person:
         for theme in THEMES:
             self.page.evaluate(_SET_THEME, theme)
             expect(self.page.locator("html")).to_have_css("color-scheme", theme)
-            self.page.screenshot(path=PICTURES / f"{name}-{theme}.png", full_page=True, animations="disabled")
+            self.page.screenshot(path=self.picture(f"{name}-{theme}"), full_page=True, animations="disabled")
             found += [f"{name}, {theme}: {problem}" for problem in violations(self.page) + sideways(self.page)]
         assert not found, "\n".join(found)
 

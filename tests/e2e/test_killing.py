@@ -37,14 +37,14 @@ def test_a_worker_that_is_killed_is_replaced_and_that_is_told(shop: Shop, someon
     expect(run.get_by_role("cell").nth(4)).to_have_text(str(before["generation"]))
     admin.tab("Overview")
     expect(page.locator(".weir-chain", has_text="prices")).to_be_visible()
-    recoveries = page.get_by_role("region", name="Now").locator("div", has_text="Recoveries").locator("dd")
-    recovered = int(recoveries.inner_text())
+    exceptions = page.get_by_role("region", name="Now").locator("div", has_text="Exceptions").locator("dd")
+    told = int(exceptions.inner_text())
     page.evaluate(_NOTE_STATES)
 
     (killed, *_) = slot_processes(driver(shop.platform, shop.api, shop.api.job(job_id)).pid)
     os.kill(killed, signal.SIGKILL)
     page.wait_for_function(_HAS_RECOVERED)
-    expect(recoveries).to_have_text(str(recovered + 1))
+    expect(exceptions).to_have_text(str(told + 1))
     admin.look("job-overview-recovered")
 
     admin.tab("Exceptions")

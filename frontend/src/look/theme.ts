@@ -59,6 +59,8 @@ function theme(mode: Mode): RaThemeOptions {
       MuiTableCell: { styleOverrides: { root: { borderColor: ink.divider }, sizeSmall: { padding: '5px 12px' }, alignRight: { whiteSpace: 'nowrap' }, head: { color: ink.secondary, fontWeight: 600, lineHeight: 1.35 } } },
       MuiTextField: { defaultProps: { variant: 'outlined', size: 'small' } },
       MuiFormControl: { defaultProps: { variant: 'outlined', size: 'small' } },
+      // It comes with white on the colour of the page.
+      RaSkipNavigationButton: { styleOverrides: { root: { '&, &:hover': { backgroundColor: ink.primary, color: PAPER[mode], opacity: 1 } } } },
       MuiButtonBase: { styleOverrides: { root: ring(ink.primary, 2) } },
       MuiLink: { defaultProps: { underline: 'hover' }, styleOverrides: { root: ring(ink.primary, 2) } },
       // Inside of what cuts off what reaches out of it.
