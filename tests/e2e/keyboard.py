@@ -46,4 +46,3 @@ class Keyboard:
     def _is_at(self, target: Locator) -> bool:
         found: bool = target.evaluate_all("all => all.includes(document.activeElement)")
         return found
-

@@ -46,7 +46,9 @@ def test_a_job_is_taken_back_to_an_older_checkpoint_and_returns(shop: Shop, some
     page.get_by_role("link", name="All checkpoints and plans").click()
     branch = tree.get_by_role("listitem").filter(has_text=f"went back to {target} by plan {plan} (rollback)")
     expect(branch).to_be_visible()
-    expect(tree.get_by_role("listitem").filter(has_text=re.compile(rf"^Savepoint {safety}|^Checkpoint {safety}"))).to_contain_text("left behind")
+    expect(
+        tree.get_by_role("listitem").filter(has_text=re.compile(rf"^Savepoint {safety}|^Checkpoint {safety}"))
+    ).to_contain_text("left behind")
     olga.look("job-recovery-branched")
     shop.counted()
 

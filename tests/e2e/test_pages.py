@@ -1,4 +1,4 @@
-"""Every page, every tab of a job and every dialog: without a complaint of the browser, readable by everybody in both themes, no wider than 1280 px."""
+"""Every page, every tab of a job and every dialog: no complaints, readable by everybody in both themes, and no wider than 1280 px."""
 
 from __future__ import annotations
 
@@ -105,7 +105,12 @@ PLACES = (
     Place("job-pin", "/jobs/{job}/checkpoints", canvas(4), pin),
     Place("job-backpressure", "/jobs/{job}/backpressure", canvas(3)),
     Place("job-recovery-now", "/jobs/{job}/recovery", text("^The job began, without any state|^Run ")),
-    Place("job-restore", "/jobs/{job}/recovery", text("^The job began"), both(press("Restore from a path…"), dialog("Restore orders from a path"))),
+    Place(
+        "job-restore",
+        "/jobs/{job}/recovery",
+        text("^The job began"),
+        both(press("Restore from a path…"), dialog("Restore orders from a path")),
+    ),
     Place("job-exceptions", "/jobs/{job}/exceptions", text("^Downtime$|^Nothing has gone wrong")),
     Place("job-events", "/jobs/{job}/events", text("^CheckpointCompleted$")),
     Place("job-versions", "/jobs/{job}/versions", text("^Uploaded|^Comment|in force")),

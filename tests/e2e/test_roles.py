@@ -66,10 +66,16 @@ def test_who_comes_by_its_address_to_what_is_not_for_him_is_told_so(shop: Shop, 
     vera.look(f"not-allowed{path.replace('/', '-')}")
 
 
-@pytest.mark.parametrize(("account", "said"), [(OTTO, "Going back needs the permission 'rollback'"), (VERA, "It waits for somebody who may operate")])
-def test_a_plan_is_confirmed_by_who_may_roll_back_and_by_nobody_else(shop: Shop, someone: Someone, account: Account, said: str) -> None:
+@pytest.mark.parametrize(
+    ("account", "said"), [(OTTO, "Going back needs the permission 'rollback'"), (VERA, "It waits for somebody who may operate")]
+)
+def test_a_plan_is_confirmed_by_who_may_roll_back_and_by_nobody_else(
+    shop: Shop, someone: Someone, account: Account, said: str
+) -> None:
     job_id = shop.orders()
-    kept = shop.api.send("GET", "/checkpoints", params={"filter": f'{{"job_id": {job_id}, "kept": true}}', "sort": '["number","DESC"]'})
+    kept = shop.api.send(
+        "GET", "/checkpoints", params={"filter": f'{{"job_id": {job_id}, "kept": true}}', "sort": '["number","DESC"]'}
+    )
     request = {"kind": "rollback", "checkpoint": kept[1]["number"]}
     plan = shop.api.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
     somebody = someone(account)
