@@ -63,8 +63,7 @@ def shop() -> Iterator[Shop]:
 def browser() -> Iterator[Browser]:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driven:
-        # With scroll bars, which take room away as they do for everybody.
-        launched = driven.chromium.launch(executable_path=chromium(), args=arguments(), ignore_default_args=["--hide-scrollbars"])
+        launched = driven.chromium.launch(executable_path=chromium(), args=arguments())
         yield launched
         launched.close()
 
@@ -88,7 +87,7 @@ def someone(browser: Browser, shop: Shop, request: pytest.FixtureRequest) -> Ite
 
         yield come
         for number, one in enumerate(people):
-            broken = request.node.stash.get(_failed, False) or bool(one.complaints.found)
+            broken = request.node.stash.get(_failed, False) or bool(one.complaints.found or one.faults)
             one.end_trace(BROKEN / f"{request.node.name}-{number}" if broken else None)
-        complaints = [complaint for one in people for complaint in one.complaints.found]
-        assert not complaints, "\n".join(complaints)
+        wrong = [one for somebody in people for one in (*somebody.complaints.found, *somebody.faults)]
+        assert not wrong, "\n".join(wrong)

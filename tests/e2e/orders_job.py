@@ -25,11 +25,14 @@ def job(params: Params) -> Job:
     closed = params.path("closed", help="while this file is there the price service does not answer")
     job = Job("orders")
     columns = {"customer": sources.uniform_ints(distinct=CUSTOMERS), "pieces": sources.ints(1, 10)}
-    orders = job.read(sources.generator(columns, rate=rate), uid="orders").with_columns(paper=pl.lit("x" * ORDER_BYTES))
+    read = job.read(sources.generator(columns, rate=rate), uid="orders", name="orders")
+    orders = read.with_columns(paper=pl.lit("x" * ORDER_BYTES)).options(name="paper")
     # Dealt out anew, so that what waits for the service waits in channels.
-    priced = orders.rebalance().map_batches(pricing(closed), schema={"customer": int, "price": int}, blocking=True, uid="prices")
+    priced = orders.rebalance().map_batches(
+        pricing(closed), schema={"customer": int, "price": int}, blocking=True, uid="prices", name="prices"
+    )
     counted = priced.key_by("customer").aggregate(orders=agg.count(), spent=agg.sum("price"), emit="each", uid="per-customer")
-    counted.write(sinks.parquet(params.path("output")), uid="out")
+    counted.options(name="per customer").write(sinks.parquet(params.path("output")), uid="out", name="out")
     return job
 
 

@@ -58,7 +58,7 @@ class Shop:
         for one in (OLGA, OTTO, VERA):
             user = {"name": one.name, "role": one.role, "rollback": one.rollback, "password": one.password}
             self.api.send("POST", "/users", json=user)
-        hook = self.api.send("POST", "/webhooks", json={"name": "on call", "url": "https://hooks.example.com/weir"})
+        hook = self.api.send("POST", "/webhooks", json={"name": "on-call", "url": "https://hooks.example.com/weir"})
         condition = {"kind": "restarts", "count": 1, "minutes": 60}
         self.api.send("POST", "/alert-rules", json={"name": "any restart", "condition": condition, "webhook_id": hook["id"]})
         token = {"name": "deployments from CI", "role": "operator", "rollback": False, "expires_in_days": 90}
@@ -99,9 +99,11 @@ class Shop:
         job = self.find()
         if job is None:
             return
-        self.api.send("POST", f"/jobs/{job['id']}/cancel")
-        self.api.wait(job["id"], lambda now: now["state"] == "CANCELED" and now["operation"] is None)
+        if job["desired_state"] == "RUNNING":
+            self.api.send("POST", f"/jobs/{job['id']}/cancel")
+            self.api.wait(job["id"], lambda now: now["state"] == "CANCELED" and now["operation"] is None)
         self.api.send("DELETE", f"/jobs/{job['id']}", headers={"If-Match": "*"})
+        # What it has written belongs to it, and to no other of its name.
         for part in self.output.rglob("*"):
             if part.is_file():
                 part.unlink()

@@ -48,7 +48,7 @@ def test_a_job_is_deployed_by_hand_and_its_checkpoints_complete_before_ones_eyes
 
     olga.tab("Checkpoints")
     numbers = olga.panel("History").get_by_role("button", name="more about this checkpoint")
-    (before,) = olga.numbers(numbers.first)
+    before = olga.number(numbers.first)
     row = olga.panel("History").get_by_role("row", name=re.compile(rf"^{before + 2}\b.*\bcompleted\b"))
     expect(row).to_be_visible()
     page.get_by_role("button", name="Take savepoint").click()

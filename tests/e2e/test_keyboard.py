@@ -77,7 +77,7 @@ def test_the_keyboard_leads_from_the_log_in_to_the_preview_of_a_rollback(shop: S
     [
         ("/users", "vera", "vera"),
         ("/alert-rules", "any restart", "any restart"),
-        ("/webhooks", "on call", "on call"),
+        ("/webhooks", "on-call", "on-call"),
     ],
 )
 def test_a_row_is_opened_by_keyboard(shop: Shop, someone: Someone, path: str, row: str, title: str) -> None:

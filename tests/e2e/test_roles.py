@@ -50,10 +50,10 @@ def test_who_may_only_look_is_offered_nothing_to_do(shop: Shop, someone: Someone
     vera.look("deploy-not-allowed")
     for path, title in (("/alert-rules", "Alert rules"), ("/webhooks", "Webhooks")):
         vera.go(path, shows=title)
-        expect(page.get_by_role("link", name=re.compile("on call|any restart")).first).to_be_visible()
+        expect(page.get_by_role("link", name=re.compile("on-call|any restart")).first).to_be_visible()
         expect(page.get_by_role("link", name=re.compile("^New "))).to_have_count(0)
-    page.get_by_role("link", name="on call").click()
-    expect(page.get_by_role("heading", level=1, name="on call")).to_be_visible()
+    page.get_by_role("link", name="on-call").click()
+    expect(page.get_by_role("heading", level=1, name="on-call")).to_be_visible()
     expect(page.get_by_role("textbox")).to_have_count(0)
     assert offered(vera) == []
 

@@ -5,6 +5,8 @@ import { useMemo } from 'react';
 import { drawingOf, NODE_HEIGHT, NODE_WIDTH } from './graphLayout';
 
 const NAME_MAX = 22;
+/** It gets smaller where there is no room, as long as it can be read. */
+const SMALLEST = 0.75;
 
 /** The graph as it would run. It is small: where it moves is the Overview of the job. */
 export function GraphPreview({ graph }: { graph: Record<string, unknown> }) {
@@ -13,7 +15,7 @@ export function GraphPreview({ graph }: { graph: Record<string, unknown> }) {
   const said = nodes.map(({ name, kind, parallelism }) => `${name} (${kind}${parallelism === null ? '' : `, ${parallelism} subtasks`})`).join(', ');
   return (
     <Box tabIndex={0} role="region" aria-label="Graph" sx={{ overflow: 'auto', maxHeight: 420 }}>
-      <svg role="img" aria-label={`${nodes.length} operators: ${said}`} width={width} height={height} style={{ display: 'block', maxWidth: 'none' }}>
+      <svg role="img" aria-label={`${nodes.length} operators: ${said}`} viewBox={`0 0 ${width} ${height}`} style={{ display: 'block', width: `min(${width}px, 100%)`, minWidth: SMALLEST * width }}>
         {links.map(({ key, path, partitioning }) => (
           <path key={key} d={path} fill="none" stroke={palette.text.secondary} strokeWidth={1.5} strokeDasharray={partitioning === 'forward' ? undefined : '5 4'}><title>{partitioning}</title></path>
         ))}
