@@ -14,14 +14,14 @@ import polars as pl
 from weir import Job, Params, agg, sinks, sources
 
 CUSTOMERS = 40
-ORDER_BYTES = 4_000
+ORDER_BYTES = 40_000
 """Of what an order comes with. Channels have room for some megabytes: they have to fill up within seconds."""
 LOOK_EVERY_S = 0.02
 
 
 def job(params: Params) -> Job:
     """A row for each order: the customer's orders so far, and what they cost."""
-    rate = params.int("rate", 1_000, help="orders a second")
+    rate = params.int("rate", 100, help="orders a second")
     closed = params.path("closed", help="while this file is there the price service does not answer")
     job = Job("orders")
     columns = {"customer": sources.uniform_ints(distinct=CUSTOMERS), "pieces": sources.ints(1, 10)}

@@ -18,9 +18,9 @@ from tests.integration.platform.embedded_rig import Platform, until
 
 CODE = Path(__file__).with_name("orders_job.py")
 NAME = "orders"
-INTERVAL = "1s"
-RETAINED = 60
-CHECKPOINTS_MIN = 8
+INTERVAL = "2s"
+RETAINED = 20
+CHECKPOINTS_MIN = 6
 """So that there is something to go back to."""
 WAIT_S = 300.0
 """A machine with two cores may have other things to do."""

@@ -10,7 +10,7 @@ from tests.e2e.conftest import Someone
 from tests.e2e.person import Person
 from tests.e2e.shop import NAME, OLGA, Shop, newest, running
 
-BACK = 5
+BACK = 4
 """Checkpoints, from the newest one."""
 
 

@@ -18,7 +18,7 @@ describe('rows by keyboard', () => {
 
   it('a checkpoint is unfolded and folded again by its number', async () => {
     const { user } = await renderJob(1, '/checkpoints');
-    const [newest] = await screen.findAllByRole('button', { name: /^\d+: more about this checkpoint$/ });
+    const [newest] = await screen.findAllByRole('button', { name: /^\d+ more about this checkpoint$/ });
     expect(newest).toHaveAttribute('aria-expanded', 'false');
     newest!.focus();
     await user.keyboard('{Enter}');
@@ -30,7 +30,7 @@ describe('rows by keyboard', () => {
 
   it('an entry of the audit is unfolded by its moment, which says what it is about', async () => {
     const { user } = await renderPage('/audit');
-    const [entry] = await screen.findAllByRole('button', { name: /ago: \S+ of .* by / });
+    const [entry] = await screen.findAllByRole('button', { name: /ago \S+ of .* by / });
     entry!.focus();
     await user.keyboard('{Enter}');
     expect(await screen.findByText('Request')).toBeVisible();

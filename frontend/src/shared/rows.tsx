@@ -34,7 +34,7 @@ export function RowToggle({ more, children }: { more: string; children: ReactNod
       }}
       sx={{ color: 'text.primary', fontVariantNumeric: 'inherit', verticalAlign: 'baseline' }}
     >
-      {children}<Box component="span" sx={HIDDEN}>{more}</Box>
+      {children}{' '}<Box component="span" sx={HIDDEN}>{more}</Box>
     </Link>
   );
 }

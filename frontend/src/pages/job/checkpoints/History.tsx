@@ -30,7 +30,7 @@ export function History() {
       empty={<Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={<Expanded />} expandSingle>
-        <DataTable.Col align="right" source="number" label="No." render={(one: Checkpoint) => <RowToggle more=": more about this checkpoint">{one.number}</RowToggle>} />
+        <DataTable.Col align="right" source="number" label="No." render={(one: Checkpoint) => <RowToggle more="more about this checkpoint">{one.number}</RowToggle>} />
         <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
         <DataTable.Col source="trigger" disableSort />
         <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
