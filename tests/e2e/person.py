@@ -16,7 +16,8 @@ PICTURES = Path(__file__).parents[2] / "build" / "e2e"
 SCROLL_BAR = 15
 WIDE, HIGH = 1280 - SCROLL_BAR, 800
 """Of a window of 1280 x 800, with a scroll bar that takes its room away; in pictures there is none."""
-THEMES = ("light", "dark")
+THEMES = ("dark", "light")
+"""In this order: a story goes on in the light one."""
 WAIT_MS = 120_000
 
 # As if it had been changed in another window: also where the button for it is behind a dialog.

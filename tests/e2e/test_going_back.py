@@ -22,9 +22,9 @@ def test_a_job_is_taken_back_to_an_older_checkpoint_and_returns(shop: Shop, some
     tree = page.get_by_role("list", name="Checkpoints and restores, the newest first")
     choices = tree.get_by_role("button", name=re.compile("^Go back to checkpoint"))
     expect(choices.nth(BACK)).to_be_visible()
+    olga.look("job-recovery")
     # While one reads, newer ones come on top: it is asked for by its number.
     target = olga.number(choices.nth(BACK))
-    olga.look("job-recovery")
     tree.get_by_role("button", name=f"Go back to checkpoint {target}: see what would happen", exact=True).click()
 
     expect(page.get_by_role("heading", name=re.compile(rf"^Plan \d+: Go back to checkpoint {target}$"))).to_be_visible()

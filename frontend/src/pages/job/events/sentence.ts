@@ -1,4 +1,4 @@
-import { absolute, bytes, duration } from '../../../format';
+import { absolute, bytes, counted, duration } from '../../../format';
 import type { JobEvent } from '../../../live/jobLive';
 import { beganAt } from '../recovery/lineage';
 
