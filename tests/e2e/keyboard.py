@@ -7,15 +7,18 @@ from playwright.sync_api import Locator, Page
 PRESSES_MAX = 120
 
 # An outline, at it or close around it; fields have a stronger border instead.
-_RING = """() => {
+_RING = """async () => {
+  // As it is drawn: styles change with the frame after the key.
+  for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
   const one = document.activeElement;
+  if (one === document.body) return null;
   const outlined = (at) => getComputedStyle(at).outlineStyle !== 'none' && parseFloat(getComputedStyle(at).outlineWidth) >= 2;
   const close = [one, one.parentElement, one.parentElement?.parentElement].filter(Boolean);
   const border = one.closest('.MuiOutlinedInput-root')?.querySelector('fieldset');
   const shown = close.some(outlined) || (border && parseFloat(getComputedStyle(border).borderTopWidth) >= 2);
   const { width, height, top, bottom } = one.getBoundingClientRect();
   const inView = width > 0 && height > 0 && bottom > 0 && top < window.innerHeight;
-  return shown && inView ? null : `${one.outerHTML.slice(0, 200)}: ${shown ? 'out of view' : 'nothing shows that the keyboard is there'}`;
+  return shown && inView ? null : `${one.outerHTML.slice(0, 200)}: ${shown ? 'out of view' : `nothing shows that the keyboard is there (outline ${getComputedStyle(one).outline})`}`;
 }"""
 
 
@@ -36,7 +39,7 @@ class Keyboard:
 
     def press(self, key: str) -> None:
         self._page.keyboard.press(key)
-        hidden = self._page.evaluate(_RING) if self._page.evaluate("document.activeElement !== document.body") else None
+        hidden = self._page.evaluate(_RING)
         if hidden is not None:
             self.unseen.append(hidden)
 

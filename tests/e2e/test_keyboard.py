@@ -67,7 +67,7 @@ def test_the_keyboard_leads_from_the_log_in_to_the_preview_of_a_rollback(shop: S
     expect(page.get_by_role("button", name="Leave it", exact=True)).to_be_focused()
     keys.press("Enter")
     expect(tree).to_be_visible()
-    assert keys.unseen == []
+    assert not keys.unseen, "\n".join(keys.unseen)
     plans = shop.api.send("GET", "/plans", params={"filter": f'{{"job_id": {job_id}}}', "sort": '["id","DESC"]'})
     assert plans[0]["state"] == "WITHDRAWN"
 
@@ -87,7 +87,7 @@ def test_a_row_is_opened_by_keyboard(shop: Shop, someone: Someone, path: str, ro
     keys.to(admin.page.get_by_role("link", name=row, exact=True))
     keys.press("Enter")
     expect(admin.page.get_by_role("heading", level=1, name=title)).to_be_visible()
-    assert keys.unseen == []
+    assert not keys.unseen, "\n".join(keys.unseen)
 
 
 def test_rows_that_unfold_are_unfolded_by_keyboard(shop: Shop, someone: Someone) -> None:
@@ -106,7 +106,7 @@ def test_rows_that_unfold_are_unfolded_by_keyboard(shop: Shop, someone: Someone)
     keys.to(page.get_by_role("button", name=re.compile(r" of \S+.* by admin$")))
     keys.press("Enter")
     expect(page.get_by_text("By token")).to_be_visible()
-    assert keys.unseen == []
+    assert not keys.unseen, "\n".join(keys.unseen)
 
 
 def test_a_graph_is_looked_into_by_keyboard(shop: Shop, someone: Someone) -> None:
@@ -121,4 +121,4 @@ def test_a_graph_is_looked_into_by_keyboard(shop: Shop, someone: Someone) -> Non
     expect(beside).to_contain_text("Subtask")
     keys.press("Escape")
     expect(beside).to_have_count(0)
-    assert keys.unseen == []
+    assert not keys.unseen, "\n".join(keys.unseen)
