@@ -16,12 +16,12 @@ SLOW_TEST_WORKERS ?= $(shell expr $(TEST_WORKERS) + 1)
 ARGS ?=
 
 CHECKED := $(wildcard runtime/weir backend/weir_backend workers/weir_workers migrations tools bench examples tests)
-TYPED   := $(wildcard runtime/weir backend/weir_backend workers/weir_workers tools bench examples)
+TYPED   := $(wildcard runtime/weir backend/weir_backend workers/weir_workers tools bench examples tests/e2e)
 QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-platform down test test-runtime check contract sim chaos chaos-platform bench bench-platform ui ui-check ui-test ui-dev ui-types lock docs format audit clean
+.PHONY: help setup demo demo-platform down test test-runtime check contract sim chaos chaos-platform e2e bench bench-platform ui ui-check ui-test ui-dev ui-types lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -72,6 +72,11 @@ chaos: setup ## Real runs with random kills and pauses, output checked against a
 
 chaos-platform: setup ## A whole platform whose processes are killed at random while a job is taken back and forth: RUNS=50
 	@$(RUN) tests/chaos_platform/run.py --runs $(or $(RUNS),50) $(ARGS)
+
+e2e: setup ## The web interface in a real Chromium, over a platform and a job of its own; screenshots in build/e2e: ARGS='-k rollback'
+	$(RUN) tools/node.py types build
+	$(RUN) tools/browser.py
+	$(RUN) -m pytest --durations=10 tests/e2e $(ARGS)
 
 bench: setup ## Throughput, cost of checkpoints, latency; prints a table, appends to build/bench/results.jsonl
 	@$(RUN) bench/run.py $(ARGS)

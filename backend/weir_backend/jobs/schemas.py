@@ -74,12 +74,15 @@ class CheckpointBrief(Shown):
 
 
 class RunBrief(Shown):
+    """``graph_id`` null: it has not told its graph yet, so there is none to be asked for."""
+
     id: int
     number: int
     state: RunState
     reason: str
     cause: str
     generation: int
+    graph_id: int | None
     created_at: datetime
     running_at: datetime | None
     ended_at: datetime | None

@@ -2780,7 +2780,10 @@ export interface components {
             /** Submitted At */
             submitted_at: string | null;
         };
-        /** RunBrief */
+        /**
+         * RunBrief
+         * @description ``graph_id`` null: it has not told its graph yet, so there is none to be asked for.
+         */
         RunBrief: {
             /** Cause */
             cause: string;
@@ -2793,6 +2796,8 @@ export interface components {
             ended_at: string | null;
             /** Generation */
             generation: number;
+            /** Graph Id */
+            graph_id: number | null;
             /** Id */
             id: number;
             /** Last Contact At */

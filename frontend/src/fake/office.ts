@@ -61,7 +61,7 @@ export class Office {
       { ...alert(2, this.rules[0]!, 6, 'no checkpoint has completed for 30 min', 11 * DAY_MS, over(11 * DAY_MS - 900_000, 'the rule was deleted')), rule_id: null, rule_name: 'old rule' },
     ];
     this.webhooks = [
-      { id: 1, name: 'on call', receiver: 'https://hooks.example.com', url: 'https://hooks.example.com/weir/T02A', secret_reference: 'env:WEIR_WEBHOOK_KEY_ONCALL', enabled: true, version: 2, created_at: ago(55 * DAY_MS) },
+      { id: 1, name: 'on-call', receiver: 'https://hooks.example.com', url: 'https://hooks.example.com/weir/T02A', secret_reference: 'env:WEIR_WEBHOOK_KEY_ONCALL', enabled: true, version: 2, created_at: ago(55 * DAY_MS) },
       { id: 2, name: 'chat', receiver: 'http://chat.weir.example:8080', url: 'http://chat.weir.example:8080/in/ops', secret_reference: null, enabled: true, version: 1, created_at: ago(30 * DAY_MS) },
     ];
     const sent = (id: number, webhook_id: number, alert_id: number, about: Schemas['MessageAbout'], ms: number, more: Partial<Schemas['DeliveryShown']> = {}): Schemas['DeliveryShown'] => ({

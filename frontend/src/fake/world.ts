@@ -296,8 +296,8 @@ function briefOf({ id, number, completed_at, is_savepoint, end_to_end_ms, state_
   return { id, number, completed_at: completed_at!, is_savepoint, end_to_end_ms, state_bytes };
 }
 
-function briefOfRun({ id, number, state, reason, cause, generation, created_at, running_at, ended_at, last_contact_at }: Schemas['RunBody']): Schemas['RunBrief'] {
-  return { id, number, state, reason, cause, generation, created_at, running_at, ended_at, last_contact_at };
+function briefOfRun({ id, number, state, reason, cause, generation, graph_id, created_at, running_at, ended_at, last_contact_at }: Schemas['RunBody']): Schemas['RunBrief'] {
+  return { id, number, state, reason, cause, generation, graph_id, created_at, running_at, ended_at, last_contact_at };
 }
 
 function specsOf(jobId: number, beganMs: number, { graph }: Scene): Schemas['SpecShown'][] {

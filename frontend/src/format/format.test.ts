@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { absolute, bytes, bytesPerSecond, clock, count, duration, NOTHING, percent, perSecond, relative } from '.';
+import { absolute, bytes, bytesPerSecond, clock, count, counted, duration, NOTHING, percent, perSecond, relative } from '.';
 
 describe('numbers', () => {
   it.each([
@@ -15,6 +15,7 @@ describe('numbers', () => {
   it('says rates of bytes, counts and shares', () => {
     expect(bytesPerSecond(2_500_000)).toBe('2.5 MB/s');
     expect(count(1234567)).toBe('1,234,567');
+    expect([0, 1, 1200].map((value) => counted(value, 'file'))).toEqual(['0 files', '1 file', '1,200 files']);
     expect([0, 0.004, 0.42, 0.996, 1].map(percent)).toEqual(['0 %', '<1 %', '42 %', '>99 %', '100 %']);
   });
 

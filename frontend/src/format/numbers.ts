@@ -50,6 +50,11 @@ export function count(value: Number): string {
   return known(value) ? GROUPED.format(value) : NOTHING;
 }
 
+/** 1 subtask, 1,234 subtasks. */
+export function counted(value: Number, one: string): string {
+  return `${count(value)} ${value === 1 ? one : `${one}s`}`;
+}
+
 /** Of 0 to 1: 42 %. Something is never shown as nothing, nor a part as the whole. */
 export function percent(ratio: Number): string {
   if (!known(ratio)) return NOTHING;

@@ -13,7 +13,8 @@ export function Layout({ children, ...props }: LayoutProps) {
       appBarAlwaysOn
       menu={Menu}
       error={Trouble}
-      sx={{ '& .RaLayout-content': { p: 0, minWidth: 0 }, '& .RaLayout-appFrame': { mt: '48px' } }}
+      // What is wider than the page (a graph) scrolls in its own place.
+      sx={{ minWidth: 0, '& .RaLayout-content': { p: 0, minWidth: 0 }, '& .RaLayout-appFrame': { mt: '48px' } }}
     >
       <SessionWatch />
       {children}

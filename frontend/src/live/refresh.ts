@@ -6,7 +6,7 @@ export type Stale = 'jobs' | 'checkpoints' | 'runs' | 'failures' | 'plans' | 'sp
 
 const OF_KIND: Record<string, readonly Stale[]> = {
   RunStateChanged: ['jobs', 'runs', 'failures'],
-  GraphDeployed: ['runs', 'graph'],
+  GraphDeployed: ['jobs', 'runs', 'graph'],
   FailureOccurred: ['jobs', 'failures'],
   Recovered: ['jobs', 'failures'],
   CheckpointTriggered: ['checkpoints'],

@@ -5,6 +5,9 @@ import { PAPER, type Mode } from './states';
 export const FONT = '"Inter Variable", Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 export const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace';
 
+/** Where the keyboard is. MUI takes outlines off, and shows a ripple that is hard to see. */
+const ring = (colour: string, outlineOffset: number) => ({ '&.Mui-focusVisible, &:focus-visible': { outline: `2px solid ${colour}`, outlineOffset } });
+
 const INK = {
   light: { text: '#18212b', secondary: '#4d5967', divider: '#dde2e8', ground: '#f4f6f8', primary: '#1657a8', secondaryAccent: '#07616e' },
   dark: { text: '#e1e7ee', secondary: '#a3afbd', divider: '#2a323c', ground: '#0f1318', primary: '#8abaf5', secondaryAccent: '#6fcbd6' },
@@ -56,11 +59,16 @@ function theme(mode: Mode): RaThemeOptions {
       MuiTableCell: { styleOverrides: { root: { borderColor: ink.divider }, sizeSmall: { padding: '5px 12px' }, alignRight: { whiteSpace: 'nowrap' }, head: { color: ink.secondary, fontWeight: 600, lineHeight: 1.35 } } },
       MuiTextField: { defaultProps: { variant: 'outlined', size: 'small' } },
       MuiFormControl: { defaultProps: { variant: 'outlined', size: 'small' } },
-      MuiTab: { styleOverrides: { root: { minHeight: 38, padding: '6px 12px', minWidth: 0 } } },
+      // It comes with white on the colour of the page.
+      RaSkipNavigationButton: { styleOverrides: { root: { '&, &:hover': { backgroundColor: ink.primary, color: PAPER[mode], opacity: 1 } } } },
+      MuiButtonBase: { styleOverrides: { root: ring(ink.primary, 2) } },
+      MuiLink: { defaultProps: { underline: 'hover' }, styleOverrides: { root: ring(ink.primary, 2) } },
+      // Inside of what cuts off what reaches out of it.
+      MuiMenuItem: { styleOverrides: { root: ring(ink.primary, -2) } },
+      MuiTab: { styleOverrides: { root: { minHeight: 38, padding: '6px 12px', minWidth: 0, ...ring(ink.primary, -2) } } },
       MuiTabs: { styleOverrides: { root: { minHeight: 38 } } },
       MuiTooltip: { defaultProps: { arrow: true, enterDelay: 300 } },
       MuiButton: { defaultProps: { disableElevation: true } },
-      MuiLink: { defaultProps: { underline: 'hover' } },
     },
   };
 }

@@ -9,7 +9,8 @@ export function Ago({ at }: { at: Moment }) {
   const ms = toMs(at);
   if (ms === null) return <>{relative(null, now)}</>;
   return (
-    <Tooltip title={absolute(ms)}>
+    // Said beside what stands there, and not instead of it.
+    <Tooltip title={absolute(ms)} describeChild>
       <time dateTime={new Date(ms).toISOString()} style={{ whiteSpace: 'nowrap' }}>
         {relative(ms, now)}
       </time>

@@ -8,6 +8,7 @@ import { Ago, When } from '../../shared/Ago';
 import { Facts } from '../../shared/Facts';
 import { ChoiceFilter, TextFilter } from '../../shared/filters';
 import { ResourceList } from '../../shared/ResourceList';
+import { RowToggle } from '../../shared/rows';
 import { Empty } from '../../shared/Standins';
 import { differences, fieldsOf } from './differences';
 
@@ -40,7 +41,7 @@ export default function Audit() {
       empty={<Empty title="Nothing was changed yet">Every change is listed here, with who made it and what was before.</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick="expand" expand={<Detail />} expandSingle size="small">
-        <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={({ at }: Entry) => <Ago at={at} />} />
+        <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={(entry: Entry) => <RowToggle more={said(entry)}><Ago at={entry.at} /></RowToggle>} />
         <DataTable.Col label="Who" disableSort render={({ user_name }: Entry) => (user_name === 'weir' ? 'weir itself' : user_name)} />
         <DataTable.Col label="Action" disableSort source="action" />
         <DataTable.Col label="Of what" disableSort render={(entry: Entry) => <Thing entry={entry} />} />
@@ -51,11 +52,18 @@ export default function Audit() {
   );
 }
 
+/** `update of job 7 by olga`. */
+function said({ action, resource, resource_id, user_name }: Entry): string {
+  return `${action} of ${nameOf(resource, resource_id)} by ${user_name}`;
+}
+
+const nameOf = (resource: string, id: Entry['resource_id']): string => (id === null ? resource : `${resource} ${id}`);
+
 function Thing({ entry: { resource, resource_id, action } }: { entry: Entry }) {
-  const said = resource_id === null ? resource : `${resource} ${resource_id}`;
+  const name = nameOf(resource, resource_id);
   const page = PAGES[resource];
-  if (!page || resource_id === null || action === 'delete') return said;
-  return <Link component={RouterLink} to={`/${page}/${resource_id}`} onClick={(event) => event.stopPropagation()}>{said}</Link>;
+  if (!page || resource_id === null || action === 'delete') return name;
+  return <Link component={RouterLink} to={`/${page}/${resource_id}`} onClick={(event) => event.stopPropagation()}>{name}</Link>;
 }
 
 function Detail() {

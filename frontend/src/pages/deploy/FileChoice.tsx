@@ -29,7 +29,8 @@ export function FileChoice({ file, otherwise, problem, onChoose }: Props) {
       }}
       sx={{ border: '1.5px dashed', borderColor: problem ? 'error.main' : over ? 'primary.main' : 'divider', borderRadius: 1, px: 2, py: 1.75, display: 'flex', gap: 2, alignItems: 'center', flexWrap: 'wrap' }}
     >
-      <Button component="label" variant="outlined" size="small">
+      {/* The field itself cannot be seen, so the button shows that the keyboard is there. */}
+      <Button component="label" role={undefined} tabIndex={-1} variant="outlined" size="small" sx={{ '&:has(:focus-visible)': { outline: '2px solid', outlineColor: 'primary.main', outlineOffset: 2 } }}>
         {file || otherwise ? 'Another file…' : 'Choose a file…'}
         <input
           type="file"

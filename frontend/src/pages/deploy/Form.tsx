@@ -74,7 +74,7 @@ export function Form({ initial, named, otherwise, busy, error, onSend, children 
       </Panel>
       <Panel title="Parameters" actions={<Button size="small" onClick={() => set({ parameters: [...draft.parameters, { name: '', value: '' }] })}>Add one</Button>}>
         {draft.parameters.length === 0 && <Typography sx={{ color: 'text.secondary' }}>What the function takes: numbers, true and false, texts. No secrets: versions are shown to everybody.</Typography>}
-        <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1 }}>
+        <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1.5, pt: 0.5 }}>
           {draft.parameters.map(({ name, value }, at) => {
             const change = (one: Partial<{ name: string; value: string }>): void => set({ parameters: draft.parameters.map((before, index) => (index === at ? { ...before, ...one } : before)) });
             const problem = problems[`parameters.${at}`];

@@ -87,7 +87,7 @@ function Invalid({ spec }: { spec: Spec }) {
     <Panel title="It does not compile">
       <Alert severity="error" variant="outlined">
         <AlertTitle>Nothing was started</AlertTitle>
-        <Box component="pre" tabIndex={0} aria-label="What is wrong" sx={{ m: 0, whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{spec.problem}</Box>
+        <Box component="pre" role="region" tabIndex={0} aria-label="What is wrong" sx={{ m: 0, whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{spec.problem}</Box>
       </Alert>
       {may && (
         <Button variant="contained" sx={{ mt: 2 }} component={Link} to={never ? `/jobs/deploy?again=${job.id}` : `/jobs/${job.id}/new-version?from=${spec.number}`}>Change it</Button>

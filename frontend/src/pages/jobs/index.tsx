@@ -12,6 +12,7 @@ import { Ago } from '../../shared/Ago';
 import { LineBanner, LineMark } from '../../shared/LineState';
 import { Page } from '../../shared/Page';
 import { Panel } from '../../shared/Panel';
+import { RowLink } from '../../shared/rows';
 import { Empty, Failure, Waiting } from '../../shared/Standins';
 import { State } from '../../shared/State';
 import { Lag } from './Lag';
@@ -86,10 +87,11 @@ function Jobs({ told }: { told: ReadonlyMap<number, JobSummary> }) {
 
 function Name() {
   const job = useRecordContext<Job>();
+  if (!job) return null;
   return (
     <Box sx={{ minWidth: 160 }}>
-      <Box sx={{ fontWeight: 600, overflowWrap: 'anywhere' }}>{job?.name}</Box>
-      {job?.description && <Box sx={{ color: 'text.secondary', overflow: 'hidden', textOverflow: 'ellipsis', maxWidth: 230, whiteSpace: 'nowrap' }}>{job.description}</Box>}
+      <RowLink to={`/jobs/${job.id}`}>{job.name}</RowLink>
+      {job.description && <Box sx={{ color: 'text.secondary', overflow: 'hidden', textOverflow: 'ellipsis', maxWidth: 230, whiteSpace: 'nowrap' }}>{job.description}</Box>}
     </Box>
   );
 }

@@ -1,6 +1,6 @@
 /** Conditions of rules: what people read, and what is sent. Pure. */
 import type { Schemas } from '../../api/types';
-import { count, duration } from '../../format';
+import { count, counted, duration } from '../../format';
 
 export type Condition = Schemas['RuleShown']['condition'];
 export type Kind = Condition['kind'];
@@ -20,10 +20,10 @@ export function conditionSaid(condition: Condition): string {
     case 'failures':
       return condition.count === 1 ? 'a failure' : `${count(condition.count)} failures in a row`;
     case 'restarts':
-      return `${count(condition.count)} ${condition.count === 1 ? 'restart' : 'restarts'} within ${duration(condition.minutes * 60_000)}`;
+      return `${counted(condition.count, 'restart')} within ${duration(condition.minutes * 60_000)}`;
     case 'lag': {
       const limits = [
-        condition.records === null || condition.records === undefined ? null : `${count(condition.records)} records`,
+        condition.records === null || condition.records === undefined ? null : counted(condition.records, 'record'),
         condition.seconds === null || condition.seconds === undefined ? null : duration(condition.seconds * 1000),
       ].filter((one) => one !== null);
       return `${condition.source ? `source ${condition.source}` : 'a source'} behind by more than ${limits.join(' or ')}`;

@@ -3,6 +3,7 @@ import { CreateButton, DataTable, ReferenceField, TextField, useCanAccess } from
 import type { Schemas } from '../../api/types';
 import { ChoiceFilter, TextFilter } from '../../shared/filters';
 import { ResourceList } from '../../shared/ResourceList';
+import { RowLink } from '../../shared/rows';
 import { Empty } from '../../shared/Standins';
 import { State } from '../../shared/State';
 import { conditionSaid, KINDS } from './conditions';
@@ -27,7 +28,7 @@ export default function Rules() {
       empty={<Empty title="No rules">Nobody is told when a job needs a person. Make a rule for one job, or for all.</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick={(id) => `/alert-rules/${id}`} size="small">
-        <DataTable.Col source="name" sx={{ fontWeight: 600, overflowWrap: 'anywhere' }} />
+        <DataTable.Col source="name" render={({ id, name }: Rule) => <RowLink to={`/alert-rules/${id}`}>{name}</RowLink>} />
         <DataTable.Col label="Fires on" disableSort render={({ condition }: Rule) => conditionSaid(condition)} />
         <DataTable.Col label="Of" disableSort render={({ job_id }: Rule) => (job_id === null ? 'all jobs' : <ReferenceField source="job_id" reference="jobs" link={false}><TextField source="name" /></ReferenceField>)} />
         <DataTable.Col label="Tells" disableSort render={({ webhook_id }: Rule) => (webhook_id === null ? 'nobody' : <ReferenceField source="webhook_id" reference="webhooks" link={false}><TextField source="name" /></ReferenceField>)} />

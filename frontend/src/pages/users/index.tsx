@@ -4,6 +4,7 @@ import type { Schemas } from '../../api/types';
 import { Ago } from '../../shared/Ago';
 import { ChoiceFilter, TextFilter } from '../../shared/filters';
 import { ResourceList } from '../../shared/ResourceList';
+import { RowLink } from '../../shared/rows';
 import { Empty } from '../../shared/Standins';
 import { State } from '../../shared/State';
 import { ROLES } from './roles';
@@ -27,7 +28,7 @@ export default function Users() {
       empty={<Empty title="Nobody">Make the first account with “New user”.</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick="edit" size="small">
-        <DataTable.Col source="name" sx={{ fontWeight: 600, overflowWrap: 'anywhere' }} />
+        <DataTable.Col source="name" render={({ id, name }: User) => <RowLink to={`/users/${id}`}>{name}</RowLink>} />
         <DataTable.Col source="role" />
         <DataTable.Col source="rollback" label="May roll back" disableSort render={({ rollback }: User) => (rollback ? 'yes' : 'no')} />
         <DataTable.Col label="Account" disableSort render={({ disabled }: User) => <State of="account" is={disabled ? 'disabled' : 'active'} />} />

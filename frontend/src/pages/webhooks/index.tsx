@@ -4,6 +4,7 @@ import type { Schemas } from '../../api/types';
 import { Ago } from '../../shared/Ago';
 import { ChoiceFilter, TextFilter } from '../../shared/filters';
 import { ResourceList } from '../../shared/ResourceList';
+import { RowLink } from '../../shared/rows';
 import { Empty } from '../../shared/Standins';
 import { State } from '../../shared/State';
 
@@ -26,7 +27,7 @@ export default function Webhooks() {
       empty={<Empty title="No webhooks">Messages about alerts go to webhooks. {may ? 'Make one, send it a test, and name it in a rule.' : 'Administrators make them.'}</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick={(id) => `/webhooks/${id}`} size="small">
-        <DataTable.Col source="name" sx={{ fontWeight: 600, overflowWrap: 'anywhere' }} />
+        <DataTable.Col source="name" render={({ id, name }: Webhook) => <RowLink to={`/webhooks/${id}`}>{name}</RowLink>} />
         <DataTable.Col source="receiver" disableSort sx={{ overflowWrap: 'anywhere' }} />
         <DataTable.Col label="Signed" disableSort render={({ secret_reference }: Webhook) => (secret_reference === null ? 'no' : <code>{secret_reference}</code>)} />
         <DataTable.Col label="State" disableSort render={({ enabled }: Webhook) => <State of="switched" is={enabled ? 'on' : 'off'} />} />

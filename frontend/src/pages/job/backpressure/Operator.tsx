@@ -2,7 +2,7 @@ import { Box, ToggleButton, ToggleButtonGroup } from '@mui/material';
 import { useMemo, useState } from 'react';
 
 import type { Schemas } from '../../../api/types';
-import { percent } from '../../../format';
+import { counted, percent } from '../../../format';
 import { Answered } from '../../../shared/Answered';
 import { Chart } from '../../../shared/chart/Chart';
 import { useInk } from '../../../shared/chart/useInk';
@@ -67,7 +67,7 @@ function OverTime({ subtasks, index, stepS, measure, range }: Props) {
       <Chart title={index === null ? 'Use of time, mean of its subtasks' : `Use of time, subtask ${index}`} label={label} option={spent} height={220} />
       <Chart
         title={`${LABELS[measure]}, by subtask`}
-        label={`${LABELS[measure]} of ${subtasks.length} subtasks in the last ${range}; the table above says what is so now`}
+        label={`${LABELS[measure]} of ${counted(subtasks.length, 'subtask')} in the last ${range}; the table above says what is so now`}
         option={heat}
         height={Math.max(220, subtasks.length * ROW_HEIGHT + 30)}
       />
@@ -93,7 +93,7 @@ function Alignment({ chain, index }: Chosen) {
           <Empty title="No checkpoint has completed yet">How long alignment takes is measured by checkpoints.</Empty>
         ) : (
           <Box sx={{ mt: 2 }}>
-            <Chart title={`Alignment in the last ${found.over} checkpoints, ${index === null ? 'slowest subtask' : `subtask ${index}`}`} label={found.label} option={found.option} />
+            <Chart title={`Alignment in the last ${counted(found.over, 'checkpoint')}, ${index === null ? 'slowest subtask' : `subtask ${index}`}`} label={found.label} option={found.option} />
           </Box>
         )
       }

@@ -84,7 +84,7 @@ function useGraph(enabled: boolean) {
   const { id, run } = useJob();
   return useQuery({
     queryKey: ['job', id, 'graph', run?.id],
-    enabled: enabled && run !== null,
+    enabled: enabled && run !== null && run.graph_id !== null,
     queryFn: ({ signal }) => answered(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: run!.id } }, signal })),
   });
 }

@@ -7,6 +7,7 @@ import { useJobLive } from '../../../live/JobLiveProvider';
 import type { JobLive, Progress } from '../../../live/jobLive';
 import { Ago } from '../../../shared/Ago';
 import { ListPanel } from '../../../shared/ListPanel';
+import { RowToggle } from '../../../shared/rows';
 import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
 import { useJob } from '../useJob';
@@ -29,7 +30,7 @@ export function History() {
       empty={<Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={<Expanded />} expandSingle>
-        <DataTable.NumberCol source="number" label="No." />
+        <DataTable.Col align="right" source="number" label="No." render={(one: Checkpoint) => <RowToggle more="more about this checkpoint">{one.number}</RowToggle>} />
         <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
         <DataTable.Col source="trigger" disableSort />
         <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />

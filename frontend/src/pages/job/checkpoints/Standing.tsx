@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 import type { Schemas } from '../../../api/types';
 import { useCan } from '../../../auth/useCan';
-import { bytes, count, duration } from '../../../format';
+import { bytes, count, counted, duration } from '../../../format';
 import { Ago } from '../../../shared/Ago';
 import { Answered } from '../../../shared/Answered';
 import { Facts } from '../../../shared/Facts';
@@ -41,7 +41,7 @@ function Take() {
 
 function factsOf({ counts, latest_completed, latest_failed, latest_savepoint }: Of): [string, ReactNode][] {
   return [
-    ['Kept in the history', `${count(counts.completed)} completed (${count(counts.savepoints)} savepoints), ${count(counts.failed)} failed, ${count(counts.in_progress)} in progress`],
+    ['Kept in the history', `${count(counts.completed)} completed (${counted(counts.savepoints, 'savepoint')}), ${count(counts.failed)} failed, ${count(counts.in_progress)} in progress`],
     ['Last completed', latest_completed && <Newest of={latest_completed} />],
     ['Last savepoint', latest_savepoint && <Newest of={latest_savepoint} />],
     ['Last failed', latest_failed && <>{latest_failed.number}, <Ago at={latest_failed.failed_at} />: {latest_failed.failure}</>],

@@ -1,4 +1,4 @@
-import { absolute, bytes, duration } from '../../../format';
+import { absolute, bytes, counted, duration } from '../../../format';
 import type { JobEvent } from '../../../live/jobLive';
 import { beganAt } from '../recovery/lineage';
 
@@ -13,7 +13,7 @@ export function sentence({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): s
     case 'RunStateChanged':
       return `${text('state')}, generation ${text('generation')}${because}`;
     case 'CheckpointTriggered':
-      return `checkpoint ${text('checkpoint')} (${text('trigger')}), ${text('subtasks')} subtasks`;
+      return `checkpoint ${text('checkpoint')} (${text('trigger')}), ${counted(number('subtasks'), 'subtask')}`;
     case 'CheckpointCompleted':
       return `checkpoint ${text('checkpoint')} in ${duration(number('end_to_end_ms'))}, ${bytes(number('state_bytes'))}`;
     case 'CheckpointFailed':

@@ -1,5 +1,6 @@
 import { memo } from 'react';
 
+import { counted } from '../../../format';
 import type { Chain } from './graph';
 import { holderAt } from './holderAt';
 import { cellPath, cellsOf, FILLED } from './layout';
@@ -25,7 +26,7 @@ export const Cells = memo(function Cells({ chain }: { chain: Chain }) {
 
 /** `2 waiting, 6 acknowledged`. */
 function said(steps: string, parallelism: number): string {
-  if (steps === '') return `${parallelism} subtasks`;
+  if (steps === '') return counted(parallelism, 'subtask');
   return STEPS.map((step, digit) => [step, steps.split(String(digit)).length - 1] as const)
     .filter(([, count]) => count > 0)
     .map(([step, count]) => `${count} ${step}`)

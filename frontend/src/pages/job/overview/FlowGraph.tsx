@@ -5,6 +5,7 @@ import { useTheme } from '@mui/material';
 import { Controls, MiniMap, Position, ReactFlow, type EdgeTypes, type NodeChange, type NodeTypes, type ReactFlowInstance } from '@xyflow/react';
 import { useEffect, useMemo, useState } from 'react';
 
+import { counted } from '../../../format';
 import { ChainNode, type ChainNodeType } from './ChainNode';
 import { ChannelEdge, Tip, type ChannelEdgeType } from './ChannelEdge';
 import { channelsOf, nameOf, type PhysicalGraph } from './graph';
@@ -51,7 +52,7 @@ export function FlowGraph({ graph, placed, chosen, onChoose }: Props) {
         return [
           {
             id: String(chain.index), type: 'chain', position: { x, y }, width, height, data: { chain }, selected: chain.index === chosen,
-            ariaLabel: `${nameOf(chain)}, ${chain.parallelism} subtasks`,
+            ariaLabel: `${nameOf(chain)}, ${counted(chain.parallelism, 'subtask')}`,
             handles: [
               { type: 'target', position: Position.Left, x: 0, y: height / 2, width: 1, height: 1 },
               { type: 'source', position: Position.Right, x: width, y: height / 2, width: 1, height: 1 },

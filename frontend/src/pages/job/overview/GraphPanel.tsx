@@ -37,9 +37,12 @@ export function GraphPanel() {
   const detail = useCheckpointDetail(replayId);
   // Of another job it would be played over the wrong graph.
   const replayed = replayId !== null && detail.data?.job_id === id ? detail.data : null;
-  const graph = useGraph(replayed?.run_id ?? run?.id ?? null);
+  // A run that has only begun has none yet.
+  const told = run && run.graph_id !== null ? run.id : null;
+  const graph = useGraph(replayed?.run_id ?? told);
   const replay = (checkpoint: number | null): void => setParams(checkpoint === null ? {} : { replay: String(checkpoint) }, { replace: true });
   if (!run) return <Panel title="Graph"><Empty title="It has not run yet">The graph is told by the driver when it begins to run.</Empty></Panel>;
+  if (told === null && graph.data === undefined) return <Panel title="Graph"><Empty title="The graph is not known yet">It is told by the driver when it begins to run.</Empty></Panel>;
   const actions = (
     <>
       {last && <Button size="small" startIcon={<ReplayIcon />} onClick={() => replay(last.id)}>Replay the last</Button>}

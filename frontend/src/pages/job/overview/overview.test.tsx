@@ -41,6 +41,14 @@ describe('the overview of a job', () => {
     expect(screen.queryByRole('complementary')).toBeNull();
   });
 
+  it('says how many exceptions there were, and leads to them', async () => {
+    const { fake, user } = await renderJob(4);
+    const told = fake.world.find(4)!.failures.length;
+    expect(told).toBeGreaterThan(0);
+    await user.click(await within(await screen.findByRole('region', { name: 'Now' })).findByRole('link', { name: String(told) }));
+    expect(await screen.findByRole('heading', { name: 'Exceptions' })).toBeVisible();
+  });
+
   it('opens them from the keyboard', async () => {
     const { user } = await renderJob(1);
     (await node(/^delay by carrier, /)).focus();

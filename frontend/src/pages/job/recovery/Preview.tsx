@@ -1,7 +1,7 @@
 import { Alert, Box, CircularProgress, Table, TableBody, TableCell, TableHead, TableRow, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 
-import { bytes, count, duration } from '../../../format';
+import { bytes, counted, duration } from '../../../format';
 import { When } from '../../../shared/Ago';
 import { Facts } from '../../../shared/Facts';
 import { State } from '../../../shared/State';
@@ -91,7 +91,7 @@ function Fits({ plan: { request }, fits }: { plan: Plan; fits: boolean }) {
 
 function Whole({ of: { whole, files, bytes: size } }: { of: Inspection }) {
   if (!whole) return <State of="checkpoint" is="FAILED" label="damaged" />;
-  return <Box component="span" sx={{ display: 'inline-flex', gap: 1, alignItems: 'center' }}><State of="checkpoint" is="COMPLETED" label="whole" />{count(files)} files read and compared, {bytes(size)}</Box>;
+  return <Box component="span" sx={{ display: 'inline-flex', gap: 1, alignItems: 'center' }}><State of="checkpoint" is="COMPLETED" label="whole" />{counted(files, 'file')} read and compared, {bytes(size)}</Box>;
 }
 
 function Looking({ at }: { at: Plan }) {

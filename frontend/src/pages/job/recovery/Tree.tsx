@@ -151,7 +151,7 @@ function OfRun({ row, plans }: { row: Row & { kind: 'restore' | 'beginning' }; p
       <Box sx={{ minWidth: 0 }}>
         <Box sx={{ whiteSpace: 'nowrap', overflow: 'hidden', textOverflow: 'ellipsis' }}>
           Run {run.number} <HowItBegan at={row.began} />
-          {plan && <> by <MuiLink component={Link} to={`/jobs/${run.job_id}/recovery/${plan.id}`}>plan {plan.id}</MuiLink> ({plan.kind})</>}
+          {plan && <> by <MuiLink component={Link} underline="always" to={`/jobs/${run.job_id}/recovery/${plan.id}`}>plan {plan.id}</MuiLink> ({plan.kind})</>}
         </Box>
         {!row.ran && <Box sx={{ color: 'text.secondary', fontSize: '0.8rem' }}>{run.ended_at === null ? 'it is being started' : `it never came up: ${run.reason || 'no reason was told'}`}</Box>}
       </Box>

@@ -69,8 +69,7 @@ function shown(value: unknown): string {
 function Code({ lines }: { lines: string[] }) {
   return (
     // It scrolls, so the keyboard has to reach it.
-     
-    <Box component="pre" tabIndex={0} aria-label="Changes of the code" sx={{ m: 0, overflowX: 'auto', lineHeight: 1.5 }}>
+    <Box component="pre" role="region" tabIndex={0} aria-label="Changes of the code" sx={{ m: 0, overflowX: 'auto', lineHeight: 1.5 }}>
       {lines.map((line, at) => (
         <Box key={at} component="span" sx={{ display: 'block', color: line.startsWith('+') ? 'success.main' : line.startsWith('-') ? 'error.main' : 'text.primary' }}>
           {line || ' '}

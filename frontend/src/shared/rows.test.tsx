@@ -1,0 +1,38 @@
+import { screen } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+
+import { renderJob, renderPage } from '../testing/render';
+
+describe('rows by keyboard', () => {
+  it.each([
+    ['/jobs', 'clicks-sessions', 'clicks-sessions'],
+    ['/users', 'mira.holt', 'mira.holt'],
+  ])('a row of %s is opened by the link in its first cell, and goes there once', async (path, name, title) => {
+    const { user } = await renderPage(path);
+    const before = globalThis.history.length;
+    (await screen.findByRole('link', { name })).focus();
+    await user.keyboard('{Enter}');
+    expect(await screen.findByRole('heading', { level: 1, name: title })).toBeVisible();
+    expect(globalThis.history.length).toBe(before + 1);
+  });
+
+  it('a checkpoint is unfolded and folded again by its number', async () => {
+    const { user } = await renderJob(1, '/checkpoints');
+    const [newest] = await screen.findAllByRole('button', { name: /^\d+ more about this checkpoint$/ });
+    expect(newest).toHaveAttribute('aria-expanded', 'false');
+    newest!.focus();
+    await user.keyboard('{Enter}');
+    expect(newest).toHaveAttribute('aria-expanded', 'true');
+    expect(await screen.findByRole('region', { name: /^Checkpoint \d+$/ })).toBeVisible();
+    await user.keyboard(' ');
+    expect(newest).toHaveAttribute('aria-expanded', 'false');
+  });
+
+  it('an entry of the audit is unfolded by its moment, which says what it is about', async () => {
+    const { user } = await renderPage('/audit');
+    const [entry] = await screen.findAllByRole('button', { name: /ago \S+ of .* by / });
+    entry!.focus();
+    await user.keyboard('{Enter}');
+    expect(await screen.findByText('Request')).toBeVisible();
+  });
+});

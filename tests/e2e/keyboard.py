@@ -1,0 +1,51 @@
+"""The keyboard alone. What has it has to be seen."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page
+
+PRESSES_MAX = 120
+
+# An outline, at it or close around it; fields have a stronger border instead.
+_RING = """async () => {
+  // As it is drawn: styles change with the frame after the key.
+  for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
+  const one = document.activeElement;
+  if (one === document.body) return null;
+  const outlined = (at) => getComputedStyle(at).outlineStyle !== 'none' && parseFloat(getComputedStyle(at).outlineWidth) >= 2;
+  const close = [one, one.parentElement, one.parentElement?.parentElement].filter(Boolean);
+  const border = one.closest('.MuiOutlinedInput-root')?.querySelector('fieldset');
+  const shown = close.some(outlined) || (border && parseFloat(getComputedStyle(border).borderTopWidth) >= 2);
+  const { width, height, top, bottom } = one.getBoundingClientRect();
+  const inView = width > 0 && height > 0 && bottom > 0 && top < window.innerHeight;
+  return shown && inView ? null : `${one.outerHTML.slice(0, 200)}: ${shown ? 'out of view' : `nothing shows that the keyboard is there (outline ${getComputedStyle(one).outline})`}`;
+}"""
+
+
+class Keyboard:
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self.unseen: list[str] = []
+        """What had the keyboard, and did not show it."""
+
+    def to(self, target: Locator, *, by: str = "Tab") -> None:
+        """Presses ``by`` until ``target`` has the keyboard."""
+        target.first.wait_for(state="visible")
+        for _ in range(PRESSES_MAX):
+            self.press(by)
+            if self._is_at(target):
+                return
+        raise AssertionError(f"{PRESSES_MAX} times {by} do not lead to {target}")
+
+    def press(self, key: str) -> None:
+        self._page.keyboard.press(key)
+        hidden = self._page.evaluate(_RING)
+        if hidden is not None:
+            self.unseen.append(hidden)
+
+    def write(self, text: str) -> None:
+        self._page.keyboard.type(text)
+
+    def _is_at(self, target: Locator) -> bool:
+        found: bool = target.evaluate_all("all => all.includes(document.activeElement)")
+        return found

@@ -1,0 +1,41 @@
+"""The API dies: pages say how old is what they show, and catch up when it is there again."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+from tests.e2e.conftest import Someone
+from tests.e2e.shop import NAME, VERA, Shop, newest
+
+
+def test_while_nobody_answers_the_age_of_what_is_shown_is_said_and_it_catches_up(shop: Shop, someone: Someone) -> None:
+    job_id = shop.orders()
+    vera = someone(VERA)
+    page = vera.page
+    vera.go(f"/jobs/{job_id}/events", shows=NAME)
+    live = page.locator("header").get_by_text("live", exact=True)
+    expect(live).to_be_visible()
+    log = vera.panel("Log")
+    kinds = page.get_by_role("combobox", name="Kinds")
+    kinds.fill("CheckpointCompleted")
+    kinds.press("Enter")
+    kinds.press("Escape")
+    expect(log.get_by_role("row").nth(1)).to_contain_text("CheckpointCompleted")
+    before = newest(shop.api.job(job_id))
+
+    with vera.complaints.nobody_there(page):
+        with shop.api_away():
+            banner = page.get_by_role("status").filter(has_text="The control plane is out of reach")
+            expect(banner).to_contain_text(re.compile(r"What you see is \d+(\.\d+)? s old; jobs go on without it"))
+            expect(page.get_by_text(re.compile(r"^last heard .* ago$"))).to_be_visible()
+            expect(live).to_have_count(0)
+            vera.look("job-out-of-reach")
+        shop.wait_for_api()
+        expect(live).to_be_visible()
+        expect(banner).to_have_count(0)
+
+    # The job went on meanwhile, and what its driver told afterwards is in the log without a reload.
+    shop.api.wait(job_id, lambda job: newest(job) >= before + 3)
+    for number in range(before + 1, before + 4):
+        expect(log.get_by_role("row").filter(has_text=f"checkpoint {number} in ")).to_be_visible()
