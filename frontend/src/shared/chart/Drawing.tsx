@@ -6,11 +6,15 @@ import { CanvasRenderer } from 'echarts/renderers';
 import { useEffect, useRef } from 'react';
 
 import type { Option } from './option';
+import { Turns } from './turns';
 
 register([LineChart, HeatmapChart, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
 
 /** Where nothing can be drawn (a test without a browser) the words around the chart have to do. */
-const canDraw = (): boolean => typeof ResizeObserver !== 'undefined' && document.createElement('canvas').getContext('2d') !== null;
+const CAN_DRAW = typeof ResizeObserver !== 'undefined' && document.createElement('canvas').getContext('2d') !== null;
+
+/** Of all charts there are. */
+const turns = new Turns();
 
 /** Loaded when the first chart is shown: see Chart.tsx. */
 export default function Drawing({ option, height }: { option: Option; height: number }) {
@@ -18,22 +22,31 @@ export default function Drawing({ option, height }: { option: Option; height: nu
   const chart = useRef<ECharts | null>(null);
   useEffect(() => {
     const place = box.current!;
-    if (!canDraw()) return;
-    const made = (chart.current = init(place));
-    const observer = new ResizeObserver(() => made.resize());
+    if (!CAN_DRAW) return;
+    const resized = {};
+    const fit = (): void => {
+      const made = chart.current;
+      if (made && (made.getWidth() !== place.clientWidth || made.getHeight() !== place.clientHeight)) made.resize();
+    };
+    const observer = new ResizeObserver(() => turns.ask(resized, fit));
     observer.observe(place);
     return () => {
       observer.disconnect();
-      // What is drawn over several frames goes on being drawn after `dispose`, and fails there (zrender 6.1): a new, empty picture ends it.
-      made.clear();
-      made.getZr().refreshImmediately();
-      made.dispose();
+      turns.leave(resized);
+      turns.leave(place);
+      const made = chart.current;
       chart.current = null;
+      // What is drawn over several frames goes on being drawn after `dispose`, and fails there (zrender 6.1): a new, empty picture ends it.
+      made?.clear();
+      made?.getZr().refreshImmediately();
+      made?.dispose();
     };
   }, []);
   useEffect(() => {
+    const place = box.current!;
+    if (!CAN_DRAW) return;
     // Merged, and at once: what somebody points at stays pointed at when new numbers come. A chart has always the same number of series.
-    chart.current?.setOption(option);
+    turns.ask(place, () => (chart.current ??= init(place)).setOption(option));
   }, [option]);
   return <Box ref={box} sx={{ height, minWidth: 0 }} />;
 }

@@ -4,7 +4,6 @@ import { DataTable, useRecordContext } from 'react-admin';
 import type { Schemas } from '../../../api/types';
 import { bytes, duration } from '../../../format';
 import { useJobLive } from '../../../live/JobLiveProvider';
-import type { JobLive, Progress } from '../../../live/jobLive';
 import { Ago } from '../../../shared/Ago';
 import { ListPanel } from '../../../shared/ListPanel';
 import { Empty } from '../../../shared/Standins';
@@ -13,9 +12,6 @@ import { useJob } from '../useJob';
 import { Detail } from './Detail';
 
 type Checkpoint = Schemas['CheckpointBody'];
-
-/** It stays when the checkpoint is over, until what is stored of it has been asked for again. */
-const newest = (live: JobLive): Progress | null => live.progress;
 
 export function History() {
   const { id } = useJob();
@@ -28,7 +24,7 @@ export function History() {
       perPage={10}
       empty={<Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>}
     >
-      <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={<Expanded />} expandSingle>
+      <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={EXPANDED} expandSingle>
         <DataTable.NumberCol source="number" label="No." />
         <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
         <DataTable.Col source="trigger" disableSort />
@@ -47,14 +43,17 @@ function Expanded() {
   return one ? <Detail of={one} /> : null;
 }
 
+const EXPANDED = <Expanded />;
+
 function Standing({ of }: { of: Checkpoint }) {
   return <State of="checkpoint" is={of.state} />;
 }
 
 /** Grows as subtasks acknowledge, without being asked for. */
 function Acknowledged({ of }: { of: Checkpoint }) {
-  const live = useJobLive(newest);
-  const acknowledged = live?.checkpoint_id === of.id ? Math.max(live.acknowledged, of.acknowledged) : of.acknowledged;
+  // It stays when the checkpoint is over, until what is stored of it has been asked for again.
+  const told = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress.acknowledged : 0));
+  const acknowledged = Math.max(told, of.acknowledged);
   return (
     <Box sx={{ minWidth: 90 }}>
       {acknowledged} of {of.subtasks}

@@ -1,21 +1,20 @@
 import CloseIcon from '@mui/icons-material/Close';
-import { Box, IconButton, Table, TableBody, TableCell, TableHead, TableRow, Typography } from '@mui/material';
-import { useId } from 'react';
+import { Box, IconButton, Typography } from '@mui/material';
+import { memo, useId } from 'react';
 
 import { bytes, percent, perSecond } from '../../../format';
+import { PlainTable } from '../../../shared/PlainTable';
 import { State } from '../../../shared/State';
-import type { SubtaskFigures } from './figures';
-import { useFigures } from './FiguresContext';
+import type { ChainFigures, SubtaskFigures } from './figures';
 import { nameOf, type Chain } from './graph';
 import { useWave } from './waveSource';
-import { stepsOf, STEPS } from './wavefront';
+import { stepsOf, STEPS, type Step } from './wavefront';
 
 const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
 
 /** What the chosen operators are, and what each of their subtasks does. */
-export function SidePanel({ chain, onClose }: { chain: Chain; onClose: () => void }) {
+export function SidePanel({ chain, figures, onClose }: { chain: Chain; figures: ChainFigures | undefined; onClose: () => void }) {
   const heading = useId();
-  const figures = useFigures(chain.index);
   const steps = useWave((wave) => (wave ? stepsOf(wave, chain.index) : ''));
   return (
     <Box
@@ -34,33 +33,35 @@ export function SidePanel({ chain, onClose }: { chain: Chain; onClose: () => voi
         ))}
       </Box>
       <Times />
-      <Table size="small" sx={{ '& td, & th': { px: 0.75, py: '3px', fontSize: '0.76rem' } }}>
-        <TableHead>
-          <TableRow>
-            <TableCell>Subtask</TableCell><TableCell>Time</TableCell><TableCell align="right">In</TableCell><TableCell align="right">Out</TableCell><TableCell align="right">State</TableCell>
-            <TableCell>Barrier</TableCell>
-          </TableRow>
-        </TableHead>
-        <TableBody>
-          {Array.from({ length: chain.parallelism }, (_, index) => {
-            const one = figures?.subtasks[index];
-            const step = STEPS[Number(steps[index] ?? NaN)];
-            return (
-              <TableRow key={index}>
-                <TableCell sx={{ whiteSpace: 'nowrap' }}>{index} {one?.level && one.level !== 'ok' && <State of="backpressure" is={one.level} />}</TableCell>
-                <TableCell sx={{ width: 78 }}>{one && <TimeBar of={one} />}</TableCell>
-                <TableCell align="right">{perSecond(one?.recordsInPerS)}</TableCell>
-                <TableCell align="right">{perSecond(one?.recordsOutPerS)}</TableCell>
-                <TableCell align="right">{bytes(one?.stateBytes)}</TableCell>
-                <TableCell>{step && <State of="wavefront" is={step} />}</TableCell>
-              </TableRow>
-            );
-          })}
-        </TableBody>
-      </Table>
+      <Box sx={{ '& table td, & table th': { px: 0.75, py: '3px', fontSize: '0.76rem' } }}>
+        <PlainTable>
+          <thead>
+            <tr>
+              <th scope="col">Subtask</th><th scope="col">Time</th><th scope="col" className="number">In</th><th scope="col" className="number">Out</th>
+              <th scope="col" className="number">State</th><th scope="col">Barrier</th>
+            </tr>
+          </thead>
+          <tbody>
+            {Array.from({ length: chain.parallelism }, (_, index) => <Subtask key={index} index={index} of={figures?.subtasks[index]} step={STEPS[Number(steps[index] ?? NaN)]} />)}
+          </tbody>
+        </PlainTable>
+      </Box>
     </Box>
   );
 }
+
+const Subtask = memo(function Subtask({ index, of, step }: { index: number; of: SubtaskFigures | undefined; step: Step | undefined }) {
+  return (
+    <tr>
+      <td style={{ whiteSpace: 'nowrap' }}>{index} {of?.level && of.level !== 'ok' && <State of="backpressure" is={of.level} />}</td>
+      <td style={{ width: 78 }}>{of && <TimeBar of={of} />}</td>
+      <td className="number">{perSecond(of?.recordsInPerS)}</td>
+      <td className="number">{perSecond(of?.recordsOutPerS)}</td>
+      <td className="number">{bytes(of?.stateBytes)}</td>
+      <td>{step && <State of="wavefront" is={step} />}</td>
+    </tr>
+  );
+});
 
 /** Busy, back-pressured, queued and idle as shares of a bar; in words for who cannot see it, and on pointing at it. */
 function TimeBar({ of }: { of: SubtaskFigures }) {
