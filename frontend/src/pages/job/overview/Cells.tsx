@@ -15,15 +15,15 @@ export const Cells = memo(function Cells({ chain, near }: { chain: Chain; near: 
   return (
     <svg ref={svg} className="weir-cells" width={cells.columns * cells.step} height={cells.rows * cells.step} role="img">
       <path className="frame" d={cellPath(cells, chain.parallelism, () => true, 1)} />
-      {/* What is in them is painted, so React says nothing about it. */}
-      {STEPS.map((step) => <path key={step} className={step} />)}
+      {/* What is in them is painted, so React says nothing about it. Who waits is nothing but a frame. */}
+      {STEPS.slice(1).map((step) => <path key={step} className={step} />)}
       <path className="holder" />
     </svg>
   );
 });
 
 function painter(svg: SVGSVGElement, { index, parallelism }: Chain, cells: Places): (wave: Wave | null) => void {
-  const filled = STEPS.map((step) => svg.getElementsByClassName(step)[0]!);
+  const filled = STEPS.slice(1).map((step, at) => ({ path: svg.getElementsByClassName(step)[0]!, digit: String(at + 1), share: FILLED[at + 1]! }));
   const ring = svg.getElementsByClassName('holder')[0]!;
   let steps: string | null = null;
   let holder = -2;
@@ -31,9 +31,7 @@ function painter(svg: SVGSVGElement, { index, parallelism }: Chain, cells: Place
     const nowSteps = wave ? stepsOf(wave, index) : '';
     const nowHolder = holderAt(wave, index);
     if (nowSteps !== steps) {
-      filled.forEach((path, step) => {
-        if (step > 0) path.setAttribute('d', cellPath(cells, parallelism, (at) => nowSteps[at] === String(step), FILLED[step]!));
-      });
+      for (const { path, digit, share } of filled) path.setAttribute('d', cellPath(cells, parallelism, (at) => nowSteps[at] === digit, share));
       svg.dataset.steps = nowSteps;
       svg.setAttribute('aria-label', said(nowSteps, parallelism));
     }

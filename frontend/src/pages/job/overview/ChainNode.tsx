@@ -8,6 +8,7 @@ import { nameOf, type Chain } from './graph';
 import { holderAt } from './holderAt';
 import { NAMED_MAX } from './layout';
 import type { ChainNodeType } from './nodes';
+import type { Wave } from './wavefront';
 import { usePainted } from './waveSource';
 
 /** Operators that run in one subtask: names, figures, and its subtasks as cells; from far, the cells only. */
@@ -15,7 +16,7 @@ export const ChainNode = memo(function ChainNode({ data: { chain, near, figures 
   const box = useRef<HTMLDivElement>(null);
   const begin = useCallback(() => {
     let held: boolean | null = null;
-    return (wave: Parameters<typeof holderAt>[0]): void => {
+    return (wave: Wave | null): void => {
       const holds = holderAt(wave, chain.index) >= 0;
       if (holds !== held) box.current!.dataset.holds = String((held = holds));
     };

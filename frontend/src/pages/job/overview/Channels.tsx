@@ -7,6 +7,7 @@ import { rateOf, type ChainFigures } from './figures';
 import { channelsOf, dealingOf, type Edge, type PhysicalGraph } from './graph';
 import { blockedOf } from './holder';
 import type { Box, Placed } from './layout';
+import type { Wave } from './wavefront';
 import { usePainted } from './waveSource';
 
 const TIP = 'weir-channel-tip';
@@ -64,7 +65,7 @@ const Channel = memo(function Channel({ of: { edge, path, label, rate, channels 
   const begin = useCallback(() => {
     const held = label && group.current!.getElementsByClassName('held')[0];
     let before = -1;
-    return (wave: Parameters<typeof blockedOf>[0] | null): void => {
+    return (wave: Wave | null): void => {
       const blocked = wave ? blockedOf(wave, edge) : 0;
       if (blocked === before) return;
       if (blocked > 0 !== before > 0 || before < 0) group.current!.dataset.blocked = String(blocked > 0);

@@ -36,9 +36,15 @@ export function usePainted(begin: () => (wave: Wave | null) => void): void {
   if (shown === null) throw new Error('this is shown inside of the graph only');
   useLayoutEffect(() => {
     const paint = begin();
-    const look = (): void => paint(shown.get().wave);
-    look();
-    return shown.subscribe(look);
+    let before = shown.get().wave;
+    paint(before);
+    return shown.subscribe(() => {
+      const { wave } = shown.get();
+      // Of most news it is only the time that is new.
+      const same = wave?.steps === before?.steps && wave?.end === before?.end;
+      before = wave;
+      if (!same) paint(wave);
+    });
   }, [begin, shown]);
 }
 
