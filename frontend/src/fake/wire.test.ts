@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import type { Transport } from '../api/transport';
-import { answerOver, askOver, type Port } from './wire';
+import { answerOver, askOver } from './wire';
 
 function joined(answer: Transport): Transport {
   const { port1, port2 } = new MessageChannel();
@@ -9,8 +9,8 @@ function joined(answer: Transport): Transport {
     port1.close();
     port2.close();
   });
-  answerOver(port2 as Port, answer);
-  const ask = askOver(port1 as Port);
+  answerOver(port2, answer);
+  const ask = askOver(port1);
   port1.start();
   port2.start();
   return ask;

@@ -19,9 +19,9 @@ export type Aside =
   /** Who is logged in now. */
   | { type: 'user'; user: string | null };
 
-const { wide, user } = JSON.parse(globalThis.name) as Beginning;
+const { wide, user } = JSON.parse(self.name) as Beginning;
 const fake = new FakeApi(new World(Date.now(), 7, wide ? [...SCENES, wideScene()] : SCENES), user);
-const port: Port = globalThis;
+const port: Port = self;
 let known: string | null = user;
 answerOver(port, async (request) => {
   const answer = await fake.answer(request);
