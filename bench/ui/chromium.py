@@ -26,7 +26,9 @@ def chromium() -> str:
     wanted = os.environ.get("WEIR_CHROMIUM")
     found = wanted or next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
-        raise SystemExit("there is no Chromium: install one (Debian: apt-get install chromium), or say where it is by WEIR_CHROMIUM")
+        raise SystemExit(
+            "there is no Chromium: install one (Debian: apt-get install chromium), or say where it is by WEIR_CHROMIUM"
+        )
     return found
 
 

@@ -44,7 +44,11 @@ def measure(browser: Browser, site: Site, visits: int) -> Iterator[Measurement]:
     yield Measurement(
         "first-page",
         "address to log-in page",
-        {**_spread(log_in), "paint_ms": statistics.median(paints) if paints else None, "longest_task_ms": max(one.longest_ms for one in found)},
+        {
+            **_spread(log_in),
+            "paint_ms": statistics.median(paints) if paints else None,
+            "longest_task_ms": max(one.longest_ms for one in found),
+        },
         Aim(within, statistics.median(log_in) < USABLE_MS),
     )
     yield Measurement(

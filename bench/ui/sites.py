@@ -58,7 +58,9 @@ def invented(built: Path) -> Iterator[Site]:
         raise SystemExit(f"the interface with its invented backend is not built in {built}: make bench-ui does it")
     port = free_port()
     server = uvicorn.Server(
-        uvicorn.Config(Starlette(routes=[Mount("/", app=Ui(built))]), host="127.0.0.1", port=port, lifespan="off", log_level="warning")
+        uvicorn.Config(
+            Starlette(routes=[Mount("/", app=Ui(built))]), host="127.0.0.1", port=port, lifespan="off", log_level="warning"
+        )
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -92,7 +94,9 @@ def _author(served: Platform) -> Author:
         administrator = client.get("/api/v1/session").json()
     caller = Caller(administrator["user_id"], administrator["name"], permissions_of(Role.ADMIN, rollback=True))
     with served.database.session() as session:
-        found, _ = artifacts.upload(session, caller, name="wide.py", data=b'"""The job of the benchmark: see bench/ui/wide.py."""\n')
+        found, _ = artifacts.upload(
+            session, caller, name="wide.py", data=b'"""The job of the benchmark: see bench/ui/wide.py."""\n'
+        )
         digest = found.digest
     return Author(served.settings, served.database, caller, digest, graph())
 

@@ -16,14 +16,20 @@ SETTLE_MS = 1_500
 TEXTS_PER_S_MIN = 5.0
 """Of less than half of ten a second nothing would be learned about ten a second."""
 AIM = f"no task over {LONG_MS:.0f} ms"
-_CATEGORIES = ["-*", "devtools.timeline", "disabled-by-default-devtools.timeline", "disabled-by-default-v8.cpu_profiler", "blink.user_timing"]
+_CATEGORIES = [
+    "-*",
+    "devtools.timeline",
+    "disabled-by-default-devtools.timeline",
+    "disabled-by-default-v8.cpu_profiler",
+    "blink.user_timing",
+]
 
 
 def measure(page: Page, part: str, quiet: str, plan_seconds: float, trace: Path | None) -> Iterator[Measurement]:
     """``quiet``: address of a tab of the job that is not drawn all the time. ``page``: of somebody who is logged in."""
+    trouble = Trouble()
+    trouble.watch(page)
     for tab in TABS:
-        trouble = Trouble()
-        trouble.watch(page)
         page.goto(quiet)
         page.get_by_role("tab", name=tab.label).wait_for(timeout=TIMEOUT_MS)
         page.wait_for_timeout(SETTLE_MS)

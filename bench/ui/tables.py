@@ -40,7 +40,9 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
             table.add_column(name, justify="left" if name == "why" else "right")
         table.add_column("aim")
         for one in own:
-            table.add_row(one.what, *(text_of(one.values.get(name)) for name in used), f"{one.load:.1f}", verdict(one) if one.aim else "")
+            table.add_row(
+                one.what, *(text_of(one.values.get(name)) for name in used), f"{one.load:.1f}", verdict(one) if one.aim else ""
+            )
         console.print(table, markup=False)
     for one in measured:
         if one.wrong is not None:

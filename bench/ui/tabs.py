@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from bench.ui.wide import CHAINS, SUBTASKS
 
@@ -63,20 +63,25 @@ def _all_of_it(page: Page) -> None:
 
 
 def _checkpoints(page: Page) -> None:
-    expect(page.get_by_role("region", name="History").locator("tbody tr")).to_have_count(HISTORY_ROWS, timeout=TIMEOUT_MS)
-    expect(page.get_by_role("region", name="Trends").locator("canvas")).to_have_count(TRENDS, timeout=TIMEOUT_MS)
+    expect(_rows(page)).to_have_count(HISTORY_ROWS, timeout=TIMEOUT_MS)
+    expect(page.get_by_role("region", name="Trends").locator("figure:has(canvas)")).to_have_count(TRENDS, timeout=TIMEOUT_MS)
+
+
+def _rows(page: Page) -> Locator:
+    """Of the history, without what is opened behind them."""
+    return page.get_by_role("region", name="History").locator("tr.RaDataTable-clickableRow")
 
 
 def _open_detail(page: Page) -> None:
     """Of the checkpoint that is in progress, most of the time."""
-    page.get_by_role("region", name="History").locator("tbody tr").first.locator("td").nth(2).click()
+    _rows(page).first.locator("td").nth(2).click()
     detail = page.get_by_role("region", name="Checkpoint")
     expect(detail.get_by_role("region", name="Operators").locator("tbody tr")).to_have_count(CHAINS, timeout=TIMEOUT_MS)
 
 
 def _backpressure(page: Page) -> None:
     expect(page.locator(CELL)).to_have_count(SUBTASKS, timeout=TIMEOUT_MS)
-    expect(page.locator("figure canvas")).to_have_count(OVER_TIME, timeout=TIMEOUT_MS)
+    expect(page.locator("figure:has(canvas)")).to_have_count(OVER_TIME, timeout=TIMEOUT_MS)
 
 
 def _another_measure(page: Page) -> None:

@@ -43,9 +43,9 @@ class Seen:
         return [one for one in self.tasks if one.at_ms < to_ms and one.at_ms + one.took_ms > from_ms]
 
 
-@dataclass(slots=True)
+@dataclass
 class Trouble:
-    """What nobody should find in the console of the browser."""
+    """What nobody should find in the console of the browser. Without slots: Playwright notes on it whose methods it calls."""
 
     found: list[str] = field(default_factory=list)
 

@@ -153,7 +153,10 @@ class Driver:
         self._checkpoints += 1
         number = CheckpointId(self._checkpoints)
         order = sorted(
-            ((max(0.0, CHECKPOINT_S * (chain + luck.gauss(10, 6)) / (CHAINS + 20)), SubtaskId(chain, index)) for chain, index in _ALL),
+            (
+                (max(0.0, CHECKPOINT_S * (chain + luck.gauss(10, 6)) / (CHAINS + 20)), SubtaskId(chain, index))
+                for chain, index in _ALL
+            ),
             key=lambda one: one[0],
         )
         yield 0.0, [CheckpointTriggered(number, GENERATION, "periodic", SUBTASKS)]
