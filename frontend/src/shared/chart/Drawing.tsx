@@ -1,17 +1,25 @@
 import { Box } from '@mui/material';
 import { HeatmapChart, LineChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, TooltipComponent, VisualMapComponent } from 'echarts/components';
-import { init, use as register, type ECharts } from 'echarts/core';
+import { init, setPlatformAPI, use as register, type ECharts } from 'echarts/core';
 import { CanvasRenderer } from 'echarts/renderers';
 import { useEffect, useRef } from 'react';
 
+import { measured } from './measuring';
 import type { Option } from './option';
 import { Turns } from './turns';
 
 register([LineChart, HeatmapChart, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
 
 /** Where nothing can be drawn (a test without a browser) the words around the chart have to do. */
-const CAN_DRAW = typeof ResizeObserver !== 'undefined' && document.createElement('canvas').getContext('2d') !== null;
+const pen = typeof ResizeObserver === 'undefined' ? null : document.createElement('canvas').getContext('2d');
+if (pen) {
+  const ask = (text: string, font: string): number => {
+    pen.font = font;
+    return pen.measureText(text).width;
+  };
+  setPlatformAPI({ measureText: (text, font) => ({ width: measured(text, font ?? '', ask) }) });
+}
 
 /** Of all charts there are. */
 const turns = new Turns();
@@ -22,7 +30,7 @@ export default function Drawing({ option, height }: { option: Option; height: nu
   const chart = useRef<ECharts | null>(null);
   useEffect(() => {
     const place = box.current!;
-    if (!CAN_DRAW) return;
+    if (!pen) return;
     const resized = {};
     const fit = (): void => {
       const made = chart.current;
@@ -44,9 +52,19 @@ export default function Drawing({ option, height }: { option: Option; height: nu
   }, []);
   useEffect(() => {
     const place = box.current!;
-    if (!CAN_DRAW) return;
+    if (!pen) return;
     // Merged, and at once: what somebody points at stays pointed at when new numbers come. A chart has always the same number of series.
-    turns.ask(place, () => (chart.current ??= init(place)).setOption(option));
+    const draw = (): void => chart.current?.setOption(option);
+    // The first time it is a lot: axes and lines have a turn each.
+    const begin = (): void => {
+      chart.current?.setOption({ ...option, series: [] });
+      turns.ask(place, draw);
+    };
+    turns.ask(place, () => {
+      if (chart.current) return draw();
+      chart.current = init(place);
+      turns.ask(place, begin);
+    });
   }, [option]);
   return <Box ref={box} sx={{ height, minWidth: 0 }} />;
 }

@@ -5,7 +5,7 @@ import { memo, useMemo } from 'react';
 
 import { shade } from '../../../look/shade';
 import type { Mode } from '../../../look/states';
-import { PlainTable } from '../../../shared/PlainTable';
+import { LongTable, type Column } from '../../../shared/LongTable';
 import { State } from '../../../shared/State';
 import { useGradual } from '../../../shared/useGradual';
 import { LABELS, toneOfMeasure, type HeatRow, type Measure } from './heat';
@@ -33,20 +33,15 @@ export function HeatMap({ rows, measure, chosen, onChoose }: Props) {
   const measured = useMemo(() => rows.map((row) => ({ row, measure })), [rows, measure]);
   const shown = useGradual(measured, ROWS_AT_ONCE);
   const colours = { '--weir-cell-text': shade('waiting', 0, mode).text, '--weir-cell-edge': shade('waiting', 0.4, mode).ground, '--weir-cell-pressed': text.primary };
+  const columns: Column[] = [{ title: 'Operator', width: '30%' }, { title: 'Level', width: '90px' }, { title: `${LABELS[measure]}, by subtask`, width: 'minmax(0, 1fr)' }];
   return (
     <Box className="weir-heat" style={colours as object}>
-      <PlainTable fixed>
-        <colgroup><col style={{ width: '30%' }} /><col style={{ width: 90 }} /><col /></colgroup>
-        <thead>
-          <tr><th scope="col">Operator</th><th scope="col">Level</th><th scope="col">{LABELS[measure]}, by subtask</th></tr>
-        </thead>
-        <tbody>
-          {/* By their place: while they come there may be one of before and the same anew. */}
-          {shown.map(({ row, measure: of }, place) => (
-            <Row key={place} row={row} measure={of} mode={mode} chosen={chosen?.chain === row.chain} index={chosen?.chain === row.chain ? chosen.index : null} onChoose={onChoose} />
-          ))}
-        </tbody>
-      </PlainTable>
+      <LongTable columns={columns}>
+        {/* By their place: while they come there may be one of before and the same anew. */}
+        {shown.map(({ row, measure: of }, place) => (
+          <Row key={place} row={row} measure={of} mode={mode} chosen={chosen?.chain === row.chain} index={chosen?.chain === row.chain ? chosen.index : null} onChoose={onChoose} />
+        ))}
+      </LongTable>
     </Box>
   );
 }
@@ -65,29 +60,27 @@ const Row = memo(function Row({ row: { chain, name, level, cells }, measure, mod
   const tone = toneOfMeasure(measure);
   const label = LABELS[measure].toLowerCase();
   return (
-    <tr className={chosen ? 'chosen' : undefined}>
-      <th scope="row">
+    <div role="row" className={chosen ? 'chosen' : undefined}>
+      <div role="rowheader">
         <Link component="button" type="button" aria-pressed={chosen && pressed === null} onClick={() => onChoose({ chain, index: null })} sx={NAME}>{name}</Link>
-      </th>
-      <td>{level && <State of="backpressure" is={level} />}</td>
-      <td>
-        <div className="cells">
-          {cells.map(({ index, heat, said }) => (
-            <button
-              key={index}
-              type="button"
-              aria-pressed={chosen && pressed === index}
-              aria-label={`${name} [${index}]: ${said} ${label}`}
-              title={`[${index}] ${said}`}
-              onClick={() => onChoose({ chain, index })}
-              style={{ backgroundColor: shade(tone, heat, mode).ground }}
-            >
-              {said}
-            </button>
-          ))}
-        </div>
-      </td>
-    </tr>
+      </div>
+      <div role="cell">{level && <State of="backpressure" is={level} />}</div>
+      <div role="cell" className="cells">
+        {cells.map(({ index, heat, said }) => (
+          <button
+            key={index}
+            type="button"
+            aria-pressed={chosen && pressed === index}
+            aria-label={`${name} [${index}]: ${said} ${label}`}
+            title={`[${index}] ${said}`}
+            onClick={() => onChoose({ chain, index })}
+            style={{ backgroundColor: shade(tone, heat, mode).ground }}
+          >
+            {said}
+          </button>
+        ))}
+      </div>
+    </div>
   );
 });
 

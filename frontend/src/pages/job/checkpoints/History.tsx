@@ -5,6 +5,7 @@ import type { Schemas } from '../../../api/types';
 import { bytes, duration } from '../../../format';
 import { useJobLive } from '../../../live/JobLiveProvider';
 import { Ago } from '../../../shared/Ago';
+import { GrowingRows } from '../../../shared/GrowingRows';
 import { ListPanel } from '../../../shared/ListPanel';
 import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
@@ -24,16 +25,18 @@ export function History() {
       perPage={10}
       empty={<Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>}
     >
-      <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={EXPANDED} expandSingle>
-        <DataTable.NumberCol source="number" label="No." />
-        <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
-        <DataTable.Col source="trigger" disableSort />
-        <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
-        <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
-        <DataTable.Col align="right" source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
-        <DataTable.Col align="right" source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
-        <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere' }} render={(one: Checkpoint) => <Files of={one} />} />
-      </DataTable>
+      <GrowingRows atOnce={3}>
+        <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={EXPANDED} expandSingle>
+          <DataTable.NumberCol source="number" label="No." />
+          <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
+          <DataTable.Col source="trigger" disableSort />
+          <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
+          <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
+          <DataTable.Col align="right" source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
+          <DataTable.Col align="right" source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
+          <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere' }} render={(one: Checkpoint) => <Files of={one} />} />
+        </DataTable>
+      </GrowingRows>
     </ListPanel>
   );
 }

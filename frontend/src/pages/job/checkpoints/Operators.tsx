@@ -1,11 +1,16 @@
 import { memo, useCallback, useState } from 'react';
 
 import { bytes, count, duration } from '../../../format';
-import { PlainTable } from '../../../shared/PlainTable';
+import { LongTable, type Column } from '../../../shared/LongTable';
 import { State } from '../../../shared/State';
 import { useGradual } from '../../../shared/useGradual';
 import { looksLike, type OperatorRow, type SubtaskRow } from './operators';
 
+const COLUMNS: readonly Column[] = [
+  { said: 'Subtasks', width: '44px' }, { title: 'Operator', width: 'minmax(140px, 1fr)' }, { title: 'Acknowledged', width: '116px' },
+  ...['Took', 'Start delay', 'Alignment', 'Sync', 'Async', 'State'].map((title) => ({ title, width: 'minmax(78px, 100px)', number: true })),
+  { said: 'Stragglers', width: '128px' },
+];
 /** In each frame of the browser so many rows are drawn anew. */
 const ROWS_AT_ONCE = 15;
 
@@ -18,45 +23,35 @@ export function Operators({ rows }: { rows: readonly OperatorRow[] }) {
     [],
   );
   return (
-    <PlainTable>
-      <thead>
-        <tr>
-          <th scope="col" aria-label="Subtasks" className="narrow" />
-          <th scope="col">Operator</th><th scope="col">Acknowledged</th>
-          {['Took', 'Start delay', 'Alignment', 'Sync', 'Async', 'State'].map((name) => <th key={name} scope="col" className="number">{name}</th>)}
-          <td />
-        </tr>
-      </thead>
-      <tbody>
-        {/* By their place: while they come there may be one of before and the same anew. */}
-        {shown.map((row, place) => <Operator key={place} of={row} open={open.has(row.chain)} onToggle={toggle} />)}
-      </tbody>
-    </PlainTable>
+    <LongTable columns={COLUMNS}>
+      {/* By their place: while they come there may be one of before and the same anew. */}
+      {shown.map((row, place) => <Operator key={place} of={row} open={open.has(row.chain)} onToggle={toggle} />)}
+    </LongTable>
   );
 }
 
 const Operator = memo(function Operator({ of, open, onToggle }: { of: OperatorRow; open: boolean; onToggle: (chain: number) => void }) {
   return (
     <>
-      <tr>
-        <td className="narrow">
+      <div role="row">
+        <div role="cell">
           <button type="button" className="open" aria-expanded={open} aria-label={`Subtasks of ${of.name}`} onClick={() => onToggle(of.chain)}>
             <svg viewBox="0 0 24 24" width={18} height={18} aria-hidden><path d={open ? UP : DOWN} /></svg>
           </button>
-        </td>
-        <th scope="row">{of.name}</th>
-        <td>{of.acknowledged} of {of.subtasks.length}</td>
+        </div>
+        <div role="rowheader" className="name" title={of.name}>{of.name}</div>
+        <div role="cell">{of.acknowledged} of {of.subtasks.length}</div>
         <Numbers of={of} />
-        <td>{of.stragglers > 0 && <State of="backpressure" is="high" label={`${count(of.stragglers)} straggler${of.stragglers > 1 ? 's' : ''}`} />}</td>
-      </tr>
+        <div role="cell">{of.stragglers > 0 && <State of="backpressure" is="high" label={`${count(of.stragglers)} straggler${of.stragglers > 1 ? 's' : ''}`} />}</div>
+      </div>
       {open && of.subtasks.map((one) => (
-        <tr key={one.index} className="aside">
-          <td />
-          <td className="deeper">subtask {one.index}</td>
-          <td>{one.acknowledged ? 'yes' : 'not yet'}</td>
+        <div key={one.index} role="row" className="aside">
+          <div role="cell" />
+          <div role="rowheader" className="deeper">subtask {one.index}</div>
+          <div role="cell">{one.acknowledged ? 'yes' : 'not yet'}</div>
           <Numbers of={one} />
-          <td>{one.straggler && <State of="backpressure" is="high" label="straggler" />}</td>
-        </tr>
+          <div role="cell">{one.straggler && <State of="backpressure" is="high" label="straggler" />}</div>
+        </div>
       ))}
     </>
   );
@@ -68,8 +63,8 @@ const UP = 'M12 8l-6 6 1.41 1.41L12 10.83l4.59 4.58L18 14z';
 function Numbers({ of }: { of: OperatorRow | SubtaskRow }) {
   return (
     <>
-      {[of.tookMs, of.startDelayMs, of.alignmentMs, of.syncMs, of.asyncMs].map((ms, place) => <td key={place} className="number">{duration(ms)}</td>)}
-      <td className="number">{bytes(of.stateBytes)}</td>
+      {[of.tookMs, of.startDelayMs, of.alignmentMs, of.syncMs, of.asyncMs].map((ms, place) => <div key={place} role="cell" className="number">{duration(ms)}</div>)}
+      <div role="cell" className="number">{bytes(of.stateBytes)}</div>
     </>
   );
 }

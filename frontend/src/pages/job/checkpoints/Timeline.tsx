@@ -4,7 +4,7 @@ import { memo, useMemo, useState } from 'react';
 import type { Schemas } from '../../../api/types';
 import { duration } from '../../../format';
 import { coloursOf, STATES, type Mode } from '../../../look/states';
-import { PlainTable } from '../../../shared/PlainTable';
+import { LongTable, type Column } from '../../../shared/LongTable';
 import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
 import { useGradual } from '../../../shared/useGradual';
@@ -24,26 +24,17 @@ export function Timeline({ of, state }: { of: Of; state: Schemas['CheckpointStat
   const bars = useMemo(() => (all ? of.bars : of.bars.slice(0, SHOWN)), [all, of]);
   const shown = useGradual(bars, ROWS_AT_ONCE);
   if (of.bars.length === 0) return <Empty title="Nobody has acknowledged it">{state === 'IN_PROGRESS' ? 'Subtasks appear here as they do.' : 'So nothing is known of how long anybody took.'}</Empty>;
+  const columns: Column[] = [
+    { title: 'Subtask, slowest first', width: '26%' }, { title: <Axis spanMs={of.spanMs} />, said: 'What it did when', width: 'minmax(0, 1fr)' },
+    { title: 'Took', width: '90px', number: true }, { said: 'Straggler', width: '110px' },
+  ];
   return (
     <>
       <Legend of={of} mode={mode} />
-      <Box sx={{ '& table td, & table th': { borderBottom: 0, py: '2px' }, '& .name': { overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' } }}>
-        <PlainTable fixed>
-          <colgroup><col style={{ width: '26%' }} /><col /><col style={{ width: 90 }} /><col style={{ width: 110 }} /></colgroup>
-          <thead>
-            <tr>
-              <th scope="col">Subtask, slowest first</th>
-              <th scope="col" aria-label="What it did when"><Axis spanMs={of.spanMs} /></th>
-              <th scope="col" className="number">Took</th>
-              <th scope="col" aria-label="Straggler" />
-            </tr>
-          </thead>
-          <tbody>
-            {/* By their place: while they come there may be one of before and the same anew. */}
-            {shown.map((bar, place) => <Row key={place} bar={bar} spanMs={of.spanMs} limitMs={of.limitMs} mode={mode} />)}
-          </tbody>
-        </PlainTable>
-      </Box>
+      <LongTable dense columns={columns}>
+        {/* By their place: while they come there may be one of before and the same anew. */}
+        {shown.map((bar, place) => <Row key={place} bar={bar} spanMs={of.spanMs} limitMs={of.limitMs} mode={mode} />)}
+      </LongTable>
       {of.bars.length > SHOWN && <Button size="small" onClick={() => setAll(!all)}>{all ? `The ${SHOWN} slowest only` : `All ${of.bars.length} subtasks`}</Button>}
     </>
   );
@@ -58,12 +49,12 @@ interface RowProps {
 
 const Row = memo(function Row({ bar, spanMs, limitMs, mode }: RowProps) {
   return (
-    <tr>
-      <td className="name" title={bar.name}>{bar.name}</td>
-      <td><Track bar={bar} spanMs={spanMs} limitMs={limitMs} mode={mode} /></td>
-      <td className="number">{duration(bar.tookMs)}</td>
-      <td>{bar.straggler && <State of="backpressure" is="high" label="straggler" />}</td>
-    </tr>
+    <div role="row">
+      <div role="cell" className="name" title={bar.name}>{bar.name}</div>
+      <div role="cell"><Track bar={bar} spanMs={spanMs} limitMs={limitMs} mode={mode} /></div>
+      <div role="cell" className="number">{duration(bar.tookMs)}</div>
+      <div role="cell">{bar.straggler && <State of="backpressure" is="high" label="straggler" />}</div>
+    </div>
   );
 });
 

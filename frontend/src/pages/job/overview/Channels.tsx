@@ -8,9 +8,9 @@ import { channelsOf, dealingOf, type Edge, type PhysicalGraph } from './graph';
 import { blockedOf } from './holder';
 import type { Box, Placed } from './layout';
 import type { Wave } from './wavefront';
+import { overlap } from './nodes';
 import { usePainted } from './waveSource';
 
-const TIP = 'weir-channel-tip';
 const CHARACTERS_MAX = 25;
 /** In each frame of the browser so many are drawn anew. */
 const EDGES_AT_ONCE = 24;
@@ -31,7 +31,8 @@ interface Props {
   graph: PhysicalGraph;
   placed: Placed;
   figures: ReadonlyMap<number, ChainFigures>;
-  near: boolean;
+  /** The part of the graph in which labels are drawn. */
+  near: Box | null;
 }
 
 /** What lies between the chains, below them, in one SVG: the layout knows where, so it is nothing of xyflow's but that it moves along. */
@@ -40,16 +41,18 @@ export const Channels = memo(function Channels({ graph, placed, figures, near }:
     () =>
       graph.edges.flatMap((edge): Drawn[] => {
         const at = placed.edges.get(edge.index);
-        return at ? [{ edge, path: at.path, label: near ? at.label : null, rate: near ? rateOf(edge, figures) : null, channels: channelsOf(edge, graph) }] : [];
+        if (!at) return [];
+        const label = overlap(near, at.label) ? at.label : null;
+        return [{ edge, path: at.path, label, rate: label && rateOf(edge, figures), channels: channelsOf(edge, graph) }];
       }),
     [graph, placed, figures, near],
   );
   const shown = useGradual(wanted, EDGES_AT_ONCE, looksLike);
   return (
     <ViewportPortal>
-      <svg className="weir-channels" width={placed.width} height={placed.height} data-near={near}>
+      <svg className="weir-channels" width={placed.width} height={placed.height} data-near={near !== null}>
         <defs>
-          <marker id={TIP} viewBox="0 0 8 8" refX={7} refY={4} markerWidth={8} markerHeight={8} markerUnits="userSpaceOnUse" orient="auto">
+          <marker id="weir-channel-tip" viewBox="0 0 8 8" refX={7} refY={4} markerWidth={8} markerHeight={8} markerUnits="userSpaceOnUse" orient="auto">
             <path className="weir-channel-tip" d="M0 0L8 4L0 8z" />
           </marker>
         </defs>
@@ -77,7 +80,7 @@ const Channel = memo(function Channel({ of: { edge, path, label, rate, channels 
   const dealing = dealingOf(edge);
   return (
     <g ref={group} className="weir-channel" data-feedback={edge.feedback}>
-      <path d={path} markerEnd={label ? `url(#${TIP})` : undefined} />
+      <path d={path} />
       {label && (
         <g transform={`translate(${label.x} ${label.y})`}>
           <rect width={label.width} height={label.height} rx={4} />

@@ -12,7 +12,7 @@ import type { ChainFigures } from './figures';
 import type { PhysicalGraph } from './graph';
 import type { Placed } from './layout';
 import { variablesOf } from './look';
-import { FIT, looksLike, NEAR_ZOOM, nodesOf, viewportOf, ZOOM_MAX, ZOOM_MIN, type ChainNodeType } from './nodes';
+import { FIT, looksLike, nodesOf, readable, sameBox, viewportOf, ZOOM_MAX, ZOOM_MIN, type ChainNodeType } from './nodes';
 
 const NODE_TYPES: NodeTypes = { chain: ChainNode };
 /** A graph that is larger than this is easier to find one's way in with a map of it. */
@@ -60,16 +60,24 @@ export const FlowGraph = memo(function FlowGraph(props: Props) {
 function Flow({ graph, placed, figures, chosen, onChoose, room }: Props & { room: HTMLDivElement }) {
   const { palette } = useTheme();
   const flow = useRef<ReactFlowInstance<ChainNodeType> | null>(null);
-  const [begin] = useState(() => viewportOf(placed, sizeOf(room)));
-  const [near, setNear] = useState(begin.zoom >= NEAR_ZOOM);
+  const [size, setSize] = useState(() => sizeOf(room));
+  const [begin] = useState(() => viewportOf(placed, size));
+  const [near, setNear] = useState(() => readable(placed, begin, size));
+  const later = useLater();
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setSize(sizeOf(room)));
+    observer.observe(room);
+    return () => observer.disconnect();
+  }, [room]);
   // The side panel takes its room from the graph.
   const beside = chosen !== null;
   useEffect(() => {
     const frame = requestAnimationFrame(() => void flow.current?.setViewport(viewportOf(placed, sizeOf(room))));
     return () => cancelAnimationFrame(frame);
   }, [beside, placed, room]);
-  const wanted = useMemo(() => nodesOf(graph, placed, figures, near), [graph, placed, figures, near]);
+  const wanted = useMemo(() => (later ? nodesOf(graph, placed, figures, near) : []), [later, graph, placed, figures, near]);
   const shown = useGradual(wanted, NODES_AT_ONCE, looksLike);
+  const complete = later && shown.length === wanted.length;
   const nodes = useMemo(() => (chosen === null ? [...shown] : shown.map((node) => (node.data.chain.index === chosen ? { ...node, selected: true } : node))), [shown, chosen]);
   const changed = useCallback(
     (changes: NodeChange<ChainNodeType>[]): void => {
@@ -89,7 +97,10 @@ function Flow({ graph, placed, figures, chosen, onChoose, room }: Props & { room
         flow.current = instance;
       }}
       onPaneClick={leave}
-      onViewportChange={({ zoom }) => setNear(zoom >= NEAR_ZOOM)}
+      onViewportChange={(viewport) => {
+        const now = readable(placed, viewport, size);
+        setNear((before) => (sameBox(before, now) ? before : now));
+      }}
       defaultViewport={begin}
       minZoom={ZOOM_MIN}
       maxZoom={ZOOM_MAX}
@@ -105,11 +116,21 @@ function Flow({ graph, placed, figures, chosen, onChoose, room }: Props & { room
       colorMode={palette.mode}
       ariaLabelConfig={LABELS}
     >
-      <Channels graph={graph} placed={placed} figures={figures} near={near} />
+      {complete && <Channels graph={graph} placed={placed} figures={figures} near={near} />}
       <Controls showInteractive={false} position="bottom-left" orientation="horizontal" fitViewOptions={FIT} />
-      {graph.chains.length >= MAP_FROM_CHAINS && <MiniMap pannable zoomable bgColor={palette.background.paper} nodeColor={palette.text.secondary} maskColor={palette.action.selected} />}
+      {graph.chains.length >= MAP_FROM_CHAINS && complete && <MiniMap pannable zoomable bgColor={palette.background.paper} nodeColor={palette.text.secondary} maskColor={palette.action.selected} />}
     </ReactFlow>
   );
+}
+
+/** False in the first frame, which has enough to do without any nodes. */
+function useLater(): boolean {
+  const [later, setLater] = useState(false);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setLater(true));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return later;
 }
 
 const sizeOf = ({ clientWidth: width, clientHeight: height }: HTMLElement): { width: number; height: number } => ({ width, height });

@@ -3,13 +3,17 @@ import { Box, IconButton, Typography } from '@mui/material';
 import { memo, useId } from 'react';
 
 import { bytes, percent, perSecond } from '../../../format';
-import { PlainTable } from '../../../shared/PlainTable';
+import { LongTable, type Column } from '../../../shared/LongTable';
 import { State } from '../../../shared/State';
 import type { ChainFigures, SubtaskFigures } from './figures';
 import { nameOf, type Chain } from './graph';
 import { useWave } from './waveSource';
 import { stepsOf, STEPS, type Step } from './wavefront';
 
+const COLUMNS: readonly Column[] = [
+  { title: 'Subtask', width: '92px' }, { title: 'Time', width: 'minmax(60px, 1fr)' }, { title: 'In', width: '66px', number: true }, { title: 'Out', width: '66px', number: true },
+  { title: 'State', width: '72px', number: true }, { title: 'Barrier', width: '112px' },
+];
 const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
 
 /** What the chosen operators are, and what each of their subtasks does. */
@@ -33,18 +37,10 @@ export function SidePanel({ chain, figures, onClose }: { chain: Chain; figures: 
         ))}
       </Box>
       <Times />
-      <Box sx={{ '& table td, & table th': { px: 0.75, py: '3px', fontSize: '0.76rem' } }}>
-        <PlainTable>
-          <thead>
-            <tr>
-              <th scope="col">Subtask</th><th scope="col">Time</th><th scope="col" className="number">In</th><th scope="col" className="number">Out</th>
-              <th scope="col" className="number">State</th><th scope="col">Barrier</th>
-            </tr>
-          </thead>
-          <tbody>
-            {Array.from({ length: chain.parallelism }, (_, index) => <Subtask key={index} index={index} of={figures?.subtasks[index]} step={STEPS[Number(steps[index] ?? NaN)]} />)}
-          </tbody>
-        </PlainTable>
+      <Box sx={{ '& [role=row] > [role]': { px: 0.75, py: '3px', fontSize: '0.76rem' } }}>
+        <LongTable columns={COLUMNS}>
+          {Array.from({ length: chain.parallelism }, (_, index) => <Subtask key={index} index={index} of={figures?.subtasks[index]} step={STEPS[Number(steps[index] ?? NaN)]} />)}
+        </LongTable>
       </Box>
     </Box>
   );
@@ -52,14 +48,14 @@ export function SidePanel({ chain, figures, onClose }: { chain: Chain; figures: 
 
 const Subtask = memo(function Subtask({ index, of, step }: { index: number; of: SubtaskFigures | undefined; step: Step | undefined }) {
   return (
-    <tr>
-      <td style={{ whiteSpace: 'nowrap' }}>{index} {of?.level && of.level !== 'ok' && <State of="backpressure" is={of.level} />}</td>
-      <td style={{ width: 78 }}>{of && <TimeBar of={of} />}</td>
-      <td className="number">{perSecond(of?.recordsInPerS)}</td>
-      <td className="number">{perSecond(of?.recordsOutPerS)}</td>
-      <td className="number">{bytes(of?.stateBytes)}</td>
-      <td>{step && <State of="wavefront" is={step} />}</td>
-    </tr>
+    <div role="row">
+      <div role="rowheader" style={{ whiteSpace: 'nowrap' }}>{index} {of?.level && of.level !== 'ok' && <State of="backpressure" is={of.level} />}</div>
+      <div role="cell">{of && <TimeBar of={of} />}</div>
+      <div role="cell" className="number">{perSecond(of?.recordsInPerS)}</div>
+      <div role="cell" className="number">{perSecond(of?.recordsOutPerS)}</div>
+      <div role="cell" className="number">{bytes(of?.stateBytes)}</div>
+      <div role="cell">{step && <State of="wavefront" is={step} />}</div>
+    </div>
   );
 });
 
