@@ -51,7 +51,7 @@ class Suite:
             page = context.new_page()
             job_id = _log_in(page, site)
             quiet = f"{site.url}/jobs/{job_id}/configuration{site.search}"
-            yield from smooth.measure(page, part, quiet, plan.seconds, plan.directory if plan.trace else None)
+            yield from smooth.measure(self._browser, page, part, quiet, plan.seconds, plan.directory if plan.trace else None)
         finally:
             context.close()
 

@@ -1,6 +1,6 @@
 // Runs in the page before anything of its own: what the browser measures by itself, kept for whoever asks (watching.py).
 (() => {
-  const seen = { tasks: [], frames: [], paints: [], events: [], texts: 0, reached: {} };
+  const seen = { tasks: [], frames: [], paints: [], events: [], texts: 0, marks: 0, reached: {} };
 
   const observed = [];
   const observe = (type, take, more) => {
@@ -49,6 +49,12 @@
       if (wanted.length === 1) look(performance.now());
     },
     now: () => performance.now(),
+    // Names this moment, for a trace.
+    mark() {
+      const name = `weir-bench-${(seen.marks += 1)}`;
+      performance.mark(name);
+      return name;
+    },
     // The part of the page with this heading, found without a look at everything else: looking takes the page's time, too.
     section: (title) => [...document.querySelectorAll('section > div > h2')].find(({ textContent }) => textContent === title)?.closest('section'),
     read() {

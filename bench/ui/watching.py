@@ -29,9 +29,10 @@ class LongTask:
 @dataclass(frozen=True, slots=True)
 class Seen:
     """Until now. ``events_ms``: by name, how long the slowest answer to what somebody did took. ``paint_ms``: of the largest content.
-    ``reached``: when something was first there, by name. ``texts``: that came over streams."""
+    ``reached``: when something was first there, by name. ``texts``: that came over streams. ``mark``: name of this moment in a trace."""
 
     now_ms: float
+    mark: str
     tasks: Sequence[LongTask]
     events: Sequence[tuple[float, float, str]]
     paint_ms: float | None
@@ -74,10 +75,11 @@ def watch(context: BrowserContext, *, arrivals: dict[str, str] | None = None) ->
 
 
 def look(page: Page) -> Seen:
-    found: dict[str, Any] = page.evaluate("() => ({ ...weirBench.read(), now: weirBench.now() })")
+    found: dict[str, Any] = page.evaluate("() => ({ ...weirBench.read(), mark: weirBench.mark(), now: weirBench.now() })")
     frames: list[dict[str, Any]] = found["frames"]
     return Seen(
         now_ms=found["now"],
+        mark=found["mark"],
         tasks=[LongTask(at, took, _why(at, took, frames)) for at, took in found["tasks"]],
         events=[(at, took, name) for at, took, name in found["events"]],
         paint_ms=max((at for at, _ in found["paints"]), default=None),

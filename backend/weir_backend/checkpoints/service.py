@@ -122,7 +122,9 @@ def series(session: Session, job_id: int, last: int, chain: int | None, *, with_
     )
 
 
-def _parts(session: Session, rows: Sequence[Row[Any]], measured: Sequence[Longest], chain: int | None) -> list[PartSeriesBody]:
+def _parts(
+    session: Session, rows: Sequence[Row[*tuple[Any, ...]]], measured: Sequence[Longest], chain: int | None
+) -> list[PartSeriesBody]:
     """``rows``: at least one. ``measured``: by chain."""
     # A chain of another graph is another one, though its number be the same.
     alike = {row.id for row in rows if row.graph_id == rows[-1].graph_id}

@@ -83,6 +83,6 @@ export function wideScene(columns = 20, rows = 10, parallelism = 8): Scene {
   });
   return {
     ...usual, name: 'wide', graph: graphOf('wide', parallelism, steps), recordsPerS: 2_000, stateBytes: 3e9, backpressure: 0.3, lastCheckpointAgeS: 5,
-    tempoMs: 750, intervalMs: 5_000,
+    tempoMs: 400, intervalMs: 5_000,
   };
 }

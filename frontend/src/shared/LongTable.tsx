@@ -1,4 +1,4 @@
-import { Box, type SxProps, type Theme } from '@mui/material';
+import { alpha, Box, type SxProps, type Theme } from '@mui/material';
 import type { ReactNode } from 'react';
 
 export interface Column {
@@ -45,7 +45,7 @@ const LOOK: SxProps<Theme> = {
   '& .name': { overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' },
   '& .deeper': { pl: '24px' },
   '& .aside': { backgroundColor: 'action.hover' },
-  '& .chosen': { backgroundColor: 'action.selected' },
+  '& .chosen': { backgroundColor: ({ palette }) => alpha(palette.primary.main, palette.action.selectedOpacity) },
   '& .open': { display: 'flex', p: '2px', m: '-3px', border: 0, borderRadius: '50%', background: 'none', color: 'action.active', fill: 'currentColor', cursor: 'pointer' },
   '& .open:hover': { backgroundColor: 'action.hover' },
 };

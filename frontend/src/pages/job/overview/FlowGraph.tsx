@@ -15,8 +15,10 @@ import { variablesOf } from './look';
 import { FIT, looksLike, nodesOf, readable, sameBox, viewportOf, ZOOM_MAX, ZOOM_MIN, type ChainNodeType } from './nodes';
 
 const NODE_TYPES: NodeTypes = { chain: ChainNode };
-/** A graph that is larger than this is easier to find one's way in with a map of it. */
+/** A graph that is larger than this is easier to find one's way in with a map of it, unless all of it is seen. */
 const MAP_FROM_CHAINS = 24;
+const SHOWN = {};
+const HIDDEN = { display: 'none' };
 /** In each frame of the browser so many are drawn anew. */
 const NODES_AT_ONCE = 8;
 const LABELS = {
@@ -118,7 +120,7 @@ function Flow({ graph, placed, figures, chosen, onChoose, room }: Props & { room
     >
       {complete && <Channels graph={graph} placed={placed} figures={figures} near={near} />}
       <Controls showInteractive={false} position="bottom-left" orientation="horizontal" fitViewOptions={FIT} />
-      {graph.chains.length >= MAP_FROM_CHAINS && complete && <MiniMap pannable zoomable bgColor={palette.background.paper} nodeColor={palette.text.secondary} maskColor={palette.action.selected} />}
+      {graph.chains.length >= MAP_FROM_CHAINS && complete && <MiniMap style={near ? SHOWN : HIDDEN} pannable zoomable bgColor={palette.background.paper} nodeColor={palette.text.secondary} maskColor={palette.action.selected} />}
     </ReactFlow>
   );
 }
