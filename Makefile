@@ -21,7 +21,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-platform down test test-runtime check contract sim chaos chaos-platform e2e bench bench-platform ui ui-check ui-test ui-dev ui-types lock docs format audit clean
+.PHONY: help setup demo demo-platform down test test-runtime check contract sim chaos chaos-platform e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -83,6 +83,11 @@ bench: setup ## Throughput, cost of checkpoints, latency; prints a table, append
 
 bench-platform: setup ## The control plane with a million events: reading, ingest, streams, growth; appends to build/bench/platform.jsonl
 	@$(RUN) bench/platform/run.py $(ARGS)
+
+bench-ui: setup ## The web interface in a real Chromium: its first page, and a job of 200 operators x 8 subtasks; appends to build/bench/ui.jsonl
+	@$(RUN) tools/node.py build budget
+	@$(RUN) tools/node.py build:invented
+	@$(RUN) bench/ui/run.py $(ARGS)
 
 ui: setup ## Build the web interface into frontend/dist, where the API finds it; Node.js comes along where there is none >= 22.14
 	@$(RUN) tools/node.py types build budget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -33,6 +33,9 @@ class Plan:
     parts: tuple[str, ...]
     seed: int
     directory: Path
+
+    def settings(self) -> dict[str, object]:
+        return {name: value for name, value in asdict(self).items() if name != "directory"}
 
 
 def parse(arguments: Sequence[str]) -> Plan:

@@ -6,12 +6,12 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.platform.options import ROOT, Plan
+from bench.platform.options import ROOT
 
 Value = float | int | str | bool | None
 
@@ -37,7 +37,7 @@ class Measurement:
     load: float = field(default_factory=lambda: round(os.getloadavg()[0], 2))
 
 
-def about(plan: Plan, arguments: Sequence[str]) -> dict[str, object]:
+def about(settings: Mapping[str, object], arguments: Sequence[str]) -> dict[str, object]:
     """Where, when and with which settings."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -47,7 +47,7 @@ def about(plan: Plan, arguments: Sequence[str]) -> dict[str, object]:
             "python": platform.python_version(), "system": f"{platform.system()} {platform.release()}",
         },
         "arguments": list(arguments),
-        "settings": {name: value for name, value in asdict(plan).items() if name != "directory"},
+        "settings": dict(settings),
     }  # fmt: skip
 
 

@@ -34,10 +34,11 @@ CONNECTIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """``token``: of the administrator, who may do everything. ``api``, ``postgres``: numbers of the processes."""
+    """``token``, ``password``: of the administrator, who may do everything. ``api``, ``postgres``: numbers of the processes."""
 
     url: str
     token: str
+    password: str
     settings: Settings
     database: Database
     api: int
@@ -84,7 +85,7 @@ def _serve(directory: DataDir, server: Postgres, queue: Valkey) -> Iterator[Plat
     try:
         with Client(url) as client:
             token = str(client.post("/api/v1/session", {"name": ADMINISTRATOR, "password": password}).json()["token"])
-        yield Platform(url, token, settings, database, api.pid, _pid_of(server))
+        yield Platform(url, token, password, settings, database, api.pid, _pid_of(server))
     finally:
         database.close()
         _end(api)

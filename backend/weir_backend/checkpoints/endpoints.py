@@ -100,7 +100,8 @@ def get_checkpoint_series(
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
     last: Annotated[int, Query(ge=1, le=500, description="over how many completed ones")] = 100,
     chain: Annotated[int | None, Query(ge=0, le=100_000, description="`parts` are the subtasks of this one, not chains")] = None,
+    parts: Annotated[bool, Query(description="false: only how they went in all, as parts of a large job are many")] = True,
 ) -> CheckpointSeriesBody:
     """How the last completed ones went, oldest first, in all and by part of the job: which chain, and with `chain` which subtask, took how long
     to be reached by barriers, to align them, and for its snapshot."""
-    return service.series(session, job_id, last, chain)
+    return service.series(session, job_id, last, chain, with_parts=parts)

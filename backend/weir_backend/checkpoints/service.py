@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from fastapi import Response
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints import repository, statistics
@@ -19,6 +20,7 @@ from weir_backend.checkpoints.schemas import (
     CheckpointStatisticsBody,
     CountsBody,
     JobSummaryBody,
+    PartSeriesBody,
     SummaryBody,
 )
 from weir_backend.checkpoints.series import PHASES, Longest, longest_of_each, parts_of
@@ -96,17 +98,13 @@ def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
     )
 
 
-def series(session: Session, job_id: int, last: int, chain: int | None) -> CheckpointSeriesBody:
+def series(session: Session, job_id: int, last: int, chain: int | None, *, with_parts: bool) -> CheckpointSeriesBody:
     """Raises NotFound."""
     if not repository.job_exists(session, job_id):
         raise NotFound("not-found", f"there is no job {job_id}")
     rows = repository.completed_of_last(session, job_id, last)[::-1]
-    # A chain of another graph is another one, though its number be the same.
-    alike = {row.id for row in rows if row.graph_id == rows[-1].graph_id}
     measured = [Longest(**row._mapping) for row in repository.longest(session, [row.id for row in rows], None)]
-    parts = measured if chain is None else [Longest(**row._mapping) for row in repository.longest(session, alike, chain)]
-    names = operators_by_chain(repository.graph_of_run(session, rows[-1].run_id)) if rows else {}
-    longest, ids = longest_of_each(measured), [row.id for row in rows]
+    longest = longest_of_each(measured)
     return CheckpointSeriesBody(
         checkpoints=[
             CheckpointPointBody(
@@ -120,8 +118,19 @@ def series(session: Session, job_id: int, last: int, chain: int | None) -> Check
             )
             for row in rows
         ],
-        parts=parts_of(ids, [one for one in parts if one.checkpoint_id in alike], names),
+        parts=_parts(session, rows, measured, chain) if rows and with_parts else [],
     )
+
+
+def _parts(
+    session: Session, rows: Sequence[Row[*tuple[Any, ...]]], measured: Sequence[Longest], chain: int | None
+) -> list[PartSeriesBody]:
+    """``rows``: at least one. ``measured``: by chain."""
+    # A chain of another graph is another one, though its number be the same.
+    alike = {row.id for row in rows if row.graph_id == rows[-1].graph_id}
+    parts = measured if chain is None else [Longest(**row._mapping) for row in repository.longest(session, alike, chain)]
+    names = operators_by_chain(repository.graph_of_run(session, rows[-1].run_id))
+    return parts_of([row.id for row in rows], [one for one in parts if one.checkpoint_id in alike], names)
 
 
 def completed_and_there(session: Session, job: Job, number: int) -> Checkpoint:

@@ -5169,6 +5169,8 @@ export interface operations {
                 chain?: number | null;
                 /** @description over how many completed ones */
                 last?: number;
+                /** @description false: only how they went in all, as parts of a large job are many */
+                parts?: boolean;
             };
             header?: never;
             path: {

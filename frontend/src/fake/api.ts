@@ -167,7 +167,8 @@ const ROUTES: readonly Route[] = [
   ['GET', at('/jobs/:id/checkpoints/summary'), 'view', ofJob(({ one, query }) => Response.json(summary(one, Number(query.get('last') ?? 100))))],
   ['GET', at('/jobs/:id/checkpoints/series'), 'view', ofJob(({ one, query }) => {
     const chain = query.get('chain');
-    return Response.json(checkpointSeries(one, Number(query.get('last') ?? 100), chain === null ? null : Number(chain)));
+    const series = checkpointSeries(one, Number(query.get('last') ?? 100), chain === null ? null : Number(chain), query.get('parts') !== 'false');
+    return Response.json(series);
   })],
   ['POST', at('/jobs/:id/checkpoints/:id/verify'), 'operate', ofJob(({ world, one, ids }) => {
     const body = one.checkpoints.find(({ body: { number } }) => number === Number(ids[1]))?.body;

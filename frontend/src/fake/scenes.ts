@@ -20,6 +20,9 @@ export interface Scene {
   restarts: number;
   /** How old the last checkpoint was when the page was opened; null: it has none. */
   lastCheckpointAgeS: number | null;
+  /** How fast its checkpoints go (`TEMPO_MS`), and how often they come (`INTERVAL_MS`), where that is not as with the others. */
+  tempoMs?: number;
+  intervalMs?: number;
 }
 
 const flights = (job: string, parallelism: number): FakeGraph =>
@@ -66,7 +69,10 @@ export const SCENES: readonly Scene[] = [
   { ...usual, name: 'experiment-topk', graph: simple('topk', 1), desired: 'CANCELLED', state: 'CANCELED', recordsPerS: 0, stateBytes: 0, lagRecords: null, lastCheckpointAgeS: null },
 ];
 
-/** As large as the interface has to stay smooth with: 200 operators of 8 subtasks, each in a chain of its own. */
+/**
+ * As large as the interface has to stay smooth with: 200 operators of 8 subtasks, each in a chain of its own. A checkpoint takes about five
+ * seconds and the next one follows at once, so that there is something new ten times a second.
+ */
 export function wideScene(columns = 20, rows = 10, parallelism = 8): Scene {
   const uid = (column: number, row: number): string => `op_${column}_${row}`;
   const steps = Array.from({ length: columns * rows }, (_, at) => {
@@ -75,5 +81,8 @@ export function wideScene(columns = 20, rows = 10, parallelism = 8): Scene {
     const from = column === 0 ? [] : row % 3 === 0 && row + 1 < rows ? [row, row + 1] : [row];
     return [uid(column, row), `stage ${column} of ${row}`, kind, from.map((other) => [uid(column - 1, other), 'hash', 'key'])] as Parameters<typeof graphOf>[2][number];
   });
-  return { ...usual, name: 'wide', graph: graphOf('wide', parallelism, steps), recordsPerS: 2_000, stateBytes: 3e9, backpressure: 0.3, lastCheckpointAgeS: 5 };
+  return {
+    ...usual, name: 'wide', graph: graphOf('wide', parallelism, steps), recordsPerS: 2_000, stateBytes: 3e9, backpressure: 0.3, lastCheckpointAgeS: 5,
+    tempoMs: 400, intervalMs: 5_000,
+  };
 }

@@ -13,11 +13,11 @@ const longest = (of: readonly Measured[]): Phases => ({
   async_ms: largest(of.map(({ asyncMs }) => asyncMs)),
 });
 
-export function checkpointSeries({ checkpoints, scene }: FakeJob, last: number, wanted: number | null): Schemas['CheckpointSeriesBody'] {
+export function checkpointSeries({ checkpoints, scene }: FakeJob, last: number, wanted: number | null, withParts: boolean): Schemas['CheckpointSeriesBody'] {
   const completed = checkpoints.filter(({ body }) => body.state === 'COMPLETED').slice(0, last).reverse();
   const names = new Map(scene.graph.logical.operators.map(({ uid, name }) => [uid, name]));
   const parts = scene.graph.chains
-    .filter(({ index }) => wanted === null || index === wanted)
+    .filter(({ index }) => withParts && (wanted === null || index === wanted))
     .flatMap(({ index: chain, operators, parallelism }) =>
       (wanted === null ? [null] : Array.from({ length: parallelism }, (_, at) => at)).map((index) => {
         const each = completed.map(({ measured }) => longest(measured.filter((one) => one.chain === chain && (index === null || one.index === index))));

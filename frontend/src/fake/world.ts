@@ -119,7 +119,7 @@ export class World {
     const checkpoint = this.#checkpoint(one, number, this.nowMs, trigger);
     one.checkpoints.unshift(checkpoint);
     one.checkpoints.length = Math.min(one.checkpoints.length, HISTORY * 2);
-    one.nextTriggerMs = this.nowMs + INTERVAL_MS;
+    one.nextTriggerMs = this.nowMs + (one.scene.intervalMs ?? INTERVAL_MS);
     this.tell(one, 'CheckpointTriggered', { checkpoint: number, generation: one.job.run!.generation, trigger, subtasks: checkpoint.body.subtasks });
   }
 
@@ -141,7 +141,7 @@ export class World {
 
   #checkpoint(one: FakeJob, number: number, triggeredMs: number, trigger: string): FakeCheckpoint {
     const { scene, job } = one;
-    const tempo = TEMPO_MS * (1 + scene.backpressure * 2);
+    const tempo = (scene.tempoMs ?? TEMPO_MS) * (1 + scene.backpressure * 2);
     const measured = measuredBy(scene.graph, scene.stateBytes, tempo, this.luck);
     return {
       measured,

@@ -22,6 +22,9 @@ export const CAUGHT_UP_AFTER_MS = 5_000;
 
 export const opening = (nowMs: number): Line => ({ is: 'opening', sinceMs: nowMs });
 
+/** A live one, as it is shown: whenever it was heard of last. */
+export const LIVE: Line = { is: 'live', heardAtMs: 0 };
+
 export const heardAtMs = (line: Line): number | null => ('heardAtMs' in line ? line.heardAtMs : null);
 
 export function nextLine(line: Line, news: LineNews): Line {

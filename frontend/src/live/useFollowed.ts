@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 
 import { follow } from './connection';
+import { Gathering } from './gathering';
 import type { LineNews } from './line';
 import type { ServerMessage } from './sse';
 import { Store } from './store';
@@ -18,12 +19,21 @@ export function useFollowed<State>(path: string, begin: (nowMs: number) => State
 }
 
 function followInto<State>(path: string, store: Store<State, News>): () => void {
-  return follow(path, {
-    onOpen: () => store.tell({ type: 'opened', nowMs: Date.now() }),
-    onHeard: (messages) => store.tell({ type: 'messages', nowMs: Date.now(), messages }),
-    onBroken: (problem, againInMs) => store.tell({ type: 'broken', nowMs: Date.now(), why: problem.detail, againInMs }),
-    onRefused: (problem) => store.tell({ type: 'refused', nowMs: Date.now(), why: problem.detail }),
+  const gathering = new Gathering<ServerMessage>((messages) => store.tell({ type: 'messages', nowMs: Date.now(), messages }));
+  const tell = (news: LineNews): void => {
+    gathering.flush();
+    store.tell(news);
+  };
+  const leave = follow(path, {
+    onOpen: () => tell({ type: 'opened', nowMs: Date.now() }),
+    onHeard: (messages) => gathering.add(messages),
+    onBroken: (problem, againInMs) => tell({ type: 'broken', nowMs: Date.now(), why: problem.detail, againInMs }),
+    onRefused: (problem) => tell({ type: 'refused', nowMs: Date.now(), why: problem.detail }),
   });
+  return () => {
+    leave();
+    gathering.drop();
+  };
 }
 
 function whileShown(begin: () => () => void): () => void {

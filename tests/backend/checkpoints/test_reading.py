@@ -166,6 +166,8 @@ def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
     subtasks = details[1]["statistics"]["chains"][1]["subtasks"]
     assert [part["alignment_ms"] for part in of_one["parts"]] == [[one["alignment"]["duration"]] for one in subtasks]
     assert client.get(f"{url}?chain=9", headers=headers).json()["parts"] == []
+    for query in ("parts=false", "parts=false&chain=1"):
+        assert client.get(f"{url}?{query}", headers=headers).json() == body | {"parts": []}, query
 
 
 def test_a_series_is_of_one_graph(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:

@@ -1,9 +1,11 @@
 import { Box, Tab, Tabs } from '@mui/material';
-import { Suspense } from 'react';
+import { memo, Suspense } from 'react';
 import { useGetOne } from 'react-admin';
 import { Link, Navigate, Route, Routes, useParams } from 'react-router-dom';
 
 import { JobLiveProvider, useJobLive } from '../../live/JobLiveProvider';
+import type { JobLive } from '../../live/jobLive';
+import { LIVE, type Line } from '../../live/line';
 import { LineBanner, LineMark } from '../../shared/LineState';
 import { Page } from '../../shared/Page';
 import { Empty, Failure, Waiting } from '../../shared/Standins';
@@ -40,32 +42,48 @@ function OneJob({ jobId }: { jobId: number }) {
 
 function Shell() {
   const job = useJob();
-  const line = useJobLive((live) => live.line);
   // The stream is faster than asking again.
   const run = useJobLive((live) => live.run);
   const state = run && (!job.run || run.number >= job.run.number) ? run.state : job.state;
   return (
     <Page
       title={job.name}
-      beside={<><State of="run" is={state} /><State of="health" is={job.health} /><LineMark line={line} /></>}
+      beside={<><State of="run" is={state} /><State of="health" is={job.health} /><Mark /></>}
       actions={<JobVerbs />}
     >
-      <LineBanner line={line} />
+      <Banner />
       <RunOutOfReach />
       {job.why && <Box sx={{ color: 'text.secondary', mt: -1, overflowWrap: 'anywhere' }}>{job.why}</Box>}
-      <JobTabs />
-      <Routes>
-        {TABS.map(({ path, Content }) => (
-          <Route key={path} path={path === '' ? '/' : `${path}/*`} element={<Suspense fallback={<Waiting height={320} />}><Content /></Suspense>} />
-        ))}
-        <Route path="*" element={<Navigate to={`/jobs/${job.id}`} replace />} />
-      </Routes>
+      <JobTabs id={job.id} />
+      <Content id={job.id} />
     </Page>
   );
 }
 
-function JobTabs() {
-  const { id } = useJob();
+/** That a live line was heard of again changes nothing: it is, ten times a second. */
+const shownLine = ({ line }: JobLive): Line => (line.is === 'live' ? LIVE : line);
+
+function Mark() {
+  return <LineMark line={useJobLive(shownLine)} />;
+}
+
+function Banner() {
+  return <LineBanner line={useJobLive(shownLine)} />;
+}
+
+// What a tab shows is its own matter: it is not drawn anew because something else of the job has changed.
+const Content = memo(function Content({ id }: { id: number }) {
+  return (
+    <Routes>
+      {TABS.map(({ path, Content: Shown }) => (
+        <Route key={path} path={path === '' ? '/' : `${path}/*`} element={<Suspense fallback={<Waiting height={320} />}><Shown /></Suspense>} />
+      ))}
+      <Route path="*" element={<Navigate to={`/jobs/${id}`} replace />} />
+    </Routes>
+  );
+});
+
+const JobTabs = memo(function JobTabs({ id }: { id: number }) {
   const { '*': rest = '' } = useParams();
   const chosen = rest.split('/')[0] ?? '';
   return (
@@ -77,4 +95,4 @@ function JobTabs() {
       </Tabs>
     </Box>
   );
-}
+});

@@ -1,7 +1,13 @@
-import { Box, ButtonBase, Link, Table, TableBody, TableCell, TableHead, TableRow, useTheme } from '@mui/material';
+import './heat.css';
+
+import { Box, Link, useTheme } from '@mui/material';
+import { memo, useMemo } from 'react';
 
 import { shade } from '../../../look/shade';
+import type { Mode } from '../../../look/states';
+import { LongTable, type Column } from '../../../shared/LongTable';
 import { State } from '../../../shared/State';
+import { useGradual } from '../../../shared/useGradual';
 import { LABELS, toneOfMeasure, type HeatRow, type Measure } from './heat';
 
 /** Which operator is looked at, and which of its subtasks; null: all of them together. */
@@ -10,48 +16,72 @@ export interface Chosen {
   index: number | null;
 }
 
+interface Props {
+  rows: readonly HeatRow[];
+  measure: Measure;
+  chosen: Chosen | null;
+  onChoose: (chosen: Chosen) => void;
+}
+
+/** In each frame of the browser so many operators are drawn anew. */
+const ROWS_AT_ONCE = 8;
+
 /** A row an operator, a cell a subtask: the stronger its colour the more of what is measured. */
-export function HeatMap({ rows, measure, chosen, onChoose }: { rows: readonly HeatRow[]; measure: Measure; chosen: Chosen | null; onChoose: (chosen: Chosen) => void }) {
+export function HeatMap({ rows, measure, chosen, onChoose }: Props) {
   const { palette: { mode, text } } = useTheme();
-  const tone = toneOfMeasure(measure);
+  // What is measured belongs to its row: for some frames there are rows of what was shown before.
+  const measured = useMemo(() => rows.map((row) => ({ row, measure })), [rows, measure]);
+  const shown = useGradual(measured, ROWS_AT_ONCE);
+  const colours = { '--weir-cell-text': shade('waiting', 0, mode).text, '--weir-cell-edge': shade('waiting', 0.4, mode).ground, '--weir-cell-pressed': text.primary };
+  const columns: Column[] = [{ title: 'Operator', width: '30%' }, { title: 'Level', width: '90px' }, { title: `${LABELS[measure]}, by subtask`, width: 'minmax(0, 1fr)' }];
   return (
-    <Table size="small">
-      <TableHead>
-        <TableRow><TableCell sx={{ width: '30%' }}>Operator</TableCell><TableCell sx={{ width: 80 }}>Level</TableCell><TableCell>{LABELS[measure]}, by subtask</TableCell></TableRow>
-      </TableHead>
-      <TableBody>
-        {rows.map(({ chain, name, level, cells }) => (
-          <TableRow key={chain} selected={chosen?.chain === chain}>
-            <TableCell component="th" scope="row">
-              <Link component="button" type="button" aria-pressed={chosen?.chain === chain && chosen.index === null} onClick={() => onChoose({ chain, index: null })} sx={{ textAlign: 'left' }}>
-                {name}
-              </Link>
-            </TableCell>
-            <TableCell>{level && <State of="backpressure" is={level} />}</TableCell>
-            <TableCell>
-              <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: '3px' }}>
-                {cells.map(({ index, heat, said }) => {
-                  const { ground, text: ink } = shade(tone, heat, mode);
-                  const pressed = chosen?.chain === chain && chosen.index === index;
-                  return (
-                    <ButtonBase
-                      key={index}
-                      aria-pressed={pressed}
-                      aria-label={`${name} [${index}]: ${said} ${LABELS[measure].toLowerCase()}`}
-                      title={`[${index}] ${said}`}
-                      onClick={() => onChoose({ chain, index })}
-                      style={{ backgroundColor: ground, color: ink, boxShadow: pressed ? `0 0 0 2px ${text.primary}` : `inset 0 0 0 1px ${shade('waiting', 0.4, mode).ground}` }}
-                      sx={{ minWidth: 46, height: 22, px: 0.5, borderRadius: '3px', fontSize: '0.72rem', fontFamily: 'inherit', fontVariantNumeric: 'tabular-nums' }}
-                    >
-                      {said}
-                    </ButtonBase>
-                  );
-                })}
-              </Box>
-            </TableCell>
-          </TableRow>
+    <Box className="weir-heat" style={colours as object}>
+      <LongTable columns={columns}>
+        {/* By their place: while they come there may be one of before and the same anew. */}
+        {shown.map(({ row, measure: of }, place) => (
+          <Row key={place} row={row} measure={of} mode={mode} chosen={chosen?.chain === row.chain} index={chosen?.chain === row.chain ? chosen.index : null} onChoose={onChoose} />
         ))}
-      </TableBody>
-    </Table>
+      </LongTable>
+    </Box>
   );
 }
+
+interface RowProps {
+  row: HeatRow;
+  measure: Measure;
+  mode: Mode;
+  /** It is looked at: all of it, or the subtask `index`. */
+  chosen: boolean;
+  index: number | null;
+  onChoose: (chosen: Chosen) => void;
+}
+
+const Row = memo(function Row({ row: { chain, name, level, cells }, measure, mode, chosen, index: pressed, onChoose }: RowProps) {
+  const tone = toneOfMeasure(measure);
+  const label = LABELS[measure].toLowerCase();
+  return (
+    <div role="row" className={chosen ? 'chosen' : undefined}>
+      <div role="rowheader">
+        <Link component="button" type="button" aria-pressed={chosen && pressed === null} onClick={() => onChoose({ chain, index: null })} sx={NAME}>{name}</Link>
+      </div>
+      <div role="cell">{level && <State of="backpressure" is={level} />}</div>
+      <div role="cell" className="cells">
+        {cells.map(({ index, heat, said }) => (
+          <button
+            key={index}
+            type="button"
+            aria-pressed={chosen && pressed === index}
+            aria-label={`${name} [${index}]: ${said} ${label}`}
+            title={`[${index}] ${said}`}
+            onClick={() => onChoose({ chain, index })}
+            style={{ backgroundColor: shade(tone, heat, mode).ground }}
+          >
+            {said}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+});
+
+const NAME = { textAlign: 'left', overflowWrap: 'anywhere' } as const;

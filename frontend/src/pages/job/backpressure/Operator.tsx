@@ -12,7 +12,7 @@ import { spoken } from '../checkpoints/trends';
 import { useSeries } from '../checkpoints/useSeries';
 import { LABELS, TIMES, type Time } from './heat';
 import type { Chosen } from './HeatMap';
-import { alignmentOverTime, gridOf, heatOverTime, meanOf, timeSpent } from './overTime';
+import { alignmentOverTime, gridOf, heatOverTime, meanOf, partOf, timeSpent } from './overTime';
 import { RANGES, type Range } from './ranges';
 import { useMetrics } from './useMetrics';
 
@@ -78,11 +78,11 @@ function OverTime({ subtasks, index, stepS, measure, range }: Props) {
 /** Measured once a checkpoint, so it has a time of its own. */
 function Alignment({ chain, index }: Chosen) {
   const ink = useInk();
-  const query = useSeries(index === null ? null : chain);
+  const query = useSeries(chain);
   const { data } = query;
   const found = useMemo(() => {
     if (!data || data.checkpoints.length === 0) return null;
-    const part = data.parts.find((one) => one.chain === chain && one.index === index);
+    const part = partOf(data.parts, chain, index);
     const lines = [{ name: 'alignment', colour: '', points: data.checkpoints.map(({ number }, place): [number, number | null] => [number, part?.alignment_ms[place] ?? null]) }];
     return { option: alignmentOverTime(data, part, ink), label: spoken('Alignment', lines, (ms) => `${Math.round(ms)} ms`), over: data.checkpoints.length };
   }, [data, chain, index, ink]);

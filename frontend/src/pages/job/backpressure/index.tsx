@@ -1,5 +1,5 @@
 import { Alert, ToggleButton, ToggleButtonGroup } from '@mui/material';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 
 import { answered, api } from '../../../api/client';
@@ -8,6 +8,7 @@ import { Panel } from '../../../shared/Panel';
 import { Empty, Waiting } from '../../../shared/Standins';
 import { useJob } from '../useJob';
 import { chainsOf } from '../checkpoints/operators';
+import { useDetail } from '../checkpoints/useDetail';
 import { heatOfAlignment, heatOfNothing, heatOfTime, LABELS, TIMES, worstChain, type Measure } from './heat';
 import { HeatMap, type Chosen } from './HeatMap';
 import { Operator } from './Operator';
@@ -19,7 +20,8 @@ export default function Backpressure() {
   const [measure, setMeasure] = useState<Measure>('backpressured');
   const [asked, setAsked] = useState<Chosen | null>(null);
   const query = useNowMetrics();
-  const { data: last } = useLastCheckpoint(measure === 'alignment');
+  const { last_checkpoint: completed } = useJob();
+  const { data: last } = useDetail(measure === 'alignment' && completed ? { id: completed.id, state: 'COMPLETED' } : null);
   const aligned = last?.statistics.chains;
   const subtasks = query.data?.subtasks;
   const rests = subtasks?.length === 0;
@@ -68,16 +70,6 @@ export default function Backpressure() {
       {chosen && <Operator key={chosen.chain} chosen={chosen} name={name ?? `chain ${chosen.chain}`} measure={measure === 'alignment' ? 'backpressured' : measure} />}
     </>
   );
-}
-
-function useLastCheckpoint(enabled: boolean) {
-  const { id, last_checkpoint } = useJob();
-  return useQuery({
-    queryKey: ['job', id, 'checkpoints', last_checkpoint?.id],
-    enabled: enabled && last_checkpoint !== null,
-    placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: last_checkpoint!.id } }, signal })),
-  });
 }
 
 function useGraph(enabled: boolean) {

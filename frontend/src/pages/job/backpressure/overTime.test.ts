@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { shade } from '../../../look/shade';
 import type { Ink } from '../../../shared/chart/option';
-import { alignmentOverTime, gridOf, heatOverTime, meanOf, timeSpent } from './overTime';
+import { alignmentOverTime, gridOf, heatOverTime, meanOf, partOf, timeSpent } from './overTime';
 import type { Schemas } from '../../../api/types';
 
 const INK: Ink = { mode: 'light', text: '#000000', faint: '#666666', line: '#dddddd', paper: '#ffffff', font: 'x' };
@@ -54,4 +54,24 @@ it('alignment is told checkpoint by checkpoint', () => {
   };
   expect(alignmentOverTime(body, body.parts[0], INK).series).toMatchObject([{ data: [[1000, 30], [2000, null]] }, { data: [[1000, 1], [2000, 2]] }]);
   expect(alignmentOverTime(body, undefined, INK).series).toMatchObject([{ data: [[1000, null], [2000, null]] }, {}]);
+});
+
+describe('the part of an operator', () => {
+  const part = (chain: number, index: number, alignment_ms: (number | null)[]): Schemas['PartSeriesBody'] => ({
+    chain, index, operators: [], start_delay_ms: alignment_ms.map((ms) => ms && ms / 10), alignment_ms, sync_ms: [], async_ms: [],
+  });
+  const parts = [part(1, 0, [10, null, null]), part(1, 1, [30, 20, null]), part(2, 0, [99, 99, 99])];
+
+  it('is that of its slowest subtask, checkpoint by checkpoint', () => {
+    expect(partOf(parts, 1, null)).toEqual({ alignment_ms: [30, 20, null], start_delay_ms: [3, 2, null] });
+  });
+
+  it('is that of the one subtask which is looked at', () => {
+    expect(partOf(parts, 1, 0)).toBe(parts[0]);
+  });
+
+  it('is not there if none was told', () => {
+    expect(partOf(parts, 3, null)).toBeUndefined();
+    expect(partOf(parts, 1, 7)).toBeUndefined();
+  });
 });

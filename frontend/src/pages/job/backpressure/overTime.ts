@@ -4,6 +4,7 @@ import { clock, duration, percent, toMs } from '../../../format';
 import { shade } from '../../../look/shade';
 import { coloursOf } from '../../../look/states';
 import { frame, linesOverTime, pointsOf, type Ink, type Option, type Point } from '../../../shared/chart/option';
+import { largest } from '../../../shared/statistics';
 import { LABELS, timeOf, TIMES, toneOfMeasure, type Time } from './heat';
 
 type Series = Schemas['SubtaskSeriesBody'];
@@ -82,8 +83,19 @@ export function heatOverTime({ moments, indexes, cells }: Grid, measure: Time, i
   };
 }
 
+type Part = Pick<Schemas['PartSeriesBody'], 'alignment_ms' | 'start_delay_ms'>;
+
+/** Of one subtask; `index` null: of the slowest of all. Undefined: there is none, or none of them was measured. */
+export function partOf(parts: readonly Schemas['PartSeriesBody'][], chain: number, index: number | null): Part | undefined {
+  const own = parts.filter((one) => one.chain === chain && (index === null || one.index === index));
+  const [first] = own;
+  if (!first || index !== null) return first;
+  const slowest = (phase: keyof Part): (number | null)[] => first[phase].map((_, place) => largest(own.map((one) => one[phase][place])));
+  return { alignment_ms: slowest('alignment_ms'), start_delay_ms: slowest('start_delay_ms') };
+}
+
 /** How long alignment took in each checkpoint, and the delay before it: of a subtask, or of the operator's slowest. */
-export function alignmentOverTime({ checkpoints }: Schemas['CheckpointSeriesBody'], part: Schemas['PartSeriesBody'] | undefined, ink: Ink): Option {
+export function alignmentOverTime({ checkpoints }: Schemas['CheckpointSeriesBody'], part: Part | undefined, ink: Ink): Option {
   const at = checkpoints.map(({ triggered_at }) => triggered_at);
   const none = checkpoints.map(() => null);
   return linesOverTime({

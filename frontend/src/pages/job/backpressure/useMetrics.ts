@@ -19,6 +19,8 @@ export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: num
     queryKey: ['job', id, 'metrics', label, chain],
     refetchInterval: againMs,
     placeholderData: keepPreviousData,
+    // New numbers each time: to compare them with the old ones would only take time, of thousands of subtasks a lot.
+    structuralSharing: false,
     queryFn: ({ signal }) => {
       const since = new Date(Date.now() - seconds * 1000).toISOString();
       return answered(api.GET('/api/v1/jobs/{job_id}/metrics', {

@@ -1,11 +1,10 @@
 import { Box, Typography } from '@mui/material';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 
 import { answered, api } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
 import { useJobLive } from '../../../live/JobLiveProvider';
-import type { JobLive, Progress } from '../../../live/jobLive';
 import { When } from '../../../shared/Ago';
 import { Answered } from '../../../shared/Answered';
 import { Facts } from '../../../shared/Facts';
@@ -14,44 +13,42 @@ import { Operators } from './Operators';
 import { chainsOf, chainsSoFar, operatorRows } from './operators';
 import { Timeline } from './Timeline';
 import { timelineOf } from './timeline';
+import { useDetail } from './useDetail';
 import { Verbs } from './Verbs';
 
 type Checkpoint = Schemas['CheckpointBody'];
 
-/** It stays when the checkpoint is over, until what is stored of it has been asked for again. */
-const newest = (live: JobLive): Progress | null => live.progress;
-
 /** One checkpoint: what can be done with it, what is known of it, and who took how long. */
 export function Detail({ of }: { of: Checkpoint }) {
-  const job = useJob();
-  const live = useJobLive(newest);
-  const query = useQuery({
-    queryKey: ['job', job.id, 'checkpoints', of.id],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: of.id } }, signal })),
-  });
-  const graph = useQuery({
-    queryKey: ['job', job.id, 'graph', of.run_id],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: of.run_id } }, signal })),
-  });
+  const query = useDetail(of);
   return (
     <Box role="region" aria-label={`Checkpoint ${of.number}`} sx={{ py: 1, display: 'flex', flexDirection: 'column', gap: 2 }}>
       <Box sx={{ display: 'flex', gap: 2, alignItems: 'flex-start', justifyContent: 'space-between', flexWrap: 'wrap' }}>
         <Facts of={factsOf(of)} />
         <Verbs of={of} />
       </Box>
-      <Answered query={query} height={220}>
-        {(detail) => {
-          const known = chainsOf(graph.data?.graph);
-          const chains = chainsSoFar(detail, known, live);
-          return (
-            <>
-              <Section title="Timeline"><Timeline of={timelineOf(chains)} state={of.state} /></Section>
-              <Section title="Operators"><Operators rows={operatorRows(chains, known)} /></Section>
-            </>
-          );
-        }}
-      </Answered>
+      <Answered query={query} height={220}>{(detail) => <Subtasks of={of} detail={detail} />}</Answered>
     </Box>
+  );
+}
+
+function Subtasks({ of, detail }: { of: Checkpoint; detail: Schemas['CheckpointDetailBody'] }) {
+  const { id } = useJob();
+  // It stays when the checkpoint is over, until what is stored of it has been asked for again. That of another one is none of its business.
+  const live = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress : null));
+  const { data } = useQuery({
+    queryKey: ['job', id, 'graph', of.run_id],
+    queryFn: ({ signal }) => answered(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: of.run_id } }, signal })),
+  });
+  const known = useMemo(() => chainsOf(data?.graph), [data]);
+  const chains = useMemo(() => chainsSoFar(detail, known, live), [detail, known, live]);
+  const timeline = useMemo(() => timelineOf(chains), [chains]);
+  const rows = useMemo(() => operatorRows(chains, known), [chains, known]);
+  return (
+    <>
+      <Section title="Timeline"><Timeline of={timeline} state={of.state} /></Section>
+      <Section title="Operators"><Operators rows={rows} /></Section>
+    </>
   );
 }
 

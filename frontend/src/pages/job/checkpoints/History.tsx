@@ -4,8 +4,8 @@ import { DataTable, useRecordContext } from 'react-admin';
 import type { Schemas } from '../../../api/types';
 import { bytes, duration } from '../../../format';
 import { useJobLive } from '../../../live/JobLiveProvider';
-import type { JobLive, Progress } from '../../../live/jobLive';
 import { Ago } from '../../../shared/Ago';
+import { GrowingRows } from '../../../shared/GrowingRows';
 import { ListPanel } from '../../../shared/ListPanel';
 import { RowToggle } from '../../../shared/rows';
 import { Empty } from '../../../shared/Standins';
@@ -14,9 +14,6 @@ import { useJob } from '../useJob';
 import { Detail } from './Detail';
 
 type Checkpoint = Schemas['CheckpointBody'];
-
-/** It stays when the checkpoint is over, until what is stored of it has been asked for again. */
-const newest = (live: JobLive): Progress | null => live.progress;
 
 export function History() {
   const { id } = useJob();
@@ -29,16 +26,18 @@ export function History() {
       perPage={10}
       empty={<Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>}
     >
-      <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={<Expanded />} expandSingle>
-        <DataTable.Col align="right" source="number" label="No." render={(one: Checkpoint) => <RowToggle more="more about this checkpoint">{one.number}</RowToggle>} />
-        <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
-        <DataTable.Col source="trigger" disableSort />
-        <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
-        <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
-        <DataTable.Col align="right" source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
-        <DataTable.Col align="right" source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
-        <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere' }} render={(one: Checkpoint) => <Files of={one} />} />
-      </DataTable>
+      <GrowingRows atOnce={3}>
+        <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={EXPANDED} expandSingle>
+          <DataTable.Col align="right" source="number" label="No." render={(one: Checkpoint) => <RowToggle more="more about this checkpoint">{one.number}</RowToggle>} />
+          <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
+          <DataTable.Col source="trigger" disableSort />
+          <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
+          <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
+          <DataTable.Col align="right" source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
+          <DataTable.Col align="right" source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
+          <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere' }} render={(one: Checkpoint) => <Files of={one} />} />
+        </DataTable>
+      </GrowingRows>
     </ListPanel>
   );
 }
@@ -48,14 +47,17 @@ function Expanded() {
   return one ? <Detail of={one} /> : null;
 }
 
+const EXPANDED = <Expanded />;
+
 function Standing({ of }: { of: Checkpoint }) {
   return <State of="checkpoint" is={of.state} />;
 }
 
 /** Grows as subtasks acknowledge, without being asked for. */
 function Acknowledged({ of }: { of: Checkpoint }) {
-  const live = useJobLive(newest);
-  const acknowledged = live?.checkpoint_id === of.id ? Math.max(live.acknowledged, of.acknowledged) : of.acknowledged;
+  // It stays when the checkpoint is over, until what is stored of it has been asked for again.
+  const told = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress.acknowledged : 0));
+  const acknowledged = Math.max(told, of.acknowledged);
   return (
     <Box sx={{ minWidth: 90 }}>
       {acknowledged} of {of.subtasks}

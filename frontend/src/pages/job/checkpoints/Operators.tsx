@@ -1,61 +1,70 @@
-import { Box, IconButton, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
-import ExpandLess from '@mui/icons-material/ExpandLess';
-import ExpandMore from '@mui/icons-material/ExpandMore';
-import { Fragment, useState } from 'react';
+import { memo, useCallback, useState } from 'react';
 
 import { bytes, count, duration } from '../../../format';
+import { LongTable, type Column } from '../../../shared/LongTable';
 import { State } from '../../../shared/State';
-import type { OperatorRow, SubtaskRow } from './operators';
+import { useGradual } from '../../../shared/useGradual';
+import { looksLike, type OperatorRow, type SubtaskRow } from './operators';
+
+const COLUMNS: readonly Column[] = [
+  { said: 'Subtasks', width: '44px' }, { title: 'Operator', width: 'minmax(140px, 1fr)' }, { title: 'Acknowledged', width: '116px' },
+  ...['Took', 'Start delay', 'Alignment', 'Sync', 'Async', 'State'].map((title) => ({ title, width: 'minmax(78px, 100px)', number: true })),
+  { said: 'Stragglers', width: '128px' },
+];
+/** In each frame of the browser so many rows are drawn anew. */
+const ROWS_AT_ONCE = 15;
 
 /** What each operator took at most, and its subtasks behind that. */
 export function Operators({ rows }: { rows: readonly OperatorRow[] }) {
+  const shown = useGradual(rows, ROWS_AT_ONCE, looksLike);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
-  const toggle = (chain: number): void => setOpen((before) => new Set(before.has(chain) ? [...before].filter((one) => one !== chain) : [...before, chain]));
+  const toggle = useCallback(
+    (chain: number): void => setOpen((before) => new Set(before.has(chain) ? [...before].filter((one) => one !== chain) : [...before, chain])),
+    [],
+  );
   return (
-    <Table size="small">
-      <TableHead>
-        <TableRow>
-          <TableCell padding="checkbox" aria-label="Subtasks" />
-          <TableCell>Operator</TableCell><TableCell>Acknowledged</TableCell>
-          {['Took', 'Start delay', 'Alignment', 'Sync', 'Async', 'State'].map((name) => <TableCell key={name} align="right">{name}</TableCell>)}
-          <TableCell />
-        </TableRow>
-      </TableHead>
-      <TableBody>
-        {rows.map((row) => (
-          <Fragment key={row.chain}>
-            <TableRow>
-              <TableCell padding="checkbox">
-                <IconButton size="small" aria-expanded={open.has(row.chain)} aria-label={`Subtasks of ${row.name}`} onClick={() => toggle(row.chain)}>
-                  {open.has(row.chain) ? <ExpandLess fontSize="inherit" /> : <ExpandMore fontSize="inherit" />}
-                </IconButton>
-              </TableCell>
-              <TableCell component="th" scope="row">{row.name}</TableCell>
-              <TableCell>{row.acknowledged} of {row.subtasks.length}</TableCell>
-              <Numbers of={row} />
-              <TableCell>{row.stragglers > 0 && <State of="backpressure" is="high" label={`${count(row.stragglers)} straggler${row.stragglers > 1 ? 's' : ''}`} />}</TableCell>
-            </TableRow>
-            {open.has(row.chain) && row.subtasks.map((one) => (
-              <TableRow key={one.index} sx={{ backgroundColor: 'action.hover' }}>
-                <TableCell />
-                <TableCell><Box sx={{ pl: 1.5 }}>subtask {one.index}</Box></TableCell>
-                <TableCell>{one.acknowledged ? 'yes' : 'not yet'}</TableCell>
-                <Numbers of={one} />
-                <TableCell>{one.straggler && <State of="backpressure" is="high" label="straggler" />}</TableCell>
-              </TableRow>
-            ))}
-          </Fragment>
-        ))}
-      </TableBody>
-    </Table>
+    <LongTable columns={COLUMNS}>
+      {/* By their place: while they come there may be one of before and the same anew. */}
+      {shown.map((row, place) => <Operator key={place} of={row} open={open.has(row.chain)} onToggle={toggle} />)}
+    </LongTable>
   );
 }
+
+const Operator = memo(function Operator({ of, open, onToggle }: { of: OperatorRow; open: boolean; onToggle: (chain: number) => void }) {
+  return (
+    <>
+      <div role="row">
+        <div role="cell">
+          <button type="button" className="open" aria-expanded={open} aria-label={`Subtasks of ${of.name}`} onClick={() => onToggle(of.chain)}>
+            <svg viewBox="0 0 24 24" width={18} height={18} aria-hidden><path d={open ? UP : DOWN} /></svg>
+          </button>
+        </div>
+        <div role="rowheader" className="name" title={of.name}>{of.name}</div>
+        <div role="cell">{of.acknowledged} of {of.subtasks.length}</div>
+        <Numbers of={of} />
+        <div role="cell">{of.stragglers > 0 && <State of="backpressure" is="high" label={`${count(of.stragglers)} straggler${of.stragglers > 1 ? 's' : ''}`} />}</div>
+      </div>
+      {open && of.subtasks.map((one) => (
+        <div key={one.index} role="row" className="aside">
+          <div role="cell" />
+          <div role="rowheader" className="deeper">subtask {one.index}</div>
+          <div role="cell">{one.acknowledged ? 'yes' : 'not yet'}</div>
+          <Numbers of={one} />
+          <div role="cell">{one.straggler && <State of="backpressure" is="high" label="straggler" />}</div>
+        </div>
+      ))}
+    </>
+  );
+});
+
+const DOWN = 'M16.59 8.59 12 13.17 7.41 8.59 6 10l6 6 6-6z';
+const UP = 'M12 8l-6 6 1.41 1.41L12 10.83l4.59 4.58L18 14z';
 
 function Numbers({ of }: { of: OperatorRow | SubtaskRow }) {
   return (
     <>
-      {[of.tookMs, of.startDelayMs, of.alignmentMs, of.syncMs, of.asyncMs].map((ms, place) => <TableCell key={place} align="right">{duration(ms)}</TableCell>)}
-      <TableCell align="right">{bytes(of.stateBytes)}</TableCell>
+      {[of.tookMs, of.startDelayMs, of.alignmentMs, of.syncMs, of.asyncMs].map((ms, place) => <div key={place} role="cell" className="number">{duration(ms)}</div>)}
+      <div role="cell" className="number">{bytes(of.stateBytes)}</div>
     </>
   );
 }

@@ -1,55 +1,64 @@
-import { Box, Button, Table, TableBody, TableCell, TableHead, TableRow, useTheme } from '@mui/material';
-import { useState } from 'react';
+import { Box, Button, useTheme } from '@mui/material';
+import { memo, useMemo, useState } from 'react';
 
 import type { Schemas } from '../../../api/types';
 import { duration } from '../../../format';
 import { coloursOf, STATES, type Mode } from '../../../look/states';
+import { LongTable, type Column } from '../../../shared/LongTable';
 import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
+import { useGradual } from '../../../shared/useGradual';
 import { percentOf, ticks, type Bar, type Phase, type Timeline as Of } from './timeline';
 
 /** The slowest are what it is about. */
 const SHOWN = 10;
 const BAR_HEIGHT = 14;
 
+/** In each frame of the browser so many rows are drawn anew. */
+const ROWS_AT_ONCE = 15;
+
 /** Who held a checkpoint up, and with what. */
 export function Timeline({ of, state }: { of: Of; state: Schemas['CheckpointState'] }) {
   const [all, setAll] = useState(false);
   const { palette: { mode } } = useTheme();
+  const bars = useMemo(() => (all ? of.bars : of.bars.slice(0, SHOWN)), [all, of]);
+  const shown = useGradual(bars, ROWS_AT_ONCE);
   if (of.bars.length === 0) return <Empty title="Nobody has acknowledged it">{state === 'IN_PROGRESS' ? 'Subtasks appear here as they do.' : 'So nothing is known of how long anybody took.'}</Empty>;
-  const bars = all ? of.bars : of.bars.slice(0, SHOWN);
-  const hidden = of.bars.length - bars.length;
+  const columns: Column[] = [
+    { title: 'Subtask, slowest first', width: '26%' }, { title: <Axis spanMs={of.spanMs} />, said: 'What it did when', width: 'minmax(0, 1fr)' },
+    { title: 'Took', width: '90px', number: true }, { said: 'Straggler', width: '110px' },
+  ];
   return (
     <>
       <Legend of={of} mode={mode} />
-      <Table size="small" sx={{ tableLayout: 'fixed', '& td, & th': { borderBottom: 0, py: '2px' } }}>
-        <TableHead>
-          <TableRow>
-            <TableCell sx={{ width: '26%' }}>Subtask, slowest first</TableCell>
-            <TableCell aria-label="What it did when"><Axis spanMs={of.spanMs} /></TableCell>
-            <TableCell align="right" sx={{ width: 90 }}>Took</TableCell>
-            <TableCell sx={{ width: 110 }} aria-label="Straggler" />
-          </TableRow>
-        </TableHead>
-        <TableBody>
-          {bars.map((bar) => (
-            <TableRow key={bar.key}>
-              <TableCell sx={{ overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }} title={bar.name}>{bar.name}</TableCell>
-              <TableCell><Track bar={bar} of={of} mode={mode} /></TableCell>
-              <TableCell align="right">{duration(bar.tookMs)}</TableCell>
-              <TableCell>{bar.straggler && <State of="backpressure" is="high" label="straggler" />}</TableCell>
-            </TableRow>
-          ))}
-        </TableBody>
-      </Table>
-      {(hidden > 0 || all) && of.bars.length > SHOWN && (
-        <Button size="small" onClick={() => setAll(!all)}>{all ? `The ${SHOWN} slowest only` : `All ${of.bars.length} subtasks`}</Button>
-      )}
+      <LongTable dense columns={columns}>
+        {/* By their place: while they come there may be one of before and the same anew. */}
+        {shown.map((bar, place) => <Row key={place} bar={bar} spanMs={of.spanMs} limitMs={of.limitMs} mode={mode} />)}
+      </LongTable>
+      {of.bars.length > SHOWN && <Button size="small" onClick={() => setAll(!all)}>{all ? `The ${SHOWN} slowest only` : `All ${of.bars.length} subtasks`}</Button>}
     </>
   );
 }
 
-function Track({ bar, of: { spanMs, limitMs }, mode }: { bar: Bar; of: Of; mode: Mode }) {
+interface RowProps {
+  bar: Bar;
+  spanMs: number;
+  limitMs: number | null;
+  mode: Mode;
+}
+
+const Row = memo(function Row({ bar, spanMs, limitMs, mode }: RowProps) {
+  return (
+    <div role="row">
+      <div role="cell" className="name" title={bar.name}>{bar.name}</div>
+      <div role="cell"><Track bar={bar} spanMs={spanMs} limitMs={limitMs} mode={mode} /></div>
+      <div role="cell" className="number">{duration(bar.tookMs)}</div>
+      <div role="cell">{bar.straggler && <State of="backpressure" is="high" label="straggler" />}</div>
+    </div>
+  );
+});
+
+function Track({ bar, spanMs, limitMs, mode }: RowProps) {
   const { palette } = useTheme();
   const said = bar.segments.map(({ phase, fromMs, toMs }) => `${phase} ${duration(toMs - fromMs)}`).join(', ');
   return (

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { detailOf } from '../../../fake/checkpointing';
 import { World } from '../../../fake/world';
 import type { Progress } from '../../../live/jobLive';
-import { chainsOf, chainsSoFar, operatorRows } from './operators';
+import { chainsOf, chainsSoFar, looksLike, operatorRows } from './operators';
 
 const NOW = Date.parse('2026-11-22T03:08:02Z');
 const one = new World(NOW).find(1)!;
@@ -54,5 +54,18 @@ describe('a checkpoint by operator', () => {
       chainsOf(undefined),
     );
     expect(rows).toMatchObject([{ chain: 2, name: 'chain 2', acknowledged: 1, tookMs: 7 }]);
+  });
+
+  it('looks the same as long as nobody else has acknowledged', () => {
+    const rows = (acknowledged: number) => rowsOf(detailOf({ ...body, state: 'IN_PROGRESS' }, graph, measured.slice(0, acknowledged)));
+    const [before, same, more] = [rows(3), rows(3), rows(4)];
+    const chain = measured[3]!.chain;
+    before.forEach((row, place) => {
+      expect(looksLike(row, same[place]!)).toBe(true);
+      expect(looksLike(row, more[place]!)).toBe(row.chain !== chain);
+    });
+    const [first] = before;
+    expect(looksLike(first!, { ...first!, subtasks: first!.subtasks.slice(1) })).toBe(false);
+    expect(looksLike(first!, { ...first!, stateBytes: 7 })).toBe(false);
   });
 });

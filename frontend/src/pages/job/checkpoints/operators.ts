@@ -66,9 +66,10 @@ function told(index: number, afterMs: number): Schemas['SubtaskBody'] {
 
 /** `graph`: who is yet to acknowledge; empty if it is not known. */
 export function operatorRows(chains: readonly Chain[], graph: readonly GraphChain[]): OperatorRow[] {
+  const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
   return chains.map((one) => {
     const own = new Map(one.subtasks.map((subtask) => [subtask.index, subtask]));
-    const parallelism = graph.find(({ index }) => index === one.chain)?.parallelism ?? 0;
+    const parallelism = parallelisms.get(one.chain) ?? 0;
     const indexes = new Set([...Array.from({ length: parallelism }, (_, index) => index), ...own.keys()]);
     const subtasks = [...indexes].sort((a, b) => a - b).map((index) => subtaskRow(index, own.get(index)));
     return {
@@ -104,4 +105,13 @@ function subtaskRow(index: number, known: Schemas['SubtaskBody'] | undefined): S
 function sum(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
+}
+
+/** Nothing that is seen of an operator has changed: while a checkpoint is in progress that is so of most of them. */
+export function looksLike(one: OperatorRow, other: OperatorRow): boolean {
+  return one.subtasks.length === other.subtasks.length && alike(one, other) && one.subtasks.every((subtask, place) => alike(subtask, other.subtasks[place]!));
+}
+
+function alike<Row extends OperatorRow | SubtaskRow>(one: Row, other: Row): boolean {
+  return (Object.keys(one) as (keyof Row)[]).every((name) => name === 'subtasks' || one[name] === other[name]);
 }

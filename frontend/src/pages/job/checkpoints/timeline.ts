@@ -12,7 +12,8 @@ export interface Segment {
   toMs: number;
 }
 export interface Bar {
-  key: string;
+  chain: number;
+  index: number;
   name: string;
   /** From the trigger until it was acknowledged; null: only what the subtask itself has measured is known. */
   tookMs: number | null;
@@ -34,10 +35,11 @@ type Subtask = Schemas['SubtaskBody'];
 export function timelineOf(chains: readonly Chain[]): Timeline {
   const bars = chains
     .flatMap((chain) => chain.subtasks.map((one) => barOf(chain, one)))
-    .sort((a, b) => endOf(b) - endOf(a) || a.key.localeCompare(b.key, undefined, { numeric: true }));
+    .sort((a, b) => endOf(b) - endOf(a) || a.chain - b.chain || a.index - b.index);
   return {
     bars,
-    spanMs: Math.max(0, ...bars.map(endOf)),
+    // The slowest comes first.
+    spanMs: bars[0] ? Math.max(0, endOf(bars[0])) : 0,
     limitMs: stragglerLimit(bars.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))),
     measured: chains.some(({ subtasks }) => subtasks.some(({ checkpoint }) => checkpoint !== null)),
   };
@@ -45,7 +47,7 @@ export function timelineOf(chains: readonly Chain[]): Timeline {
 
 function barOf(chain: Chain, one: Subtask): Bar {
   const tookMs = one.end_to_end_duration;
-  return { key: `${chain.chain}.${one.index}`, name: `${nameOf(chain)} [${one.index}]`, tookMs, segments: segmentsOf(one), straggler: one.straggler ?? false };
+  return { chain: chain.chain, index: one.index, name: `${nameOf(chain)} [${one.index}]`, tookMs, segments: segmentsOf(one), straggler: one.straggler ?? false };
 }
 
 /**

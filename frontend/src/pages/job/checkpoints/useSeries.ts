@@ -7,14 +7,14 @@ import { useJob } from '../useJob';
 /** Summaries and charts are over as many completed checkpoints. */
 export const LAST = 100;
 
-/** How the last completed checkpoints went, by chain; with `chain` by its subtasks. */
+/** How the last completed checkpoints went, in all; with `chain` also by the subtasks of that one. Not by each: a large job has hundreds. */
 export function useSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesBody']> {
   const { id } = useJob();
   return useQuery({
     queryKey: ['job', id, 'checkpoints', 'series', chain],
     queryFn: ({ signal }) =>
       answered(api.GET('/api/v1/jobs/{job_id}/checkpoints/series', {
-        params: { path: { job_id: id }, query: { last: LAST, ...(chain === null ? {} : { chain }) } }, signal,
+        params: { path: { job_id: id }, query: { last: LAST, ...(chain === null ? { parts: false } : { chain }) } }, signal,
       })),
   });
 }

@@ -1,25 +1,40 @@
-import { Handle, Position, type Node, type NodeProps } from '@xyflow/react';
-import { memo } from 'react';
+import type { NodeProps } from '@xyflow/react';
+import { memo, useCallback, useRef } from 'react';
 
 import { bytes, percent, perSecond } from '../../../format';
 import { Cells } from './Cells';
-import { useFigures } from './FiguresContext';
-import type { Chain } from './graph';
+import type { ChainFigures } from './figures';
+import { nameOf, type Chain } from './graph';
 import { holderAt } from './holderAt';
 import { NAMED_MAX } from './layout';
-import { useWave } from './waveSource';
+import type { ChainNodeType } from './nodes';
+import type { Wave } from './wavefront';
+import { usePainted } from './waveSource';
 
-export type ChainNodeType = Node<{ chain: Chain }, 'chain'>;
+/** Operators that run in one subtask: names, figures, and its subtasks as cells; from far, the cells only. */
+export const ChainNode = memo(function ChainNode({ data: { chain, near, figures }, selected }: NodeProps<ChainNodeType>) {
+  const box = useRef<HTMLDivElement>(null);
+  const begin = useCallback(() => {
+    let held: boolean | null = null;
+    return (wave: Wave | null): void => {
+      const holds = holderAt(wave, chain.index) >= 0;
+      if (holds !== held) box.current!.dataset.holds = String((held = holds));
+    };
+  }, [chain]);
+  usePainted(begin);
+  return (
+    <div ref={box} className="weir-chain" data-level={figures?.level ?? 'unknown'} data-chosen={selected} data-near={near} title={near ? undefined : nameOf(chain)}>
+      {near && <Words chain={chain} figures={figures} />}
+      <Cells chain={chain} near={near} />
+    </div>
+  );
+});
 
-/** Operators that run in one subtask: names, figures, and its subtasks as cells. */
-export const ChainNode = memo(function ChainNode({ data: { chain }, selected }: NodeProps<ChainNodeType>) {
-  const figures = useFigures(chain.index);
-  const holds = useWave((wave) => holderAt(wave, chain.index) >= 0);
+function Words({ chain, figures }: { chain: Chain; figures: ChainFigures | undefined }) {
   const named = chain.operators.slice(0, NAMED_MAX);
   const worst = figures?.subtasks[figures.worst ?? -1];
   return (
-    <div className="weir-chain" data-level={figures?.level ?? 'unknown'} data-chosen={selected} data-holds={holds}>
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+    <>
       {named.map(({ uid, name, kind }) => (
         <div key={uid} className="weir-name"><b title={name}>{name}</b><span>{kind}</span></div>
       ))}
@@ -32,8 +47,6 @@ export const ChainNode = memo(function ChainNode({ data: { chain }, selected }: 
           {figures?.level && <strong title="backpressure of the subtask that is worst off">{figures.level} {percent(worst?.backpressured)}</strong>}
         </div>
       </div>
-      <Cells chain={chain} />
-      <Handle type="source" position={Position.Right} isConnectable={false} />
-    </div>
+    </>
   );
-});
+}

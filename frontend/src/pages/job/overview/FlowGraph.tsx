@@ -2,20 +2,25 @@ import '@xyflow/react/dist/base.css';
 import './overview.css';
 
 import { useTheme } from '@mui/material';
-import { Controls, MiniMap, Position, ReactFlow, type EdgeTypes, type NodeChange, type NodeTypes, type ReactFlowInstance } from '@xyflow/react';
-import { useEffect, useMemo, useState } from 'react';
+import { Controls, MiniMap, ReactFlow, type NodeChange, type NodeTypes, type ReactFlowInstance } from '@xyflow/react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 
-import { counted } from '../../../format';
-import { ChainNode, type ChainNodeType } from './ChainNode';
-import { ChannelEdge, Tip, type ChannelEdgeType } from './ChannelEdge';
-import { channelsOf, nameOf, type PhysicalGraph } from './graph';
+import { useGradual } from '../../../shared/useGradual';
+import { ChainNode } from './ChainNode';
+import { Channels } from './Channels';
+import type { ChainFigures } from './figures';
+import type { PhysicalGraph } from './graph';
 import type { Placed } from './layout';
 import { variablesOf } from './look';
+import { FIT, looksLike, nodesOf, readable, sameBox, viewportOf, ZOOM_MAX, ZOOM_MIN, type ChainNodeType } from './nodes';
 
 const NODE_TYPES: NodeTypes = { chain: ChainNode };
-const EDGE_TYPES: EdgeTypes = { channel: ChannelEdge };
-/** A graph that is larger than this is easier to find one's way in with a map of it. */
+/** A graph that is larger than this is easier to find one's way in with a map of it, unless all of it is seen. */
 const MAP_FROM_CHAINS = 24;
+const SHOWN = {};
+const HIDDEN = { display: 'none' };
+/** In each frame of the browser so many are drawn anew. */
+const NODES_AT_ONCE = 8;
 const LABELS = {
   'node.a11yDescription.default': 'Press enter to see its subtasks, escape to close them.',
   'controls.ariaLabel': 'Size of the graph',
@@ -28,96 +33,106 @@ const LABELS = {
 interface Props {
   graph: PhysicalGraph;
   placed: Placed;
+  /** By index of the chain. */
+  figures: ReadonlyMap<number, ChainFigures>;
   /** Index of the chain that is looked at. */
   chosen: number | null;
   onChoose: (chain: number | null) => void;
 }
 
-/** The graph itself. Nodes and edges stay the same objects while barriers move: what moves draws itself (waveSource.ts). */
-export function FlowGraph({ graph, placed, chosen, onChoose }: Props) {
+/** The graph itself, in a room of its own: how large that is decides what is shown first. */
+export const FlowGraph = memo(function FlowGraph(props: Props) {
   const { palette } = useTheme();
-  const [flow, setFlow] = useState<ReactFlowInstance<ChainNodeType, ChannelEdgeType> | null>(null);
+  const [room, setRoom] = useState<HTMLDivElement | null>(null);
+  return (
+    <div
+      ref={setRoom}
+      className="weir-graph"
+      style={{ ...variablesOf(palette.mode, palette), height: `clamp(300px, ${Math.ceil(props.placed.height) + 62}px, max(400px, calc(100vh - 330px)))` }}
+    >
+      {room && <Flow {...props} room={room} />}
+    </div>
+  );
+});
+
+/**
+ * Nodes and edges come over several frames, and stay the same objects while barriers move: what moves paints itself (waveSource.ts). Two hundred
+ * operators at once would be a pause of the whole page.
+ */
+function Flow({ graph, placed, figures, chosen, onChoose, room }: Props & { room: HTMLDivElement }) {
+  const { palette } = useTheme();
+  const flow = useRef<ReactFlowInstance<ChainNodeType> | null>(null);
+  const [size, setSize] = useState(() => sizeOf(room));
+  const [begin] = useState(() => viewportOf(placed, size));
+  const [near, setNear] = useState(() => readable(placed, begin, size));
+  const later = useLater();
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setSize(sizeOf(room)));
+    observer.observe(room);
+    return () => observer.disconnect();
+  }, [room]);
   // The side panel takes its room from the graph.
   const beside = chosen !== null;
   useEffect(() => {
-    const frame = requestAnimationFrame(() => void flow?.fitView(FIT));
+    const frame = requestAnimationFrame(() => void flow.current?.setViewport(viewportOf(placed, sizeOf(room))));
     return () => cancelAnimationFrame(frame);
-  }, [flow, beside]);
-  const nodes = useMemo(
-    () =>
-      graph.chains.flatMap((chain): ChainNodeType[] => {
-        const box = placed.chains.get(chain.index);
-        if (!box) return [];
-        const { x, y, width, height } = box;
-        return [
-          {
-            id: String(chain.index), type: 'chain', position: { x, y }, width, height, data: { chain }, selected: chain.index === chosen,
-            ariaLabel: `${nameOf(chain)}, ${counted(chain.parallelism, 'subtask')}`,
-            handles: [
-              { type: 'target', position: Position.Left, x: 0, y: height / 2, width: 1, height: 1 },
-              { type: 'source', position: Position.Right, x: width, y: height / 2, width: 1, height: 1 },
-            ],
-          },
-        ];
-      }),
-    [graph, placed, chosen],
+  }, [beside, placed, room]);
+  const wanted = useMemo(() => (later ? nodesOf(graph, placed, figures, near) : []), [later, graph, placed, figures, near]);
+  const shown = useGradual(wanted, NODES_AT_ONCE, looksLike);
+  const complete = later && shown.length === wanted.length;
+  const nodes = useMemo(() => (chosen === null ? [...shown] : shown.map((node) => (node.data.chain.index === chosen ? { ...node, selected: true } : node))), [shown, chosen]);
+  const changed = useCallback(
+    (changes: NodeChange<ChainNodeType>[]): void => {
+      const picked = changes.find((change) => change.type === 'select' && change.selected);
+      if (picked && 'id' in picked) onChoose(Number(picked.id));
+      else if (changes.some((change) => change.type === 'select' && Number(change.id) === chosen)) onChoose(null);
+    },
+    [chosen, onChoose],
   );
-  const edges = useMemo(
-    () =>
-      graph.edges.flatMap((edge): ChannelEdgeType[] => {
-        const at = placed.edges.get(edge.index);
-        if (!at) return [];
-        return [
-          {
-            id: String(edge.index), type: 'channel', source: String(edge.source), target: String(edge.target), focusable: false, selectable: false,
-            data: { edge, ...at, channels: channelsOf(edge, graph) },
-          },
-        ];
-      }),
-    [graph, placed],
-  );
-  const changed = (changes: NodeChange<ChainNodeType>[]): void => {
-    const picked = changes.find((change) => change.type === 'select' && change.selected);
-    if (picked && 'id' in picked) onChoose(Number(picked.id));
-    else if (changes.some((change) => change.type === 'select' && Number(change.id) === chosen)) onChoose(null);
-  };
+  const leave = useCallback(() => onChoose(null), [onChoose]);
   return (
-    <div
-      className="weir-graph"
-      style={{ ...variablesOf(palette.mode, palette), height: `clamp(300px, ${Math.ceil(placed.height) + 62}px, max(400px, calc(100vh - 330px)))` }}
+    <ReactFlow
+      nodes={nodes}
+      nodeTypes={NODE_TYPES}
+      onNodesChange={changed}
+      onInit={(instance) => {
+        flow.current = instance;
+      }}
+      onPaneClick={leave}
+      onViewportChange={(viewport) => {
+        const now = readable(placed, viewport, size);
+        setNear((before) => (sameBox(before, now) ? before : now));
+      }}
+      defaultViewport={begin}
+      minZoom={ZOOM_MIN}
+      maxZoom={ZOOM_MAX}
+      nodesDraggable={false}
+      nodesConnectable={false}
+      deleteKeyCode={null}
+      selectionKeyCode={null}
+      multiSelectionKeyCode={null}
+      // The page scrolls over the graph; with Ctrl or Cmd the graph grows and shrinks.
+      zoomOnScroll={false}
+      zoomOnDoubleClick={false}
+      preventScrolling={false}
+      colorMode={palette.mode}
+      ariaLabelConfig={LABELS}
     >
-      <Tip />
-      <ReactFlow
-        nodes={nodes}
-        edges={edges}
-        nodeTypes={NODE_TYPES}
-        edgeTypes={EDGE_TYPES}
-        onNodesChange={changed}
-        onInit={setFlow}
-        onPaneClick={() => onChoose(null)}
-        fitView
-        fitViewOptions={FIT}
-        minZoom={0.08}
-        maxZoom={2}
-        nodesDraggable={false}
-        nodesConnectable={false}
-        edgesFocusable={false}
-        deleteKeyCode={null}
-        selectionKeyCode={null}
-        multiSelectionKeyCode={null}
-        // The page scrolls over the graph; with Ctrl or Cmd the graph grows and shrinks.
-        zoomOnScroll={false}
-        zoomOnDoubleClick={false}
-        preventScrolling={false}
-        colorMode={palette.mode}
-        ariaLabelConfig={LABELS}
-      >
-        <Controls showInteractive={false} position="bottom-left" orientation="horizontal" fitViewOptions={FIT} />
-        {graph.chains.length >= MAP_FROM_CHAINS && <MiniMap pannable zoomable bgColor={palette.background.paper} nodeColor={palette.text.secondary} maskColor={palette.action.selected} />}
-      </ReactFlow>
-    </div>
+      {complete && <Channels graph={graph} placed={placed} figures={figures} near={near} />}
+      <Controls showInteractive={false} position="bottom-left" orientation="horizontal" fitViewOptions={FIT} />
+      {graph.chains.length >= MAP_FROM_CHAINS && complete && <MiniMap style={near ? SHOWN : HIDDEN} pannable zoomable bgColor={palette.background.paper} nodeColor={palette.text.secondary} maskColor={palette.action.selected} />}
+    </ReactFlow>
   );
 }
 
-/** Below it there is room for what the graph is made larger with. */
-const FIT = { padding: { top: '12px', left: '12px', right: '12px', bottom: '50px' }, maxZoom: 1.1 } as const;
+/** False in the first frame, which has enough to do without any nodes. */
+function useLater(): boolean {
+  const [later, setLater] = useState(false);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setLater(true));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return later;
+}
+
+const sizeOf = ({ clientWidth: width, clientHeight: height }: HTMLElement): { width: number; height: number } => ({ width, height });

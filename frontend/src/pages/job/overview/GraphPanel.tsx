@@ -12,7 +12,6 @@ import { useJob } from '../useJob';
 import { ChooseCheckpoint } from './ChooseCheckpoint';
 import { layOut } from './elk';
 import { figuresOf } from './figures';
-import { FiguresContext } from './FiguresContext';
 import { FlowGraph } from './FlowGraph';
 import { graphOf, type PhysicalGraph } from './graph';
 import type { Placed } from './layout';
@@ -91,18 +90,16 @@ function Drawn({ graph, placed, replayed, onLeave }: Drawing) {
   const chain = graph.chains.find(({ index }) => index === chosen);
   return (
     <WaveContext value={replay ?? live}>
-      <FiguresContext value={figures}>
-        {replayed && replay ? <ReplayLine store={replay} graph={graph} number={replayed.number} /> : <LiveLine store={live} graph={graph} />}
-        {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Nobody acknowledged anything of checkpoint {replayed.number}: there is nothing to replay.</Alert>}
-        <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider' }} style={variablesOf(palette.mode, palette)}>
-          <Box sx={{ flex: 1, minWidth: 0, backgroundColor: 'background.default' }}>
-            <FlowGraph graph={graph} placed={placed} chosen={chosen} onChoose={choose} />
-          </Box>
-          {chain && <SidePanel chain={chain} onClose={() => choose(null)} />}
+      {replayed && replay ? <ReplayLine store={replay} graph={graph} number={replayed.number} /> : <LiveLine store={live} graph={graph} />}
+      {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Nobody acknowledged anything of checkpoint {replayed.number}: there is nothing to replay.</Alert>}
+      <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider' }} style={variablesOf(palette.mode, palette)}>
+        <Box sx={{ flex: 1, minWidth: 0, backgroundColor: 'background.default' }}>
+          <FlowGraph graph={graph} placed={placed} figures={figures} chosen={chosen} onChoose={choose} />
         </Box>
-        {replay && <ReplayControls store={replay} onLeave={onLeave} />}
-        <Box style={variablesOf(palette.mode, palette)}><Legend /></Box>
-      </FiguresContext>
+        {chain && <SidePanel chain={chain} figures={figures.get(chain.index)} onClose={() => choose(null)} />}
+      </Box>
+      {replay && <ReplayControls store={replay} onLeave={onLeave} />}
+      <Box style={variablesOf(palette.mode, palette)}><Legend /></Box>
     </WaveContext>
   );
 }

@@ -1,21 +1,24 @@
 import CloseIcon from '@mui/icons-material/Close';
-import { Box, IconButton, Table, TableBody, TableCell, TableHead, TableRow, Typography } from '@mui/material';
-import { useId } from 'react';
+import { Box, IconButton, Typography } from '@mui/material';
+import { memo, useId } from 'react';
 
 import { bytes, percent, perSecond } from '../../../format';
+import { LongTable, type Column } from '../../../shared/LongTable';
 import { State } from '../../../shared/State';
-import type { SubtaskFigures } from './figures';
-import { useFigures } from './FiguresContext';
+import type { ChainFigures, SubtaskFigures } from './figures';
 import { nameOf, type Chain } from './graph';
 import { useWave } from './waveSource';
-import { stepsOf, STEPS } from './wavefront';
+import { stepsOf, STEPS, type Step } from './wavefront';
 
+const COLUMNS: readonly Column[] = [
+  { title: 'Subtask', width: '92px' }, { title: 'Time', width: 'minmax(60px, 1fr)' }, { title: 'In', width: '66px', number: true }, { title: 'Out', width: '66px', number: true },
+  { title: 'State', width: '72px', number: true }, { title: 'Barrier', width: '112px' },
+];
 const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
 
 /** What the chosen operators are, and what each of their subtasks does. */
-export function SidePanel({ chain, onClose }: { chain: Chain; onClose: () => void }) {
+export function SidePanel({ chain, figures, onClose }: { chain: Chain; figures: ChainFigures | undefined; onClose: () => void }) {
   const heading = useId();
-  const figures = useFigures(chain.index);
   const steps = useWave((wave) => (wave ? stepsOf(wave, chain.index) : ''));
   return (
     <Box
@@ -34,33 +37,27 @@ export function SidePanel({ chain, onClose }: { chain: Chain; onClose: () => voi
         ))}
       </Box>
       <Times />
-      <Table size="small" sx={{ '& td, & th': { px: 0.75, py: '3px', fontSize: '0.76rem' } }}>
-        <TableHead>
-          <TableRow>
-            <TableCell>Subtask</TableCell><TableCell>Time</TableCell><TableCell align="right">In</TableCell><TableCell align="right">Out</TableCell><TableCell align="right">State</TableCell>
-            <TableCell>Barrier</TableCell>
-          </TableRow>
-        </TableHead>
-        <TableBody>
-          {Array.from({ length: chain.parallelism }, (_, index) => {
-            const one = figures?.subtasks[index];
-            const step = STEPS[Number(steps[index] ?? NaN)];
-            return (
-              <TableRow key={index}>
-                <TableCell sx={{ whiteSpace: 'nowrap' }}>{index} {one?.level && one.level !== 'ok' && <State of="backpressure" is={one.level} />}</TableCell>
-                <TableCell sx={{ width: 78 }}>{one && <TimeBar of={one} />}</TableCell>
-                <TableCell align="right">{perSecond(one?.recordsInPerS)}</TableCell>
-                <TableCell align="right">{perSecond(one?.recordsOutPerS)}</TableCell>
-                <TableCell align="right">{bytes(one?.stateBytes)}</TableCell>
-                <TableCell>{step && <State of="wavefront" is={step} />}</TableCell>
-              </TableRow>
-            );
-          })}
-        </TableBody>
-      </Table>
+      <Box sx={{ '& [role=row] > [role]': { px: 0.75, py: '3px', fontSize: '0.76rem' } }}>
+        <LongTable columns={COLUMNS}>
+          {Array.from({ length: chain.parallelism }, (_, index) => <Subtask key={index} index={index} of={figures?.subtasks[index]} step={STEPS[Number(steps[index] ?? NaN)]} />)}
+        </LongTable>
+      </Box>
     </Box>
   );
 }
+
+const Subtask = memo(function Subtask({ index, of, step }: { index: number; of: SubtaskFigures | undefined; step: Step | undefined }) {
+  return (
+    <div role="row">
+      <div role="rowheader" style={{ whiteSpace: 'nowrap' }}>{index} {of?.level && of.level !== 'ok' && <State of="backpressure" is={of.level} />}</div>
+      <div role="cell">{of && <TimeBar of={of} />}</div>
+      <div role="cell" className="number">{perSecond(of?.recordsInPerS)}</div>
+      <div role="cell" className="number">{perSecond(of?.recordsOutPerS)}</div>
+      <div role="cell" className="number">{bytes(of?.stateBytes)}</div>
+      <div role="cell">{step && <State of="wavefront" is={step} />}</div>
+    </div>
+  );
+});
 
 /** Busy, back-pressured, queued and idle as shares of a bar; in words for who cannot see it, and on pointing at it. */
 function TimeBar({ of }: { of: SubtaskFigures }) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SCENES } from '../../../fake/scenes';
 import { layOut } from './elk';
 import { graphOf } from './graph';
-import { cellPath, cellsOf, elkOf, heightOf, NODE_WIDTH, pathOf, placedOf, type Box } from './layout';
+import { cellPath, cellsOf, elkOf, farCellsOf, heightOf, NODE_WIDTH, pathOf, placedOf, type Box } from './layout';
 
 const graph = graphOf(SCENES[0]!.graph as unknown as Record<string, unknown>);
 
@@ -74,6 +74,15 @@ describe('cells of subtasks', () => {
 
   it('are smaller where there are many', () => {
     expect(cellsOf(8).size).toBeGreaterThan(cellsOf(100).size);
+  });
+
+  it.each([1, 2, 8, 44, 200, 1000])('of %d subtasks fill the whole chain where nothing else of it can be read', (parallelism) => {
+    const height = heightOf({ index: 0, operators: [], parallelism });
+    const { columns, rows, step } = farCellsOf(parallelism, height);
+    expect(columns * rows).toBeGreaterThanOrEqual(parallelism);
+    expect(columns * step).toBeLessThanOrEqual(NODE_WIDTH - 16);
+    expect(rows * step).toBeLessThanOrEqual(height - 16);
+    expect(step).toBeGreaterThanOrEqual(cellsOf(parallelism).step);
   });
 
   it('are filled from below', () => {

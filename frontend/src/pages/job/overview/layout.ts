@@ -49,6 +49,15 @@ export function cellsOf(parallelism: number): Cells {
   return { step, size: step - (step > 10 ? 3 : 2), columns, rows: Math.max(1, Math.ceil(parallelism / columns)) };
 }
 
+/** Where nothing but the cells is shown of a chain they are as large as its box allows. */
+export function farCellsOf(parallelism: number, height: number): Cells {
+  const tall = Math.max(STEPS.at(-1)!, height - 2 * PADDING);
+  let step = Math.min(WIDE, tall);
+  while (step > 1 && Math.floor(WIDE / step) * Math.floor(tall / step) < parallelism) step -= 1;
+  const columns = Math.max(1, Math.floor(WIDE / step));
+  return { step, size: step * 0.88, columns, rows: Math.max(1, Math.ceil(parallelism / columns)) };
+}
+
 /** How much of its cell is filled for each step of the wavefront: colour is never all. */
 export const FILLED = [0, 0.4, 0.75, 1] as const;
 

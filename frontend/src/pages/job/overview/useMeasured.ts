@@ -10,6 +10,8 @@ const SIZES_EVERY_MS = 15_000;
 /** Few points: a job may have thousands of subtasks, and only the newest point is shown. */
 const STEP_S = 10;
 const OVER_MS = 40_000;
+/** There are new numbers each time: to compare them with the old ones would only take time, of thousands of subtasks a lot. */
+const COMPARED = false;
 
 /** Of the job's subtasks, the last seconds. */
 export function useMetrics(): readonly Schemas['SubtaskSeriesBody'][] {
@@ -19,6 +21,7 @@ export function useMetrics(): readonly Schemas['SubtaskSeriesBody'][] {
     queryKey: ['job', id, 'metrics', 'newest'],
     enabled: running,
     refetchInterval: METRICS_EVERY_MS,
+    structuralSharing: COMPARED,
     queryFn: ({ signal }) =>
       answered(
         api.GET('/api/v1/jobs/{job_id}/metrics', {
@@ -38,6 +41,7 @@ export function useSizes(): readonly Schemas['ChainStatisticsBody'][] {
     queryKey: ['job', id, 'sizes'],
     enabled: last !== null,
     refetchInterval: SIZES_EVERY_MS,
+    structuralSharing: COMPARED,
     queryFn: ({ signal }) => answered(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: last!.id } }, signal })),
   });
   return data?.statistics.chains ?? NONE;

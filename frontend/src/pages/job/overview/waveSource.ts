@@ -1,5 +1,5 @@
 /** The wavefront that is shown, outside of React: what draws a part of it is drawn anew when that part has changed, in frames of the browser. */
-import { createContext, use, useEffect, useMemo, useSyncExternalStore } from 'react';
+import { createContext, use, useEffect, useLayoutEffect, useMemo, useSyncExternalStore } from 'react';
 
 import { useJobStore } from '../../../live/JobLiveProvider';
 import { Store } from '../../../live/store';
@@ -25,6 +25,27 @@ export function useWave<Part extends string | number | boolean | Wave | null>(se
   const shown = use(WaveContext);
   if (shown === null) throw new Error('this is shown inside of the graph only');
   return useSyncExternalStore(shown.subscribe, () => select(shown.get().wave));
+}
+
+/**
+ * Has something painted at each change of the wavefront, past React: there are hundreds of such parts, and ten changes a second. `begin`, always
+ * the same function for the same elements, gives what paints; that minds what it has painted last.
+ */
+export function usePainted(begin: () => (wave: Wave | null) => void): void {
+  const shown = use(WaveContext);
+  if (shown === null) throw new Error('this is shown inside of the graph only');
+  useLayoutEffect(() => {
+    const paint = begin();
+    let before = shown.get().wave;
+    paint(before);
+    return shown.subscribe(() => {
+      const { wave } = shown.get();
+      // Of most news it is only the time that is new.
+      const same = wave?.steps === before?.steps && wave?.end === before?.end;
+      before = wave;
+      if (!same) paint(wave);
+    });
+  }, [begin, shown]);
 }
 
 /** How often the time is told that a checkpoint has taken so far. */

@@ -1,0 +1,23 @@
+"""``make bench-ui``: the web interface in a real Chromium: how soon the first page is usable, and whether a job of 200 operators x 8 subtasks
+that tells something new ten times a second stays smooth.
+
+    make bench-ui                            some ten minutes: seven visits, twenty seconds of each tab, over an invented and a real backend
+    make bench-ui ARGS=--quick               three minutes
+    make bench-ui ARGS='--only invented --repeat 3'
+    make bench-ui ARGS='--only real --trace'    traces for the browser's own tools, beside the results
+
+Prints tables and appends one JSON object a measurement to build/bench/ui.jsonl. Exit code 1: a budget was missed, or something was wrong.
+Long tasks are the browser's own measure of wall time: on a machine that does something else they are longer than they would be.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # This folder is no place to import from: its names are those of others, too.
+    sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
+    from bench.ui.suite import main
+
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,133 @@
+"""Where the interface is looked at: its build with an invented backend; a platform with one wide job; and one as ``weir up`` starts it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from bench.platform.client import Client
+from bench.platform.filling import quiet
+from bench.platform.serving import Platform, platform
+from bench.platform.stories import Author
+from bench.ui.options import ROOT
+from bench.ui.wide import Driver, driven, graph
+from weir_backend.artifacts import service as artifacts
+from weir_backend.kit.access import Caller, permissions_of
+from weir_backend.models import Role
+from weir_backend.ui import Ui
+from weir_workers.embedded import credentials, state
+from weir_workers.embedded.children import free_port
+from weir_workers.embedded.credentials import ADMINISTRATOR
+from weir_workers.embedded.layout import DataDir
+
+START_S_MAX = 30.0
+JOBS = 3
+"""Of the platform whose first page is looked at. They wait to be started: a Spark of theirs would be measured as well."""
+EXAMPLE = ROOT / "examples" / "wordcount.py"
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """``search``: what the first address has to have. ``job_id`` None: it is to be looked for by its name."""
+
+    url: str
+    name: str
+    password: str
+    search: str = ""
+    job_id: int | None = None
+
+
+@contextmanager
+def invented(built: Path) -> Iterator[Site]:
+    """Served as the API serves it: with its headers, and compressed."""
+    if not (built / "index.html").is_file():
+        raise SystemExit(f"the interface with its invented backend is not built in {built}: make bench-ui does it")
+    port = free_port()
+    server = uvicorn.Server(
+        uvicorn.Config(
+            Starlette(routes=[Mount("/", app=Ui(built))]), host="127.0.0.1", port=port, lifespan="off", log_level="warning"
+        )
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        deadline = time.monotonic() + START_S_MAX
+        while not server.started:
+            if time.monotonic() > deadline or not thread.is_alive():
+                raise SystemExit("the invented installation cannot be served")
+            time.sleep(0.02)
+        yield Site(f"http://127.0.0.1:{port}", "admin", "weir", search="?wide")
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def real() -> Iterator[Site]:
+    """The API over a Postgres of its own, and a job whose driver tells all the time."""
+    quiet()
+    with platform() as served:
+        author = _author(served)
+        job_id = author.deploy("wide")
+        driver = Driver(served.url, author.live_run(job_id), SEED)
+        driver.begin(author.graph)
+        with driven(driver):
+            yield Site(served.url, ADMINISTRATOR, served.password, job_id=job_id)
+
+
+def _author(served: Platform) -> Author:
+    with served.client() as client:
+        administrator = client.get("/api/v1/session").json()
+    caller = Caller(administrator["user_id"], administrator["name"], permissions_of(Role.ADMIN, rollback=True))
+    with served.database.session() as session:
+        found, _ = artifacts.upload(
+            session, caller, name="wide.py", data=b'"""The job of the benchmark: see bench/ui/wide.py."""\n'
+        )
+        digest = found.digest
+    return Author(served.settings, served.database, caller, digest, graph())
+
+
+@contextmanager
+def embedded() -> Iterator[Site]:
+    """As ``weir up`` brings it up on an empty machine, with some jobs."""
+    root = Path(tempfile.mkdtemp(prefix="weir-bench-"))
+    weir = Path(sys.executable).with_name("weir")
+    try:
+        subprocess.run([weir, "up", "--data-dir", root], check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=os.environ)
+        try:
+            directory = DataDir(root)
+            platform_state, secrets = state.read(directory.state), credentials.load(directory.secrets)
+            assert platform_state is not None and secrets is not None
+            site = Site(platform_state.url, ADMINISTRATOR, secrets.admin_password)
+            _deploy(site)
+            yield site
+        finally:
+            subprocess.run([weir, "down", "--data-dir", root], check=False, stdout=subprocess.DEVNULL, cwd=ROOT)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _deploy(site: Site) -> None:
+    with Client(site.url) as client:
+        token = str(client.post("/api/v1/session", {"name": site.name, "password": site.password}).json()["token"])
+    with Client(site.url, token) as client:
+        uploaded = client.post(f"/api/v1/artifacts?name={EXAMPLE.name}", EXAMPLE.read_bytes())
+        for number in range(JOBS):
+            draft = {"name": f"words-{number}", "spec": {"artifact": uploaded.json()["digest"]}, "start": False}
+            answer = client.post("/api/v1/jobs", draft)
+            if answer.status != 201:
+                raise SystemExit(f"a job cannot be deployed: {answer.status} {answer.body[:200].decode(errors='replace')}")

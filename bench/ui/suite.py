@@ -1,0 +1,91 @@
+"""Which parts are measured, in which order, and what is shown of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Literal
+
+from playwright.sync_api import Browser, Page
+from rich.console import Console
+
+from bench.platform.results import Measurement, about, append
+from bench.ui import first_page, sites, smooth
+from bench.ui.chromium import HEIGHT, WIDTH, browser
+from bench.ui.options import Plan, parse
+from bench.ui.sites import Site
+from bench.ui.tables import line, show
+from bench.ui.watching import watch
+
+TIMEOUT_MS = 60_000
+
+
+class Suite:
+    def __init__(self, plan: Plan, started: Browser, run: dict[str, object], console: Console) -> None:
+        self.measured: list[Measurement] = []
+        self._plan = plan
+        self._browser = started
+        self._run = run
+        self._console = console
+
+    def run(self) -> None:
+        plan = self._plan
+        if "first-page" in plan.parts:
+            with sites.embedded() as site:
+                self._keep(first_page.measure(self._browser, site, plan.visits))
+        if "invented" in plan.parts:
+            self._watch("invented", lambda: sites.invented(plan.invented))
+        if "real" in plan.parts:
+            self._watch("real", sites.real)
+
+    def _watch(self, part: str, opened: Callable[[], AbstractContextManager[Site]]) -> None:
+        with opened() as site:
+            for _ in range(self._plan.repeat):
+                self._keep(self._tabs(part, site))
+
+    def _tabs(self, part: str, site: Site) -> Iterator[Measurement]:
+        plan = self._plan
+        context = self._browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
+        try:
+            watch(context)
+            page = context.new_page()
+            job_id = _log_in(page, site)
+            quiet = f"{site.url}/jobs/{job_id}/configuration{site.search}"
+            yield from smooth.measure(self._browser, page, part, quiet, plan.seconds, plan.directory if plan.trace else None)
+        finally:
+            context.close()
+
+    def _keep(self, found: Iterable[Measurement]) -> None:
+        for one in found:
+            self.measured.append(one)
+            append(one, self._run, self._plan.directory / "ui.jsonl")
+            self._console.print(line(one), highlight=False, markup=False)
+
+
+def _log_in(page: Page, site: Site) -> int:
+    """The job that is looked at."""
+    page.goto(f"{site.url}/{site.search}")
+    page.locator("input[name=name]").fill(site.name)
+    page.locator("input[name=password]").fill(site.password)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", level=1, name="Home").wait_for(timeout=TIMEOUT_MS)
+    if site.job_id is not None:
+        return site.job_id
+    page.get_by_role("menuitem", name="Jobs").click()
+    page.get_by_role("cell", name="wide").first.click()
+    page.get_by_role("heading", level=1, name="wide").wait_for(timeout=TIMEOUT_MS)
+    return int(page.url.rpartition("/jobs/")[2].partition("?")[0])
+
+
+def main(arguments: Sequence[str]) -> Literal[0, 1]:
+    """1: a budget was missed, or something was wrong."""
+    plan = parse(arguments)
+    plan.directory.mkdir(parents=True, exist_ok=True)
+    console = Console(width=190)
+    console.print(f"parts {', '.join(plan.parts)}; results go to {plan.directory / 'ui.jsonl'}", highlight=False)
+    with browser() as started:
+        run = {**about(plan.settings(), arguments), "browser": started.version}
+        suite = Suite(plan, started, run, console)
+        suite.run()
+    show(suite.measured, console)
+    return 0 if all(one.wrong is None and (one.aim is None or one.aim.met) for one in suite.measured) else 1
