@@ -54,7 +54,7 @@ export class Office {
     const over = (ms: number, resolution: string): Partial<Schemas['AlertShown']> => ({ state: 'RESOLVED', resolved_at: ago(ms), resolution });
     this.alerts = [
       alert(9, this.rules[1]!, 4, 'it has failed 10 times in a row: sink out: disk quota exceeded on /warehouse/orders', 5_000_000),
-      alert(8, this.rules[3]!, 2, 'source in is 2,418,000 records behind, more than 1,000,000', 1_290_000),
+      alert(8, this.rules[3]!, 2, 'source in is 2,418,000 records behind, more than 1,000,000', 1_260_000),
       alert(7, this.rules[0]!, 4, 'no checkpoint has completed for 10 min: the last one was 60', 4_800_000),
       alert(5, this.rules[2]!, 5, 'it was restarted 5 times within 10 min', 3 * DAY_MS, over(3 * DAY_MS - 1_320_000, 'it was restarted 2 times within 10 min')),
       alert(3, this.rules[0]!, 1, 'no checkpoint has completed for 10 min: the last one was 31', 9 * DAY_MS, over(9 * DAY_MS - 260_000, 'checkpoint 32 has completed')),
@@ -69,7 +69,7 @@ export class Office {
       next_try_at: ago(ms), created_at: ago(ms), ended_at: ago(ms - 400), ...more,
     });
     this.deliveries = [
-      sent(21, 1, 8, 'FIRING', 1_290_000), sent(20, 1, 9, 'FIRING', 5_000_000, { tries: 3 }),
+      sent(21, 1, 8, 'FIRING', 1_260_000), sent(20, 1, 9, 'FIRING', 5_000_000, { tries: 3 }),
       sent(19, 2, 7, 'FIRING', 4_800_000, { state: 'PENDING', tries: 7, status: 503, problem: 'it answered 503 Service Unavailable', next_try_at: iso(beganMs + 420_000), ended_at: null }),
       sent(14, 1, 3, 'RESOLVED', 9 * DAY_MS - 260_000), sent(13, 1, 3, 'FIRING', 9 * DAY_MS),
       sent(11, 2, 5, 'FIRING', 3 * DAY_MS, { state: 'GIVEN_UP', tries: 103, status: null, problem: 'nobody answered within 10 s' }),

@@ -47,13 +47,13 @@ export class World {
   readonly office: Office;
   #ids = 1000;
 
-  constructor(
-    public nowMs: number,
-    seed = 7,
-    scenes: readonly Scene[] = SCENES,
-  ) {
+  nowMs: number;
+
+  /** It begins with a whole second, as the clock of the page goes by those: what is invented as a minute old is then never told as 59 s old. */
+  constructor(nowMs: number, seed = 7, scenes: readonly Scene[] = SCENES) {
+    this.nowMs = Math.floor(nowMs / 1_000) * 1_000;
     this.luck = new Luck(seed);
-    this.office = new Office(nowMs);
+    this.office = new Office(this.nowMs);
     this.jobs = scenes.map((scene, at) => this.#begin(scene, at + 1));
     if (this.jobs[0]) giveHistory(this, this.jobs[0]);
   }
