@@ -5,6 +5,7 @@ import { BrowserRouter, Route } from 'react-router-dom';
 import { ApiProblem } from './api/problem';
 import { AskFirst } from './auth/AskFirst';
 import { authProvider } from './auth/authProvider';
+import { Denied } from './auth/Denied';
 import { dataProvider } from './data/dataProvider';
 import { Layout } from './layout/Layout';
 import { darkTheme, lightTheme } from './look/theme';
@@ -45,6 +46,7 @@ export function App({ queryClient }: { queryClient: QueryClient }) {
           store={localStorageStore(STORE_VERSION, 'weir')}
           layout={Layout}
           loginPage={LogIn}
+          accessDenied={Denied}
           dashboard={Home}
           theme={lightTheme}
           darkTheme={darkTheme}

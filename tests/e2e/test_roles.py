@@ -61,8 +61,8 @@ def test_who_may_only_look_is_offered_nothing_to_do(shop: Shop, someone: Someone
 @pytest.mark.parametrize("path", ["/users", "/users/1", "/users/create", "/audit", "/webhooks/create", "/alert-rules/create"])
 def test_who_comes_by_its_address_to_what_is_not_for_him_is_told_so(shop: Shop, someone: Someone, path: str) -> None:
     vera = someone(VERA)
-    vera.go(path)
-    expect(vera.page.get_by_text("Access denied")).to_be_visible()
+    vera.go(path, shows="Access denied")
+    expect(vera.page.get_by_text("This page is not for you")).to_be_visible()
     vera.look(f"not-allowed{path.replace('/', '-')}")
 
 

@@ -1,6 +1,8 @@
 /** What is not about one job: pages that few open, and nobody first. Each comes when it is opened. */
-import { lazy } from 'react';
+import { lazy, type ComponentType } from 'react';
 import { Resource } from 'react-admin';
+
+import { forWhoMay } from '../auth/Denied';
 
 const Alerts = lazy(() => import('./alerts'));
 const Rules = lazy(() => import('./rules'));
@@ -16,12 +18,34 @@ const Tokens = lazy(() => import('./tokens'));
 const NewToken = lazy(() => import('./tokens/Create'));
 const Audit = lazy(() => import('./audit'));
 
+interface Pages {
+  list: ComponentType;
+  create?: ComponentType;
+  edit?: ComponentType;
+  /** Field that says what a row is. */
+  named?: string;
+}
+
+/** Each page for who may see it; `readable`: whoever may not change it sees the page of one row as well. */
+function resource(name: string, { list, create, edit, named }: Pages, { readable = false } = {}) {
+  return (
+    <Resource
+      key={name}
+      name={name}
+      list={forWhoMay('list', name, list)}
+      {...(create && { create: forWhoMay('create', name, create) })}
+      {...(edit && { edit: readable ? edit : forWhoMay('edit', name, edit) })}
+      {...(named && { recordRepresentation: named })}
+    />
+  );
+}
+
 /** Not a component: react-admin reads its children, not what they would draw. */
 export const adminResources = [
-  <Resource key="alerts" name="alerts" list={Alerts} />,
-  <Resource key="alert-rules" name="alert-rules" list={Rules} create={NewRule} edit={EditRule} recordRepresentation="name" />,
-  <Resource key="webhooks" name="webhooks" list={Webhooks} create={NewWebhook} edit={EditWebhook} recordRepresentation="name" />,
-  <Resource key="tokens" name="tokens" list={Tokens} create={NewToken} recordRepresentation="name" />,
-  <Resource key="users" name="users" list={Users} create={NewUser} edit={EditUser} recordRepresentation="name" />,
-  <Resource key="audit" name="audit" list={Audit} />,
+  resource('alerts', { list: Alerts }),
+  resource('alert-rules', { list: Rules, create: NewRule, edit: EditRule, named: 'name' }, { readable: true }),
+  resource('webhooks', { list: Webhooks, create: NewWebhook, edit: EditWebhook, named: 'name' }, { readable: true }),
+  resource('tokens', { list: Tokens, create: NewToken, named: 'name' }),
+  resource('users', { list: Users, create: NewUser, edit: EditUser, named: 'name' }),
+  resource('audit', { list: Audit }),
 ];
