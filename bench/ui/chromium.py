@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from browser import NoBrowser, arguments, chromium
 from playwright.sync_api import Browser, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 WIDTH, HEIGHT = 1440, 900
-
-
-def chromium() -> str:
-    """Its path."""
-    wanted = os.environ.get("WEIR_CHROMIUM")
-    found = wanted or next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None:
-        raise SystemExit(
-            "there is no Chromium: install one (Debian: apt-get install chromium), or say where it is by WEIR_CHROMIUM"
-        )
-    return found
 
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    # Chromium's sandbox does not work for root.
-    sandboxed = os.geteuid() != 0
+    """Raises SystemExit where there is none."""
+    try:
+        program = chromium()
+    except NoBrowser as problem:
+        raise SystemExit(str(problem)) from None
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS), chromium_sandbox=sandboxed)
+        started = playwright.chromium.launch(executable_path=program, args=arguments(), chromium_sandbox=os.geteuid() != 0)
         try:
             yield started
         finally:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 if __name__ == "__main__":
     # This folder is no place to import from: its names are those of others, too.
-    sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
+    root = Path(__file__).resolve().parent.parent.parent
+    sys.path[:1] = [str(root), str(root / "tools")]
     from bench.ui.suite import main
 
     sys.exit(main(sys.argv[1:]))
