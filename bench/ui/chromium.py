@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from browser import NoBrowser, arguments, chromium
 from playwright.sync_api import Browser, sync_playwright
+
+from browser import NoBrowser, arguments, chromium
 
 WIDTH, HEIGHT = 1440, 900
 
