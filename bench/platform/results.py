@@ -6,10 +6,11 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from bench.platform.options import ROOT
 
@@ -37,7 +38,11 @@ class Measurement:
     load: float = field(default_factory=lambda: round(os.getloadavg()[0], 2))
 
 
-def about(settings: Mapping[str, object], arguments: Sequence[str]) -> dict[str, object]:
+class Planned(Protocol):
+    def settings(self) -> dict[str, object]: ...
+
+
+def about(plan: Planned, arguments: Sequence[str]) -> dict[str, object]:
     """Where, when and with which settings."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -47,7 +52,7 @@ def about(settings: Mapping[str, object], arguments: Sequence[str]) -> dict[str,
             "python": platform.python_version(), "system": f"{platform.system()} {platform.release()}",
         },
         "arguments": list(arguments),
-        "settings": dict(settings),
+        "settings": plan.settings(),
     }  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> Literal[0, 1]:
     console = Console(width=170)
     console.print(f"parts {', '.join(plan.parts)}; results go to {plan.directory / 'platform.jsonl'}", highlight=False)
     with platform() as served:
-        suite = Suite(plan, served, about(plan.settings(), arguments), console)
+        suite = Suite(plan, served, about(plan, arguments), console)
         suite.run()
     show(suite.measured, console)
     return 0 if all(one.wrong is None for one in suite.measured) else 1

@@ -84,6 +84,7 @@ def real() -> Iterator[Site]:
         author = _author(served)
         job_id = author.deploy("wide")
         driver = Driver(served.url, author.live_run(job_id), SEED)
+        _check_built(served.url)
         driver.begin(author.graph)
         with driven(driver):
             yield Site(served.url, ADMINISTRATOR, served.password, job_id=job_id)
@@ -113,12 +114,19 @@ def embedded() -> Iterator[Site]:
             platform_state, secrets = state.read(directory.state), credentials.load(directory.secrets)
             assert platform_state is not None and secrets is not None
             site = Site(platform_state.url, ADMINISTRATOR, secrets.admin_password)
+            _check_built(site.url)
             _deploy(site)
             yield site
         finally:
             subprocess.run([weir, "down", "--data-dir", root], check=False, stdout=subprocess.DEVNULL, cwd=ROOT)
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _check_built(url: str) -> None:
+    with Client(url) as client:
+        if client.get("/").status != 200:
+            raise SystemExit("the web interface is not built where the API looks for it: make ui")
 
 
 def _deploy(site: Site) -> None:

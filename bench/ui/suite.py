@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> Literal[0, 1]:
     console = Console(width=190)
     console.print(f"parts {', '.join(plan.parts)}; results go to {plan.directory / 'ui.jsonl'}", highlight=False)
     with browser() as started:
-        run = {**about(plan.settings(), arguments), "browser": started.version}
+        run = {**about(plan, arguments), "browser": started.version}
         suite = Suite(plan, started, run, console)
         suite.run()
     show(suite.measured, console)

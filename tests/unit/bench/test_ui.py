@@ -1,0 +1,107 @@
+"""The parts of the benchmark of the web interface that measure nothing: the wide job, what its driver tells, and reading a trace."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from bench.platform.results import Aim, Measurement
+from bench.platform.stories import LiveRun
+from bench.ui.options import PARTS, parse
+from bench.ui.processor import read
+from bench.ui.tables import line
+from bench.ui.wide import CHAINS, SLOTS, SUBTASKS, Counted, Driver, graph
+from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, MetricsSampled, SubtaskAcknowledged
+
+
+def test_the_wide_job_has_200_operators_of_8_subtasks_each_in_a_chain_of_its_own() -> None:
+    compiled = graph()
+    assert len(compiled["logical"]["operators"]) == CHAINS == 200
+    assert [chain["parallelism"] for chain in compiled["chains"]] == [SLOTS] * CHAINS
+    assert len(compiled["edges"]) > CHAINS - 10, "some of them have two inputs"
+
+
+def test_each_subtask_acknowledges_a_checkpoint_once_and_some_of_them_in_each_tenth_of_a_second() -> None:
+    driver = Driver("http://127.0.0.1:1", LiveRun(1, 1, "token"), seed=7)
+    told = list(driver._checkpoint(random.Random(7)))
+    assert [type(event) for event in told[0][1]] == [CheckpointTriggered]
+    assert [type(event) for event in told[-1][1]] == [CheckpointCompleted]
+    acknowledged = [event for _, events in told[1:-1] for event in events]
+    assert all(isinstance(event, SubtaskAcknowledged) for event in acknowledged)
+    assert (
+        len({event.subtask for event in acknowledged if isinstance(event, SubtaskAcknowledged)}) == len(acknowledged) == SUBTASKS
+    )
+    moments = [at_s for at_s, _ in told]
+    assert all(0 <= later - earlier < 0.2 for earlier, later in pairwise(moments))
+    assert 4 < moments[-1] < 7
+
+
+def test_what_subtasks_have_counted_only_grows_and_their_times_add_up() -> None:
+    counted = Counted()
+    before: dict[tuple[int, int], Any] = {}
+    for _ in range(5):
+        for event in counted.samples():
+            assert isinstance(event, MetricsSampled)
+            for one in event.metrics.subtasks:
+                earlier = before.get((one.chain, one.index))
+                assert earlier is None or (one.backpressured_us >= earlier.backpressured_us and one.idle_us >= earlier.idle_us)
+                before[one.chain, one.index] = one
+    assert len(before) == SUBTASKS
+    assert {one.busy_us + one.idle_us + one.backpressured_us + one.queued_us for one in before.values()} == {10_000_000}
+
+
+def _trace(*events: dict[str, Any]) -> bytes:
+    return json.dumps({"traceEvents": list(events)}).encode()
+
+
+def _task(thread: int, at: int, took: int, processor: int | None) -> dict[str, Any]:
+    found = {"ph": "X", "name": "RunTask", "pid": 1, "tid": thread, "ts": at, "dur": took}
+    return found if processor is None else {**found, "tdur": processor}
+
+
+def _mark(thread: int, name: str, at: int) -> dict[str, Any]:
+    return {"ph": "R", "cat": "blink.user_timing", "name": name, "pid": 1, "tid": thread, "ts": at}
+
+
+def test_processor_time_is_that_of_the_pages_own_thread_between_two_moments() -> None:
+    page, worker = 7, 8
+    trace = read(
+        _trace(
+            {"ph": "M", "name": "thread_name", "pid": 1, "tid": page, "args": {"name": "CrRendererMain"}},
+            _task(page, 10, 99_000, 98_000),
+            _mark(page, "begin", 1_000),
+            _task(page, 2_000, 80_000, 20_000),
+            _task(page, 90_000, 5_000, None),
+            _task(worker, 3_000, 400_000, 400_000),
+            _mark(page, "end", 200_000),
+            _task(page, 200_001, 70_000, 70_000),
+        ),
+        "begin",
+    )
+    assert trace.processor_ms("begin", "end") == [20.0, 5.0]
+
+
+def test_a_trace_of_something_else_is_no_trace_of_the_page() -> None:
+    thread = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 8, "args": {"name": "DedicatedWorker thread"}}
+    with pytest.raises(AssertionError, match="DedicatedWorker"):
+        read(_trace(thread, _mark(8, "begin", 1)), "begin")
+
+
+def test_a_line_says_what_the_longest_task_was_spent_on() -> None:
+    one = Measurement(
+        "real", "overview: watched", {"tasks": 1, "longest_ms": 61.0, "why": "layout 40"}, Aim("no task over 50 ms", False)
+    )
+    assert "longest_ms 61.0" in line(one)
+    assert line(one).endswith("no task over 50 ms: not met   the longest: layout 40")
+
+
+def test_all_parts_are_measured_unless_some_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse([]).parts == PARTS
+    assert parse(["--only", "real", "--quick"]).parts == ("real",)
+    with pytest.raises(SystemExit):
+        parse(["--only", "reel"])
+    assert "no part reel" in capsys.readouterr().err
