@@ -147,7 +147,7 @@ def test_the_slowest_page_decides_whether_the_aim_is_met() -> None:
 
 
 def test_a_measurement_is_kept_with_where_and_how_it_was_taken(tmp_path: Path) -> None:
-    run = about(parse(["--quick"]).settings(), ["--quick"])
+    run = about(parse(["--quick"]), ["--quick"])
     one = Measurement("ingest", "batches of 300", {"events_per_s": 5_123.4}, Aim("at least 5,000 events/s", True))
     append(one, run, tmp_path / "platform.jsonl")
     append(replace(one, wrong="an event is missing"), run, tmp_path / "platform.jsonl")
