@@ -195,7 +195,7 @@ def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to
     platform, _ = started
     with platform.begin("up", "--foreground") as up:
         assert up.stdout is not None
-        said = []
+        said: list[str] = []
         while not (line := up.stdout.readline()).startswith("  stop it"):
             assert line, said
             said.append(line)
