@@ -40,7 +40,10 @@ export function FlowGraph({ graph, placed, chosen, onChoose }: Props) {
   // The side panel takes its room from the graph.
   const beside = chosen !== null;
   useEffect(() => {
-    const frame = requestAnimationFrame(() => void flow?.fitView(FIT));
+    // How much room it has now is known to it with the frame after this one.
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => void flow?.fitView(FIT));
+    });
     return () => cancelAnimationFrame(frame);
   }, [flow, beside]);
   const nodes = useMemo(
