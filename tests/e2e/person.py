@@ -92,6 +92,8 @@ class Person:
         for theme in THEMES:
             self.page.evaluate(_SET_THEME, theme)
             expect(self.page.locator("html")).to_have_css("color-scheme", theme)
+            # What stands fast in the window is drawn where the page was scrolled to.
+            self.page.evaluate("window.scrollTo(0, 0)")
             self.page.screenshot(path=self.picture(f"{name}-{theme}"), full_page=True, animations="disabled")
             self.faults += [f"{name}, {theme}: {problem}" for problem in violations(self.page) + sideways(self.page)]
 

@@ -45,6 +45,7 @@ def test_a_worker_that_is_killed_is_replaced_and_that_is_told(shop: Shop, someon
     os.kill(killed, signal.SIGKILL)
     page.wait_for_function(_HAS_RECOVERED)
     expect(exceptions).to_have_text(str(told + 1))
+    expect(page.locator("#main-content header [data-state]").nth(1)).to_have_text("ok")
     admin.look("job-overview-recovered")
 
     admin.tab("Exceptions")

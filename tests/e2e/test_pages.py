@@ -62,9 +62,14 @@ def both(*steps: Callable[[Page], object]) -> Callable[[Page], None]:
     return done
 
 
+def unfold_one(page: Page) -> None:
+    """And no other: which one is open is kept."""
+    page.get_by_role("button", name="more about this checkpoint", expanded=False).nth(2).click()
+    expect(page.get_by_role("region", name="Timeline")).to_have_count(1)
+
+
 def unfold(page: Page) -> None:
-    page.get_by_role("button", name="more about this checkpoint").nth(2).click()
-    expect(page.get_by_role("region", name="Timeline")).to_be_visible()
+    unfold_one(page)
     page.get_by_role("button", name=re.compile("^Subtasks of ")).first.click()
 
 
@@ -76,7 +81,7 @@ def replay(page: Page) -> None:
 
 
 def pin(page: Page) -> None:
-    page.get_by_role("button", name="more about this checkpoint").nth(2).click()
+    unfold_one(page)
     page.get_by_role("button", name="Pin", exact=True).click()
     dialog("Pin checkpoint")(page)
 

@@ -8,7 +8,7 @@ describe('numbers', () => {
     [1_500_000_000, '1.5 GB'], [100_000, '100 kB'], [7e18, '7000 PB'],
   ])('%d bytes are %s', (value, shown) => expect(bytes(value)).toBe(shown));
 
-  it.each([[0, '0 /s'], [0.25, '0.25 /s'], [9.5, '9.5 /s'], [120, '120/s'], [12_300, '12.3 k/s'], [4_560_000, '4.56 M/s']])(
+  it.each([[0, '0/s'], [0.25, '0.25/s'], [9.5, '9.5/s'], [120, '120/s'], [12_300, '12.3 k/s'], [4_560_000, '4.56 M/s']])(
     '%d a second is %s', (value, shown) => expect(perSecond(value)).toBe(shown),
   );
 

@@ -39,7 +39,7 @@ export function bytesPerSecond(value: Number): string {
 /** 12.3 k/s; below ten with its decimals. */
 export function perSecond(value: Number): string {
   if (!known(value)) return NOTHING;
-  if (Math.abs(value) < 10) return `${short(value)} /s`;
+  if (Math.abs(value) < 10) return `${short(value)}/s`;
   return `${scaled(value, THOUSANDS).trim()}/s`;
 }
 

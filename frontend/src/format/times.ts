@@ -7,6 +7,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const AHEAD = 3 * SECOND;
 
 /** Milliseconds since 1970; null: there is none. */
 export function toMs(moment: Moment): number | null {
@@ -39,7 +40,8 @@ export function relative(moment: Moment, nowMs: number): string {
   const at = toMs(moment);
   if (at === null) return NOTHING;
   const away = Math.abs(nowMs - at);
-  if (away < SECOND) return 'just now';
+  // The page's clock ticks once a second, and is not that of whoever tells.
+  if (away < SECOND || (at > nowMs && away < AHEAD)) return 'just now';
   const said =
     away < MINUTE ? `${Math.floor(away / SECOND)} s`
     : away < HOUR ? `${Math.floor(away / MINUTE)} min`

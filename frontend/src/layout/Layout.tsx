@@ -13,8 +13,8 @@ export function Layout({ children, ...props }: LayoutProps) {
       appBarAlwaysOn
       menu={Menu}
       error={Trouble}
-      // What is wider than the page (a graph) scrolls in its own place.
-      sx={{ minWidth: 0, '& .RaLayout-content': { p: 0, minWidth: 0 }, '& .RaLayout-appFrame': { mt: '48px' } }}
+      // The bar is 48 px high, in whatever size letters are; what is wider than the page (a graph) scrolls in its own place.
+      sx={{ minWidth: 0, '& .RaLayout-content': { p: 0, minWidth: 0 }, '& .RaLayout-appFrame': { mt: '48px' }, '& .MuiDrawer-root, & .RaSidebar-fixed': { height: 'calc(100vh - 48px)' } }}
     >
       <SessionWatch />
       {children}

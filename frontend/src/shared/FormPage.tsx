@@ -7,7 +7,8 @@ import { Page } from './Page';
 import { Panel } from './Panel';
 import { Failure, Waiting } from './Standins';
 
-const NARROW = { maxWidth: 560, p: 0, '& .MuiFormControl-root': { maxWidth: 520 } } as const;
+/** Fields of one width below each other, with room for the label of the next one. */
+export const FIELDS = { maxWidth: 520, p: 0, '& .MuiFormControl-root, & .ra-input': { width: '100%' }, '& .ra-input + .ra-input, & .ra-input + *': { mt: 1 } } as const;
 
 interface CreateProps {
   resource: string;
@@ -24,7 +25,7 @@ export function CreatePage({ resource, title, defaults, transform, children }: C
     <CreateBase resource={resource} redirect="list" {...(transform ? { transform } : {})}>
       <Page title={title}>
         <Panel>
-          <SimpleForm sx={NARROW} {...(defaults ? { defaultValues: defaults } : {})} toolbar={<Verbs save="Create" />}>{children}</SimpleForm>
+          <SimpleForm sx={FIELDS} {...(defaults ? { defaultValues: defaults } : {})} toolbar={<Verbs save="Create" />}>{children}</SimpleForm>
         </Panel>
       </Page>
     </CreateBase>
@@ -68,7 +69,7 @@ function Edited<Row extends RaRecord>({ resource, what, titleOf, beside, form, d
       {form && (
         <Panel>
           {/* With what was saved the form begins anew. */}
-          <SimpleForm key={String(record.version)} sx={NARROW} toolbar={<Verbs save="Save" />}>{form}</SimpleForm>
+          <SimpleForm key={String(record.version)} sx={FIELDS} toolbar={<Verbs save="Save" />}>{form}</SimpleForm>
         </Panel>
       )}
       {children?.(record)}

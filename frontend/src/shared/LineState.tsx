@@ -35,7 +35,7 @@ export function LineBanner({ line }: { line: Line }) {
   const wait = Math.max(0, line.againAtMs - now);
   return (
     <Alert severity="warning" role="status">
-      The control plane is out of reach ({line.why}). {heard === null ? 'Nothing was heard of it yet' : `What you see is ${duration(now - heard)} old`}; jobs go on
+      Out of reach: {line.why}. {heard === null ? 'Nothing was heard of it yet' : `What you see is ${duration(now - heard)} old`}; jobs go on
       without it. {wait < 1000 ? 'Trying again.' : `Trying again in ${duration(wait)}.`}
     </Alert>
   );

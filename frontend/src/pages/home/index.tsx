@@ -62,7 +62,7 @@ function OldestCheckpoint({ jobs }: { jobs: Job[] }) {
   const now = useNow();
   const oldest = oldestCheckpoint(jobs);
   return (
-    <Figure label="Oldest last checkpoint of a running job" value={duration(oldest ? Math.max(0, now - oldest.sinceMs) : null)}>
+    <Figure label="Oldest last checkpoint" value={duration(oldest ? Math.max(0, now - oldest.sinceMs) : null)}>
       {oldest ? (
         <>
           <Link component={RouterLink} to={`/jobs/${oldest.job.id}`}>{oldest.job.name}</Link>

@@ -88,7 +88,7 @@ const JobTabs = memo(function JobTabs({ id }: { id: number }) {
   const chosen = rest.split('/')[0] ?? '';
   return (
     <Box component="nav" aria-label="About this job" sx={{ borderBottom: 1, borderColor: 'divider', mt: -1 }}>
-      <Tabs value={TABS.some(({ path }) => path === chosen) ? chosen : ''} variant="scrollable" allowScrollButtonsMobile>
+      <Tabs value={TABS.some(({ path }) => path === chosen) ? chosen : ''} variant="scrollable" scrollButtons={false}>
         {TABS.map(({ path, label }) => (
           <Tab key={path} value={path} label={label} component={Link} to={path === '' ? `/jobs/${id}` : `/jobs/${id}/${path}`} />
         ))}

@@ -8,6 +8,7 @@ import { answered, api } from '../../api/client';
 import type { Permission, Schemas } from '../../api/types';
 import { When } from '../../shared/Ago';
 import { Facts } from '../../shared/Facts';
+import { FIELDS } from '../../shared/FormPage';
 import { Page } from '../../shared/Page';
 import { Panel } from '../../shared/Panel';
 import { Secret } from '../../shared/Secret';
@@ -42,7 +43,7 @@ function Wanted({ onMade }: { onMade: (token: Schemas['CreatedToken']) => void }
       defaultValues={{ role: 'viewer', rollback: false, expires_in_days: DEFAULT_DAYS }}
       onSubmit={(filled: Record<string, unknown>) => mutate(filled as Schemas['NewToken'])}
     >
-      <Box sx={{ display: 'flex', flexDirection: 'column', maxWidth: 520 }}>
+      <Box sx={{ ...FIELDS, display: 'flex', flexDirection: 'column' }}>
         <TextInput source="name" validate={[required(), maxLength(100)]} helperText="What it is for, so that somebody knows later: deployments from CI" autoComplete="off" />
         <RoleInput within={rolesWithin(permissions)} />
         {permissions.includes('rollback') && <RollbackInput />}

@@ -16,7 +16,7 @@ export default function NewUser() {
         source="password"
         autoComplete="new-password"
         validate={[minLength(PASSWORD_MIN), maxLength(PASSWORD_MAX)]}
-        helperText={`At least ${PASSWORD_MIN} characters. Without one he cannot log in until he is given one`}
+        helperText={`At least ${PASSWORD_MIN} characters. Without one nobody can log in, until one is given`}
       />
       <RoleInput />
       <RollbackInput />

@@ -24,7 +24,7 @@ export default function EditUser() {
       titleOf={({ name }) => name}
       beside={({ disabled }) => <State of="account" is={disabled ? 'disabled' : 'active'} />}
       actions={(user) => <ResetPassword key={user.id} user={user} />}
-      deleted="His tokens go with him, at once. What he did stays in the audit. To keep the name from being taken again, disable the account instead."
+      deleted="Tokens go with the account, at once. What was done with it stays in the audit. To keep the name from being taken again, disable the account instead."
       form={<Fields />}
     >
       {(user) => (
@@ -54,7 +54,7 @@ function Fields() {
       <Myself />
       <RoleInput />
       <RollbackInput />
-      <BooleanInput source="disabled" label="Disabled" helperText="He cannot log in, and none of his tokens is taken any more" />
+      <BooleanInput source="disabled" label="Disabled" helperText="Nobody can log in with it, and none of its tokens is taken any more" />
     </>
   );
 }

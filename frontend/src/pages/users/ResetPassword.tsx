@@ -35,7 +35,7 @@ export function ResetPassword({ user }: { user: Schemas['UserView'] }) {
         <DialogTitle id="reset-password">{made === null ? `A new password for ${user.name}?` : `The new password of ${user.name}`}</DialogTitle>
         <DialogContent>
           {made === null
-            ? <DialogContentText>One is made up and shown to you once, for you to hand on. All his sessions end; tokens for programs go on. He can change it himself.</DialogContentText>
+            ? <DialogContentText>One is made up and shown to you once, for you to hand on. All sessions of the account end; tokens for programs go on. Whose it is can change it.</DialogContentText>
             : <Secret label="Password" value={made} />}
         </DialogContent>
         <DialogActions>

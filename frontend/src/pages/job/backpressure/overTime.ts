@@ -61,6 +61,7 @@ const SHADES = 5;
 
 export function heatOverTime({ moments, indexes, cells }: Grid, measure: Time, ink: Ink): Option {
   const labels = { color: ink.faint, fontSize: 11 };
+  const minutes = moments.map((moment) => clock(moment).slice(0, 5));
   const bare = { axisLine: { show: false }, axisTick: { show: false }, splitArea: { show: false } };
   return {
     ...frame(ink),
@@ -73,7 +74,7 @@ export function heatOverTime({ moments, indexes, cells }: Grid, measure: Time, i
         return `${clock(moments[x])}\nsubtask ${indexes[y]}: ${percent(share)} ${LABELS[measure].toLowerCase()}`;
       },
     },
-    xAxis: { type: 'category', data: moments.map((moment) => clock(moment).slice(0, 5)), ...bare, axisLabel: { ...labels, hideOverlap: true } },
+    xAxis: { type: 'category', data: minutes, ...bare, axisLabel: { ...labels, hideOverlap: true, interval: (place) => minutes[place] !== minutes[place - 1] } },
     yAxis: { type: 'category', data: indexes.map((index) => `[${index}]`), inverse: true, ...bare, axisLabel: labels },
     visualMap: {
       show: false, min: 0, max: 1, dimension: 2,

@@ -51,8 +51,8 @@ function factsOf(plan: Plan): Fact[] {
   const { whole, files } = inspection;
   const found: Fact[] = isInStorage(plan) && (files > 0 || !whole) ? [['Its files', <Whole key="files" of={inspection} />]] : [];
   if (plan.preview.anew !== true && whole) found.push(['Compatibility', <Fits key="fits" plan={plan} fits={!inspection.misfit} />]);
-  if (goesBack(plan) && whole) found.push(['Left behind', abandoned.length === 0 ? 'nothing' : `checkpoints ${ranges(abandoned)}: kept, so that this can be undone`]);
-  if (returning.length > 0) found.push(['Shown again', `checkpoints ${ranges(returning)}`]);
+  if (goesBack(plan) && whole) found.push(['Left behind', abandoned.length === 0 ? 'nothing' : `${numbered(abandoned)}: kept, so that this can be undone`]);
+  if (returning.length > 0) found.push(['Shown again', numbered(returning)]);
   if (notes.length > 0) found.push(['Notes', <>{notes.map((note) => <Box key={note}>{sentence(note)}</Box>)}</>]);
   return [...stateOf(plan), ...found];
 }
@@ -159,5 +159,7 @@ function Sinks({ of, back }: { of: Inspection | null; back: boolean }) {
 function Muted({ children }: { children: ReactNode }) {
   return <Box sx={{ color: 'text.secondary' }}>{children}</Box>;
 }
+
+const numbered = (checkpoints: readonly number[]): string => `${checkpoints.length === 1 ? 'checkpoint' : 'checkpoints'} ${ranges(checkpoints)}`;
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
