@@ -12,6 +12,7 @@ from bench.ui.wide import CHAINS, SUBTASKS
 TIMEOUT_MS = 60_000
 HISTORY_ROWS = 10
 TRENDS = 4
+REPLAYED_MS = 5_000
 OVER_TIME = 3
 """Charts of the operator that is looked at."""
 CELL = "button[aria-label*=']: ']"
@@ -70,6 +71,17 @@ def _all_of_it(page: Page) -> None:
     page.locator("button.react-flow__controls-fitview").click()
 
 
+def _replay(page: Page) -> None:
+    page.locator("button:text-is('Replay the last')").click()
+    _wait(page, "document.querySelector('[role=group][aria-label=Replay]')")
+    page.wait_for_timeout(REPLAYED_MS)
+
+
+def _live_again(page: Page) -> None:
+    page.locator("button:text-is('Back to live')").click()
+    _wait(page, "!document.querySelector('[role=group][aria-label=Replay]')")
+
+
 def _checkpoints(page: Page) -> None:
     _wait(page, f"weirBench.section('History')?.querySelectorAll('tr.RaDataTable-clickableRow').length === {HISTORY_ROWS}")
     _wait(page, f"weirBench.section('Trends')?.querySelectorAll('figure:has(canvas)').length === {TRENDS}")
@@ -109,6 +121,8 @@ TABS: Sequence[Tab] = (
             Move("and closed", _close_operator),
             Move("made larger", _larger),
             Move("all of it", _all_of_it),
+            Move("a checkpoint replayed", _replay),
+            Move("live again", _live_again),
         ),
     ),
     Tab("checkpoints", "Checkpoints", _checkpoints, (Move("a detail opened", _open_detail),)),

@@ -23,7 +23,7 @@ import { SidePanel } from './SidePanel';
 import { topologyOf } from './topology';
 import { useCheckpointDetail, useGraph, useMetrics, useSizes } from './useMeasured';
 import { LiveLine, ReplayLine } from './WaveLine';
-import { useLiveWave, useReplay, WaveContext } from './waveSource';
+import { useLiveWave, useReplay, useShown, WaveContext } from './waveSource';
 
 type Detail = Schemas['CheckpointDetailBody'];
 
@@ -84,12 +84,13 @@ function Drawn({ graph, placed, replayed, onLeave }: Drawing) {
   const script = useMemo(() => replayed && scriptOf(replayed, topology), [replayed, topology]);
   const live = useLiveWave(topology);
   const replay = useReplay(script);
+  const shown = useShown(live, replay);
   const metrics = useMetrics();
   const sizes = useSizes();
   const figures = useMemo(() => figuresOf(graph, metrics, sizes), [graph, metrics, sizes]);
   const chain = graph.chains.find(({ index }) => index === chosen);
   return (
-    <WaveContext value={replay ?? live}>
+    <WaveContext value={shown}>
       {replayed && replay ? <ReplayLine store={replay} graph={graph} number={replayed.number} /> : <LiveLine store={live} graph={graph} />}
       {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Nobody acknowledged anything of checkpoint {replayed.number}: there is nothing to replay.</Alert>}
       <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider' }} style={variablesOf(palette.mode, palette)}>

@@ -26,7 +26,7 @@ describe('the overview of a job', () => {
     await renderJob(1);
     const region = await graph();
     expect(await within(region).findByText('hash origin, dest', { selector: 'text' })).toBeInTheDocument();
-    await waitFor(() => expect(within(region).getAllByText(/^\d+ k\/s$/).length).toBeGreaterThan(0));
+    await waitFor(() => expect(within(region).getAllByText(/^\d+(\.\d)? k\/s$/).length).toBeGreaterThan(0));
   });
 
   it('shows the subtasks of the operators that are chosen, and closes them again', async () => {

@@ -1,5 +1,5 @@
 /** The wavefront that is shown, outside of React: what draws a part of it is drawn anew when that part has changed, in frames of the browser. */
-import { createContext, use, useEffect, useLayoutEffect, useMemo, useSyncExternalStore } from 'react';
+import { createContext, use, useEffect, useLayoutEffect, useMemo, useState, useSyncExternalStore } from 'react';
 
 import { useJobStore } from '../../../live/JobLiveProvider';
 import { Store } from '../../../live/store';
@@ -13,12 +13,48 @@ import type { Wave } from './wavefront';
 export type LiveStore = Store<LiveWave, LiveNews>;
 export type ReplayStore = Store<Replay, PlayerNews>;
 /** What both stores have. */
-export interface Shown {
+interface Source {
   get: () => { wave: Wave | null };
   subscribe: (listener: () => void) => () => void;
 }
 
+/** Whichever of them is shown, as one: who follows it is told when it is another one, and not made anew for that. */
+export class Shown implements Source {
+  readonly #listeners = new Set<() => void>();
+  #leave: () => void;
+
+  constructor(private source: Source) {
+    this.#leave = source.subscribe(this.#tell);
+  }
+
+  readonly #tell = (): void => {
+    for (const listener of this.#listeners) listener();
+  };
+
+  show(source: Source): void {
+    if (source === this.source) return;
+    this.#leave();
+    this.source = source;
+    this.#leave = source.subscribe(this.#tell);
+    this.#tell();
+  }
+
+  get = (): { wave: Wave | null } => this.source.get();
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+}
+
 export const WaveContext = createContext<Shown | null>(null);
+
+/** Of the replay if there is one, else of what is live. */
+export function useShown(live: LiveStore, replay: ReplayStore | null): Shown {
+  const [shown] = useState(() => new Shown(replay ?? live));
+  useLayoutEffect(() => shown.show(replay ?? live), [shown, live, replay]);
+  return shown;
+}
 
 /** A part of the wavefront. `select` gives a value that is equal as long as nothing of the part has changed: a word, a number. */
 export function useWave<Part extends string | number | boolean | Wave | null>(select: (wave: Wave | null) => Part): Part {
