@@ -18,7 +18,9 @@ _RING = """async () => {
   const shown = close.some(outlined) || (border && parseFloat(getComputedStyle(border).borderTopWidth) >= 2);
   const { width, height, top, bottom } = one.getBoundingClientRect();
   const inView = width > 0 && height > 0 && bottom > 0 && top < window.innerHeight;
-  return shown && inView ? null : `${one.outerHTML.slice(0, 200)}: ${shown ? 'out of view' : `nothing shows that the keyboard is there (outline ${getComputedStyle(one).outline})`}`;
+  if (shown && inView) return null;
+  const why = shown ? 'it is out of view' : `nothing shows that the keyboard is there, its outline is ${getComputedStyle(one).outline}`;
+  return `${one.outerHTML.slice(0, 200)}: ${why}`;
 }"""
 
 
