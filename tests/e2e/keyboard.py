@@ -19,7 +19,7 @@ _RING = """async () => {
   const { width, height, top, bottom } = one.getBoundingClientRect();
   const inView = width > 0 && height > 0 && bottom > 0 && top < window.innerHeight;
   if (shown && inView) return null;
-  const why = shown ? 'out of view' : `nothing shows that the keyboard is there (outline ${getComputedStyle(one).outline})`;
+  const why = shown ? 'it is out of view' : `nothing shows that the keyboard is there, its outline is ${getComputedStyle(one).outline}`;
   return `${one.outerHTML.slice(0, 200)}: ${why}`;
 }"""
 

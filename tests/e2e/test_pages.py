@@ -62,15 +62,20 @@ def both(*steps: Callable[[Page], object]) -> Callable[[Page], None]:
     return done
 
 
-def unfold_one(page: Page) -> None:
-    """And no other: which one is open is kept."""
-    page.get_by_role("button", name="more about this checkpoint", expanded=False).nth(2).click()
-    expect(page.get_by_role("region", name="Timeline")).to_have_count(1)
+def unfold_one(page: Page) -> Locator:
+    """And no other: which one is open is kept. What is said of it."""
+    found = re.search(r"\d+", page.get_by_role("button", name="more about this checkpoint", expanded=False).nth(2).inner_text())
+    assert found is not None
+    # Newer ones come on top of it meanwhile.
+    page.get_by_role("button", name=f"{found[0]} more about this checkpoint", exact=True).click()
+    detail = page.get_by_role("region", name=f"Checkpoint {found[0]}", exact=True)
+    expect(detail.get_by_role("region", name="Timeline")).to_be_visible()
+    expect(page.get_by_role("region", name=re.compile(r"^Checkpoint \d+$"))).to_have_count(1)
+    return detail
 
 
 def unfold(page: Page) -> None:
-    unfold_one(page)
-    page.get_by_role("button", name=re.compile("^Subtasks of ")).first.click()
+    unfold_one(page).get_by_role("button", name=re.compile("^Subtasks of ")).first.click()
 
 
 def replay(page: Page) -> None:
@@ -81,8 +86,7 @@ def replay(page: Page) -> None:
 
 
 def pin(page: Page) -> None:
-    unfold_one(page)
-    page.get_by_role("button", name="Pin", exact=True).click()
+    unfold_one(page).get_by_role("button", name="Pin", exact=True).click()
     dialog("Pin checkpoint")(page)
 
 

@@ -28,7 +28,7 @@ export function OpenAlerts({ jobs }: { jobs: readonly Job[] }) {
         <Box component="ul" sx={{ m: 0, p: 0, listStyle: 'none', display: 'grid', gap: 0.25 }}>
           {data.map(({ id, job_id, rule_name, since, message }) => (
             <Box component="li" key={id} title={message} sx={{ overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
-              <Link component={RouterLink} to={`/jobs/${job_id}`}>{jobs.find((job) => job.id === job_id)?.name ?? `job ${job_id}`}</Link>: {rule_name}, <Ago at={since} />
+              <Link component={RouterLink} underline="always" to={`/jobs/${job_id}`}>{jobs.find((job) => job.id === job_id)?.name ?? `job ${job_id}`}</Link>: {rule_name}, <Ago at={since} />
             </Box>
           ))}
           <li><Link component={RouterLink} to="/alerts">{(total ?? 0) > SHOWN ? 'all of them' : 'what they say'}</Link></li>

@@ -65,7 +65,7 @@ function OldestCheckpoint({ jobs }: { jobs: Job[] }) {
     <Figure label="Oldest last checkpoint" value={duration(oldest ? Math.max(0, now - oldest.sinceMs) : null)}>
       {oldest ? (
         <>
-          <Link component={RouterLink} to={`/jobs/${oldest.job.id}`}>{oldest.job.name}</Link>
+          <Link component={RouterLink} underline={oldest.ever ? 'hover' : 'always'} to={`/jobs/${oldest.job.id}`}>{oldest.job.name}</Link>
           {oldest.ever ? '' : ' has not completed any since its start'}
         </>
       ) : 'No job is meant to run'}
