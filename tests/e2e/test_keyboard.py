@@ -100,7 +100,7 @@ def test_rows_that_unfold_are_unfolded_by_keyboard(shop: Shop, someone: Someone)
     expect(page.get_by_role("region", name=re.compile(r"^Checkpoint \d+$"))).to_contain_text("Goes on from")
     keys.to(page.get_by_role("button", name=re.compile("^Subtasks of ")))
     keys.press("Space")
-    expect(page.get_by_role("cell", name="subtask 1")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="subtask 1")).to_be_visible()
 
     admin.go("/audit", shows="Audit")
     keys.to(page.get_by_role("button", name=re.compile(r" of \S+.* by admin$")))

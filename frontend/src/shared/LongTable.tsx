@@ -48,4 +48,5 @@ const LOOK: SxProps<Theme> = {
   '& .chosen': { backgroundColor: ({ palette }) => alpha(palette.primary.main, palette.action.selectedOpacity) },
   '& .open': { display: 'flex', p: '2px', m: '-3px', border: 0, borderRadius: '50%', background: 'none', color: 'action.active', fill: 'currentColor', cursor: 'pointer' },
   '& .open:hover': { backgroundColor: 'action.hover' },
+  '& .open:focus-visible': { outline: '2px solid', outlineColor: 'primary.main', outlineOffset: 2 },
 };

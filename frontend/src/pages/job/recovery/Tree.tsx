@@ -127,7 +127,7 @@ function OfFolded({ row: { count, newest, oldest }, onOpen }: { row: Folded; onO
       <Box />
       <Box />
       <Box sx={{ textAlign: 'right' }}>
-        <Button size="small" aria-label={`Show checkpoints ${oldest} to ${newest}`} onClick={onOpen}>Show them</Button>
+        <Button size="small" aria-label={`Show them: checkpoints ${oldest} to ${newest}`} onClick={onOpen}>Show them</Button>
       </Box>
     </>
   );

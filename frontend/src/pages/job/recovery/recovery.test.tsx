@@ -22,12 +22,12 @@ describe('recovery', () => {
     const world = new World(Date.now());
     for (const { body } of world.find(2)!.checkpoints) body.discarded_at = null;
     const { user } = await renderJob(2, '/recovery', { world });
-    const fold = await screen.findByRole('button', { name: /^Show checkpoints \d+ to \d+$/ });
+    const fold = await screen.findByRole('button', { name: /^Show them: checkpoints \d+ to \d+$/ });
     const [, oldest] = /(\d+) to/.exec(fold.getAttribute('aria-label')!)!;
     expect(screen.queryByRole('button', { name: `Go back to checkpoint ${oldest}: see what would happen` })).toBeNull();
     await user.click(fold);
     expect(screen.getByRole('button', { name: `Go back to checkpoint ${oldest}: see what would happen` })).toBeVisible();
-    expect(screen.queryByRole('button', { name: /^Show checkpoints/ })).toBeNull();
+    expect(screen.queryByRole('button', { name: /^Show them/ })).toBeNull();
   });
 
   it('does not go back to what is damaged, and says so', async () => {
