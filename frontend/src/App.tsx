@@ -15,6 +15,7 @@ import { Home } from './pages/home';
 import { JobPage } from './pages/job';
 import { JobList } from './pages/jobs';
 import { LogIn } from './pages/login';
+import { Nowhere } from './pages/Nowhere';
 
 /** Bumped when what is kept in browsers (theme, columns) changes its form. */
 const STORE_VERSION = '1';
@@ -47,6 +48,7 @@ export function App({ queryClient }: { queryClient: QueryClient }) {
           layout={Layout}
           loginPage={LogIn}
           accessDenied={Denied}
+          catchAll={Nowhere}
           dashboard={Home}
           theme={lightTheme}
           darkTheme={darkTheme}

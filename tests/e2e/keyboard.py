@@ -9,8 +9,9 @@ PRESSES_MAX = 120
 # An outline, at it or close around it; fields have a stronger border instead.
 _RING = """async () => {
   // As it is drawn: styles change with the frame after the key, and some of them slowly.
-  for (let frames = 0; frames < 30; frames += 1) await new Promise(requestAnimationFrame);
+  for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
   const one = document.activeElement;
+  await Promise.allSettled(one.getAnimations().map(({ finished }) => finished));
   if (one === document.body) return null;
   const outlined = (at) => getComputedStyle(at).outlineStyle !== 'none' && parseFloat(getComputedStyle(at).outlineWidth) >= 2;
   const close = [one, one.parentElement, one.parentElement?.parentElement].filter(Boolean);

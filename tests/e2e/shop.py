@@ -87,13 +87,30 @@ class Shop:
         return self.api.wait(job_id, well, timeout_s=WAIT_S)
 
     def _deploy(self) -> dict[str, Any]:
-        spec = {
+        made: dict[str, Any] = self.api.send("POST", "/jobs", json={"name": NAME, "spec": self._spec()})
+        return made
+
+    def _spec(self) -> dict[str, Any]:
+        return {
             "artifact": self.api.upload(CODE.name, CODE.read_bytes()),
             "parameters": self.parameters,
             "checkpointing": {"interval": INTERVAL, "retained": RETAINED},
         }
-        made: dict[str, Any] = self.api.send("POST", "/jobs", json={"name": NAME, "spec": spec})
-        return made
+
+    def new_versions(self) -> None:
+        """One that does not compile, and one that would run: the second and the third. Nobody upgrades to them. Not waited for."""
+        job = self.find()
+        assert job is not None
+        if len(self.api.send("GET", f"/jobs/{job['id']}/specs")) > 1:
+            return
+        broken = CODE.read_bytes().replace(b"sources.generator(", b"sources.generators(")
+        changes: tuple[dict[str, Any], ...] = (
+            {"artifact": self.api.upload(CODE.name, broken)},
+            {"parameters": {**self.parameters, "rate": 200}, "checkpointing": {"interval": "10s", "retained": RETAINED}},
+        )
+        for change in changes:
+            made = {"spec": self._spec() | change, "comment": "tried out"}
+            self.api.send("POST", f"/jobs/{job['id']}/specs", json=made, headers={"If-Match": "*"})
 
     def forget_orders(self) -> None:
         """As if nobody had ever deployed it."""

@@ -95,6 +95,21 @@ def menu(page: Page) -> None:
     expect(page.get_by_role("menuitem", name="Rescale…")).to_be_visible()
 
 
+def entry(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("create of job")).click()
+    expect(page.get_by_role("table", name="Before and after")).to_be_visible()
+
+
+def account(page: Page) -> None:
+    page.get_by_role("button", name="admin: account").click()
+    expect(page.get_by_role("menuitem", name="Logout")).to_be_visible()
+
+
+def difference(page: Page) -> None:
+    page.get_by_role("button", name="What differs").click()
+    expect(page.get_by_role("cell", name="parameters.rate")).to_be_visible()
+
+
 def new_token(page: Page) -> None:
     page.get_by_role("textbox", name="Name").fill("a look at it")
     page.get_by_role("button", name="Create").click()
@@ -144,6 +159,11 @@ PLACES = (
     Place("user", "/users/2", text("^Logs in by$")),
     Place("user-password", "/users/2", text("^Logs in by$"), both(press("Reset the password"), dialog("A new password for"))),
     Place("audit", "/audit", text("^Request$|ago$")),
+    Place("audit-entry", "/audit", text("^Request$|ago$"), entry),
+    Place("account", "/tokens", text("^deployments from CI$"), account),
+    Place("nowhere", "/no-such-page", text("^There is no such page$")),
+    Place("deploy-invalid", "/jobs/{job}/review/2", text("^Nothing was started$")),
+    Place("deploy-upgrade", "/jobs/{job}/review/3", text("^Stop with a last checkpoint and go on"), difference),
 )
 
 
@@ -153,6 +173,8 @@ def visitor(browser: Browser, shop: Shop) -> Iterator[Person]:
     with ExitStack() as opened:
         one = opened.enter_context(person(browser, shop.url))
         one.is_logged_in(shop.admin)
+        shop.orders()
+        shop.new_versions()
         yield one
 
 
@@ -171,6 +193,20 @@ def test_a_page_can_be_read_by_everybody(shop: Shop, visitor: Person, place: Pla
         # Browsers write down what they were refused; that it is not there is just what is looked at.
         complaints = [one for one in complaints if "404" not in one]
     assert not complaints + visitor.faults, "\n".join(complaints + visitor.faults)
+
+
+def test_with_the_menu_folded_its_pages_are_found_by_their_signs(shop: Shop, visitor: Person) -> None:
+    visitor.complaints.found.clear()
+    visitor.faults.clear()
+    page = visitor.page
+    visitor.go("/", shows="Home")
+    page.get_by_role("button", name="Close menu").click()
+    expect(page.get_by_role("button", name="Open menu")).to_be_visible()
+    visitor.look("home-menu-folded")
+    page.get_by_role("menuitem", name="Jobs", exact=True).click()
+    expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
+    page.get_by_role("button", name="Open menu").click()
+    assert not visitor.complaints.found + visitor.faults, "\n".join(visitor.complaints.found + visitor.faults)
 
 
 def test_the_theme_is_changed_by_its_button_and_kept(shop: Shop, visitor: Person) -> None:

@@ -7,7 +7,7 @@ import { Panel } from '../shared/Panel';
 import { Empty, Waiting } from '../shared/Standins';
 import { neededFor } from './needed';
 
-const ROLE: Partial<Record<Permission, string>> = { operate: 'operator', administer: 'administrator' };
+const ROLE: Partial<Record<Permission, string>> = { operate: 'operator', administer: 'admin' };
 
 /** Whoever comes here has followed somebody else's link: it says whom to ask. */
 export function Denied({ needed = null }: { needed?: Permission | null }) {

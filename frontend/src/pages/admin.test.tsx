@@ -203,7 +203,7 @@ describe('what a role may not do', () => {
   it.each(['/users', '/users/1', '/users/create', '/audit', '/webhooks/create', '/alert-rules/create'])('whoever comes to %s by its address is told so, and nothing is asked for', async (path) => {
     const { fake } = await renderPage(path, { as: 'viewer' });
     expect(await screen.findByRole('heading', { level: 1, name: 'Access denied' })).toBeVisible();
-    expect(screen.getByText(/It needs the role (operator|administrator)/)).toBeVisible();
+    expect(screen.getByText(/It needs the role (operator|admin):/)).toBeVisible();
     expect(fake.asked.filter(({ url }) => /\/(users|audit|webhooks|alert-rules)\b/.test(new URL(url).pathname))).toEqual([]);
   });
 

@@ -8,7 +8,7 @@ import { Panel } from './Panel';
 import { Failure, Waiting } from './Standins';
 
 /** Fields of one width below each other, with room for the label of the next one. */
-export const FIELDS = { maxWidth: 520, p: 0, '& .MuiFormControl-root, & .ra-input': { width: '100%' }, '& .ra-input + .ra-input, & .ra-input + *': { mt: 1 } } as const;
+export const FIELDS = { maxWidth: 520, p: 0, '& .MuiFormControl-root, & .ra-input': { width: '100%' }, '& .ra-input + *': { mt: 1 }, '& .MuiFormHelperText-root': { mb: 0.5 } } as const;
 
 interface CreateProps {
   resource: string;

@@ -8,6 +8,7 @@ import { useJobLive } from '../../../live/JobLiveProvider';
 import { When } from '../../../shared/Ago';
 import { Answered } from '../../../shared/Answered';
 import { Facts } from '../../../shared/Facts';
+import { RunNumber } from '../RunNumber';
 import { useJob } from '../useJob';
 import { Operators } from './Operators';
 import { chainsOf, chainsSoFar, operatorRows } from './operators';
@@ -65,7 +66,7 @@ function factsOf(of: Checkpoint): [string, ReactNode][] {
   const known: [string, ReactNode][] = [
     ['Triggered', <When key="triggered" at={of.triggered_at} />],
     ['Goes on from', of.parent === null ? 'the beginning' : `checkpoint ${of.parent}`],
-    ['Taken by', `run ${of.run_id}, generation ${of.generation}`],
+    ['Taken by', <>run <RunNumber key="run" of={of.run_id} />, generation {of.generation}</>],
   ];
   if (of.failure !== null) known.push(['Failed', <>{of.failure} <When at={of.failed_at} /></>]);
   if (of.pinned) known.push(['Pinned', `${of.pinned_reason || 'without a reason'}${of.pin_in_force ? '' : "; in force once a worker has written it into the job's log"}`]);

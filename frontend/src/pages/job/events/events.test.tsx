@@ -6,6 +6,10 @@ import { renderJob } from '../../../testing/render';
 it('the log grows by itself, and has only the kinds that are chosen', async () => {
   const { fake, user } = await renderJob(1, '/events');
   const table = await screen.findByRole('table');
+  // By its number in the job, not by its id, which counts through all jobs.
+  const { run } = fake.world.find(1)!.job;
+  expect(run!.id).not.toBe(run!.number);
+  expect((await within(table).findAllByRole('cell', { name: `run ${run!.number}` })).length).toBeGreaterThan(0);
   const before = within(table).getAllByRole('row').length;
   fake.world.tell(fake.world.find(1)!, 'FailureOccurred', { generation: 1, reason: 'slot 2 was lost' });
   expect(await within(table).findByText(/slot 2 was lost/)).toBeVisible();

@@ -7,6 +7,7 @@ import { Ago } from '../../../shared/Ago';
 import { ListContent } from '../../../shared/ListPanel';
 import { Panel } from '../../../shared/Panel';
 import { Empty } from '../../../shared/Standins';
+import { RunNumber } from '../RunNumber';
 import { useJob } from '../useJob';
 import { KindFilter } from './KindFilter';
 import { withTold } from './merged';
@@ -43,7 +44,7 @@ export default function Events() {
               <DataTable.Col source="at" label="When" render={(event: JobEvent) => <Ago at={event.at} />} />
               <DataTable.Col source="kind" disableSort render={(event: JobEvent) => <code>{event.kind}</code>} />
               <DataTable.Col label="What" disableSort sx={{ overflowWrap: 'anywhere' }} render={(event: JobEvent) => sentence(event)} />
-              <DataTable.Col label="Said by" disableSort render={(event: JobEvent) => saidBy(event)} />
+              <DataTable.Col label="Said by" disableSort render={(event: JobEvent) => <SaidBy event={event} />} />
             </DataTable>
           </ListContent>
         </Live>
@@ -52,8 +53,8 @@ export default function Events() {
   );
 }
 
-function saidBy({ run_id, run_event }: JobEvent): string {
-  return run_event === null ? 'control plane' : `run ${run_id}`;
+function SaidBy({ event: { run_id, run_event } }: { event: JobEvent }) {
+  return run_event === null || run_id === null ? <>control plane</> : <>run <RunNumber of={run_id} /></>;
 }
 
 /** The list around it, with what the stream has told since it was asked for on top: on its first page, the newest first. */

@@ -6,6 +6,7 @@ import { Ago } from '../../../shared/Ago';
 import { ListPanel } from '../../../shared/ListPanel';
 import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
+import { RunNumber } from '../RunNumber';
 import { useJob } from '../useJob';
 
 type Failure = Schemas['FailureBody'];
@@ -31,7 +32,7 @@ export default function Exceptions() {
         <DataTable.Col source="at" label="When" disableSort render={(one: Failure) => <Ago at={one.at} />} />
         <DataTable.Col source="kind" disableSort render={(one: Failure) => (one.kind ? <code>{one.kind}</code> : NOTHING)} />
         <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 520 }} />
-        <DataTable.Col label="Run" disableSort render={(one: Failure) => `${one.run_id}, generation ${one.generation}`} />
+        <DataTable.Col label="Run" disableSort render={(one: Failure) => <><RunNumber of={one.run_id} />, generation {one.generation}</>} />
         <DataTable.Col label="Recovery" disableSort render={(one: Failure) => <Recovery of={one} />} />
         <DataTable.Col align="right" source="downtime_ms" label="Downtime" render={(one: Failure) => duration(one.downtime_ms)} />
       </DataTable>
