@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { linesOverTime, pointsOf, tooltip, type Ink } from './option';
+import { linesOverTime, pointsOf, tooltip, usualStepMs, type Ink } from './option';
 
 const INK: Ink = { mode: 'light', text: '#000000', faint: '#666666', line: '#dddddd', paper: '#ffffff', font: 'x' };
 const at = (...seconds: number[]): string[] => seconds.map((second) => new Date(second * 1000).toISOString());
@@ -13,6 +13,12 @@ describe('points', () => {
   it('have a gap between them where nothing was told', () => {
     expect(pointsOf(at(10, 20, 60, 70), [1, 2, 3, 4], 10_000)).toEqual([[10_000, 1], [20_000, 2], [30_000, null], [60_000, 3], [70_000, 4]]);
     expect(pointsOf(at(10, 600), [1, 2])).toHaveLength(2);
+  });
+
+  it('are usually as far from each other as most neighbours are', () => {
+    expect(usualStepMs(at(0, 10, 21, 30, 900, 910))).toBe(10_000);
+    expect(usualStepMs(at(5))).toBe(Infinity);
+    expect(usualStepMs([])).toBe(Infinity);
   });
 });
 

@@ -108,3 +108,10 @@ export function pointsOf(at: readonly string[], values: readonly (number | null)
   });
   return found;
 }
+
+/** How far two neighbours usually are from each other, in ms (the median): for series of what has no fixed step. */
+export function usualStepMs(at: readonly string[]): number {
+  const moments = at.map(toMs).filter((one) => one !== null);
+  const steps = moments.slice(1).map((one, place) => one - moments[place]!).filter((step) => step > 0).sort((a, b) => a - b);
+  return steps[Math.floor((steps.length - 1) / 2)] ?? Infinity;
+}

@@ -3,7 +3,7 @@ import type { Schemas } from '../../../api/types';
 import { clock, duration, percent, toMs } from '../../../format';
 import { shade } from '../../../look/shade';
 import { coloursOf } from '../../../look/states';
-import { frame, linesOverTime, pointsOf, type Ink, type Option, type Point } from '../../../shared/chart/option';
+import { frame, linesOverTime, pointsOf, usualStepMs, type Ink, type Option, type Point } from '../../../shared/chart/option';
 import { largest } from '../../../shared/statistics';
 import { LABELS, timeOf, TIMES, toneOfMeasure, type Time } from './heat';
 
@@ -99,11 +99,12 @@ export function partOf(parts: readonly Schemas['PartSeriesBody'][], chain: numbe
 export function alignmentOverTime({ checkpoints }: Schemas['CheckpointSeriesBody'], part: Part | undefined, ink: Ink): Option {
   const at = checkpoints.map(({ triggered_at }) => triggered_at);
   const none = checkpoints.map(() => null);
+  const step = usualStepMs(at);
   return linesOverTime({
     ink, said: duration,
     lines: [
-      { name: 'alignment', colour: coloursOf('phase', 'alignment', ink.mode).ink, points: pointsOf(at, part?.alignment_ms ?? none), dots: checkpoints.length <= 60 },
-      { name: 'start delay', colour: coloursOf('phase', 'start delay', ink.mode).ink, points: pointsOf(at, part?.start_delay_ms ?? none), dashed: true },
+      { name: 'alignment', colour: coloursOf('phase', 'alignment', ink.mode).ink, points: pointsOf(at, part?.alignment_ms ?? none, step), dots: checkpoints.length <= 60 },
+      { name: 'start delay', colour: coloursOf('phase', 'start delay', ink.mode).ink, points: pointsOf(at, part?.start_delay_ms ?? none, step), dashed: true },
     ],
   });
 }

@@ -35,7 +35,7 @@ export function History() {
           <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
           <DataTable.Col align="right" source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
           <DataTable.Col align="right" source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
-          <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere' }} render={(one: Checkpoint) => <Files of={one} />} />
+          <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere', minWidth: 130 }} render={(one: Checkpoint) => <Files of={one} />} />
         </DataTable>
       </GrowingRows>
     </ListPanel>

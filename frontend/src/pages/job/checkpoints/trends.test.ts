@@ -19,6 +19,11 @@ describe('trends', () => {
     expect(found[0]!.option.series).toMatchObject([{ data: [[1000, 80], [2000, null], [3000, 40]] }]);
   });
 
+  it('are interrupted where the job took none for long', () => {
+    const [duration] = trendsOf([point(1, 80), point(2, 60), point(300, 40)], INK);
+    expect(duration!.option.series).toMatchObject([{ data: [[1000, 80], [2000, 60], [3000, null], [300_000, 40]] }]);
+  });
+
   it('are told to who cannot see them', () => {
     expect(found[0]!.label).toBe('Duration: end to end 40 ms at last, 80 ms at most');
     expect(found[2]!.label).toBe('Alignment, slowest subtask: alignment 20 ms at last, 40 ms at most; start delay 1 ms at last, 1 ms at most');

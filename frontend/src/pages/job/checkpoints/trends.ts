@@ -2,7 +2,7 @@
 import type { Schemas } from '../../../api/types';
 import { bytes, duration } from '../../../format';
 import { coloursOf } from '../../../look/states';
-import { linesOverTime, pointsOf, type Ink, type Line, type Option } from '../../../shared/chart/option';
+import { linesOverTime, pointsOf, usualStepMs, type Ink, type Line, type Option } from '../../../shared/chart/option';
 
 type Point = Schemas['CheckpointPointBody'];
 export interface Trend {
@@ -14,8 +14,10 @@ export interface Trend {
 
 export function trendsOf(checkpoints: readonly Point[], ink: Ink): Trend[] {
   const at = checkpoints.map(({ triggered_at }) => triggered_at);
+  // A job that was down took none: no line is drawn over that.
+  const step = usualStepMs(at);
   const line = (name: string, colour: string, value: (one: Point) => number | null, dashed = false): Line => ({
-    name, colour, dashed, dots: checkpoints.length <= DOTS_MAX, points: pointsOf(at, checkpoints.map(value)),
+    name, colour, dashed, dots: checkpoints.length <= DOTS_MAX, points: pointsOf(at, checkpoints.map(value), step),
   });
   const colour = (phase: Parameters<typeof coloursOf<'phase'>>[1]): string => coloursOf('phase', phase, ink.mode).ink;
   const plain = coloursOf('checkpoint', 'IN_PROGRESS', ink.mode).ink;
