@@ -24,6 +24,7 @@ REPEATED = (
     Repeated("weir.deliver", every_s=5, expires_s=10),
     Repeated("weir.housekeeping", every_s=60, expires_s=60),
     Repeated("weir.look_after_checkpoints", every_s=30, expires_s=60),
+    Repeated("weir.look_after_machines", every_s=30, expires_s=60),
     Repeated("weir.look_after_runs", every_s=300, expires_s=300),
 )
 

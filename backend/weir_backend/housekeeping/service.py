@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.housekeeping import repository
 from weir_backend.kit.clock import now
+from weir_backend.kit.presence import forget_machines
 from weir_backend.settings import Settings
 
 BITE_ROWS = 5_000
@@ -59,6 +60,10 @@ def _tokens(session: Session, settings: Settings) -> int:
     return repository.forget_tokens(session, _ago(timedelta(days=30)), BITE_ROWS)
 
 
+def _machines(session: Session, settings: Settings) -> int:
+    return forget_machines(session, _ago(timedelta(days=30)))
+
+
 def _artifacts(session: Session, settings: Settings) -> int:
     return artifacts.remove_unused(session, _ago(timedelta(days=settings.artifacts_kept_days)), now(), BITE_ROWS)
 
@@ -76,6 +81,7 @@ CHORES = (
     Chore("messages to webhooks", _deliveries),
     Chore("answers to requests that could come again", _answers),
     Chore("tokens that have expired", _tokens),
+    Chore("machines without drivers", _machines),
     Chore("files of user code that no job uses", _artifacts),
 )
 

@@ -1,14 +1,16 @@
 """Whether the control plane itself is there, and since when: what it did not see while it was away is nobody's fault.
 
-Each part says so itself, every few seconds. Of several API processes one is enough, as drivers come to whichever answers.
+Each part says so itself, every few seconds. Of several API processes one is enough, as drivers come to whichever answers. Machines with
+drivers say so, too: see ``say_machine``.
 """
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import ColumnElement, SQLColumnExpression, case, delete, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -29,10 +31,35 @@ GAP = {Part.API: timedelta(seconds=30), Part.ALERTS: timedelta(seconds=60)}
 """After so long without a word a part was away."""
 
 
+MACHINE_GAP = timedelta(minutes=5)
+"""After so long without a word a machine was away."""
+_MACHINE = "m:"
+
+
 def say(session: Session, part: Part, moment: datetime) -> None:
     """It is there."""
-    row = insert(Presence).values(part=part.value, since=moment, seen_at=moment)
-    went_on = Presence.seen_at >= moment - GAP[part]
+    _say(session, part.value, moment, GAP[part])
+
+
+def say_machine(session: Session, host: str, moment: datetime) -> None:
+    """A worker on it is there, which sees the drivers there. Said while it has any."""
+    _say(session, _MACHINE + host, moment, MACHINE_GAP)
+
+
+def machine_of(host: SQLColumnExpression[str | None]) -> ColumnElement[str]:
+    """What ``Presence.part`` is called of a machine."""
+    return literal(_MACHINE) + host
+
+
+def forget_machines(session: Session, before: datetime) -> int:
+    """That have not said anything since then. How many."""
+    gone: Any = session.execute(delete(Presence).where(Presence.part.startswith(_MACHINE), Presence.seen_at < before))
+    return int(gone.rowcount)
+
+
+def _say(session: Session, part: str, moment: datetime, gap: timedelta) -> None:
+    row = insert(Presence).values(part=part, since=moment, seen_at=moment)
+    went_on = Presence.seen_at >= moment - gap
     session.execute(
         row.on_conflict_do_update(
             index_elements=[Presence.part],

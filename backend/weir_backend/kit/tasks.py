@@ -31,6 +31,9 @@ HOUSEKEEPING = "weir.housekeeping"
 CLEAR_RUNS = "weir.clear_runs"
 """``()``, in the queue of a host: remove what runs that are over have on the disk there, once it is old enough."""
 
+LOOK_AFTER_MACHINES = "weir.look_after_machines"
+"""``()``: have jobs of machines that are gone gone on with by others."""
+
 DECISIONS = "weir"
 """Queue of what decides and starts: nothing in it waits for anybody but the database, so that a job that fails is recovered at once."""
 CODE = "weir.code"
@@ -38,7 +41,7 @@ CODE = "weir.code"
 CHORES = "weir.chores"
 """Queue of what waits for others' storage and servers, or goes through many rows."""
 QUEUES = (DECISIONS, CODE, CHORES)
-_QUEUE_OF = {COMPILE: CODE} | dict.fromkeys((INSPECT, VERIFY, TIDY, PIN, DELIVER, HOUSEKEEPING), CHORES)
+_QUEUE_OF = {COMPILE: CODE} | dict.fromkeys((INSPECT, VERIFY, TIDY, PIN, DELIVER, HOUSEKEEPING, LOOK_AFTER_MACHINES), CHORES)
 
 
 def queue_of(task: str) -> str:

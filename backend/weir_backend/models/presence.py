@@ -11,8 +11,8 @@ from weir_backend.models.base import Base
 
 
 class Presence(Base):
-    """Of one part (the API, the rounds of the alerts), however many processes it has: one of them was there, from ``since`` to ``seen_at``,
-    without an interruption worth mentioning."""
+    """Of one part (the API, the rounds of the alerts), however many processes it has, or of a machine with drivers (``kit.presence``): one of
+    them was there, from ``since`` to ``seen_at``, without an interruption worth mentioning."""
 
     __tablename__ = "presences"
 

@@ -84,6 +84,8 @@ class Run(Base):
     fenced_at: Mapped[datetime | None]
     """When the control plane took the job from this run (replaced it, or ended it over its head): from then on its token is answered
     410. A run that told its end itself is over (``ended_at``) and not fenced: its last batch may come again."""
+    stranded: Mapped[str | None]
+    """Why no other machine goes on with the job though nothing is heard of this run's own. None: something is, or nobody has looked yet."""
     files_cleared_at: Mapped[datetime | None]
     """When its directory was found to be gone: its log cannot be read any more."""
 

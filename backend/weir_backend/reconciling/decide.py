@@ -18,6 +18,9 @@ RESTARTS_OF_WHAT_NEVER_RAN = 2
 """At most so many of a version that has never run: whoever has just deployed it waits for an answer."""
 CANCEL_TAKES = timedelta(seconds=60)
 """A driver that was told to cancel so long ago and still lives hears nothing, or hangs. The job's log fences whatever it may be doing."""
+SILENT_FOR = timedelta(minutes=5)
+"""Neither a worker of its machine nor the driver itself has said anything for so long: what they were doing is taken from them. Long, since
+a machine that starts anew brings its workers back, which find out for certain."""
 HOPELESS = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
 """Kinds of errors that another try does not mend: somebody has to change something."""
 
@@ -227,6 +230,12 @@ def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
 def is_to_be_killed(cancelled_at: datetime | None, now: datetime) -> bool:
     """Of a driver whose process lives. ``cancelled_at``: when it was first told to cancel; None: it was not."""
     return cancelled_at is not None and now >= cancelled_at + CANCEL_TAKES
+
+
+def silent_before(now: datetime, there_since: datetime | None) -> datetime | None:
+    """Machines that have said nothing since then are gone. None: of none can that be said, as nobody was there to hear it.
+    ``there_since``: of the control plane; None: it is not there."""
+    return now - SILENT_FOR if there_since is not None and there_since <= now - SILENT_FOR else None
 
 
 def towards_rest(live: LiveRun | None, command: str, now: datetime) -> Rest | EndRun | Give | Submit:

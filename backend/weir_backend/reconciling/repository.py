@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints.lines import newest_completed
-from weir_backend.models import Command, Job, Operation, RecoveryPlan, Run
+from weir_backend.kit.presence import machine_of
+from weir_backend.models import Command, Job, Operation, Presence, RecoveryPlan, Run
 
 
 def newest(session: Session, job: Job) -> Run | None:
@@ -78,6 +79,28 @@ def hosts(session: Session) -> Sequence[str]:
 
 def live_on(session: Session, host: str) -> Sequence[Run]:
     return session.scalars(select(Run).where(Run.ended_at.is_(None), Run.host == host).order_by(Run.id)).all()
+
+
+def on_silent_machines(session: Session, since: datetime, *, host: str) -> Sequence[Run]:
+    """Live runs of which neither driver nor machine has said anything since then. Not those on ``host``: whoever asks is there."""
+    return session.scalars(select(Run).where(_silent(since), Run.host != host).order_by(Run.id)).all()
+
+
+def is_silent(session: Session, run_id: int, since: datetime) -> bool:
+    return session.scalar(select(Run.id).where(_silent(since), Run.id == run_id)) is not None
+
+
+def heard_again(session: Session, since: datetime) -> None:
+    """Those of which something has been heard are stranded no more."""
+    session.execute(update(Run).where(Run.ended_at.is_(None), Run.stranded.is_not(None), ~_silent(since)).values(stranded=None))
+
+
+def _silent(since: datetime) -> ColumnElement[bool]:
+    heard = select(Presence.part).where(Presence.part == machine_of(Run.host), Presence.seen_at >= since)
+    # When it was last asked to be started says nothing of a machine that does not answer.
+    return and_(
+        Run.ended_at.is_(None), Run.host.is_not(None), func.coalesce(Run.last_contact_at, Run.created_at) < since, ~heard.exists()
+    )
 
 
 def fenced_on(session: Session, host: str, *, since: datetime) -> Sequence[Run]:

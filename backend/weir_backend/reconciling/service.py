@@ -243,6 +243,7 @@ def driver_gone(session: Session, job_id: int, run_id: int, reason: str) -> bool
         return False
     moment = now()
     reason = clean_text(reason)  # the last line of a log may hold anything
+    run.stranded = None
     if repository.cancelled_at(session, run.id) is not None:
         runs.end(session, job, run, RunState.CANCELED, reason)
     else:

@@ -13,7 +13,8 @@ from weir_backend.models import RunState
 class RunBody(BaseModel):
     """``number``: the generation of the control plane. ``generation``: of the runtime within the run. ``fenced_at``: when the job was
     taken from this run. ``missing_events``: that its driver could not send any more. ``directory``: name of its own below ``runs`` in the
-    data directory of its host; ``files_cleared_at``: since when that is gone, with its log."""
+    data directory of its host; ``files_cleared_at``: since when that is gone, with its log. ``stranded``: why no other machine goes on with
+    the job though nothing is heard of ``host``."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -38,6 +39,7 @@ class RunBody(BaseModel):
     running_at: datetime | None
     ended_at: datetime | None
     fenced_at: datetime | None
+    stranded: str | None
     files_cleared_at: datetime | None
 
 

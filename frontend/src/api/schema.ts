@@ -2728,7 +2728,8 @@ export interface components {
          * RunBody
          * @description ``number``: the generation of the control plane. ``generation``: of the runtime within the run. ``fenced_at``: when the job was
          *     taken from this run. ``missing_events``: that its driver could not send any more. ``directory``: name of its own below ``runs`` in the
-         *     data directory of its host; ``files_cleared_at``: since when that is gone, with its log.
+         *     data directory of its host; ``files_cleared_at``: since when that is gone, with its log. ``stranded``: why no other machine goes on with
+         *     the job though nothing is heard of ``host``.
          */
         RunBody: {
             /** Cause */
@@ -2777,6 +2778,8 @@ export interface components {
             state: components["schemas"]["RunState"];
             /** Stored Event */
             stored_event: number;
+            /** Stranded */
+            stranded: string | null;
             /** Submitted At */
             submitted_at: string | null;
         };

@@ -278,7 +278,7 @@ export class World {
       start, generation: 1, stored_event: 1, missing_events: 0, host: 'worker-3.weir.example', pid: 40_000 + jobId,
       last_contact_at: iso(state === 'RECONCILING' ? this.nowMs - 310_000 : over ? beganMs + 900_000 : this.nowMs - 1_000), created_at: iso(beganMs), submitted_at: iso(beganMs + 200),
       running_at: iso(beganMs + 6_100), ended_at: over ? iso(beganMs + 900_000) : null, fenced_at: null,
-      directory: `run-${number}`, files_cleared_at: null,
+      directory: `run-${number}`, files_cleared_at: null, stranded: null,
     };
   }
 }

@@ -78,6 +78,7 @@ def test_what_is_asked_for_again_and_again_never_piles_up(settings: Settings) ->
             "weir.deliver",
             "weir.housekeeping",
             "weir.look_after_checkpoints",
+            "weir.look_after_machines",
             "weir.look_after_runs",
         }
         == schedule.keys()

@@ -10,6 +10,7 @@ from weir.errors import ConfigError
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.clock import now
+from weir_backend.kit.presence import say_machine
 from weir_backend.kit.tasks import SUBMIT, host_queue
 from weir_backend.models import Run, RunState
 from weir_backend.reconciling import repository, runs
@@ -62,6 +63,8 @@ def _claim(context: Context, run_id: int) -> Run | None:
         if seen.host != context.host:
             context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(seen.host))
             return None
+        # What was last heard of this machine may be of another week.
+        say_machine(session, context.host, now())
         # Whoever looks after it counts from here, not from when it was asked for: it may have waited for long.
         seen.submitted_at = now()
         return seen

@@ -9,6 +9,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.clock import now
+from weir_backend.kit.presence import say_machine
 from weir_backend.link import service as link
 from weir_backend.models import Run, RunState
 from weir_backend.reconciling import repository
@@ -29,8 +30,12 @@ FENCED_FOR = timedelta(days=1)
 @task("weir.watch", time_limit_s=60)
 def watch() -> None:
     """Those that are gone are told of; those that were started by somebody who died since are taken in."""
-    context = current()
+    watch_here(current())
+
+
+def watch_here(context: Context) -> None:
     with context.database.session() as session:
+        say_machine(session, context.host, now())
         found = repository.live_on(session, context.host)
     for run in found:
         try:

@@ -32,6 +32,8 @@ export function sentence({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): s
       return `run ${text('run')} (${text('cause')}) with version ${text('spec')}${beginning(fields.start)}`;
     case 'RunEnded':
       return `run ${text('run')}: ${text('state')}${because}`;
+    case 'RunStranded':
+      return `run ${text('run')} is not taken over from its silent machine ${text('host')}${because}`;
     case 'RestartPlanned':
       return `restart ${text('restarts')} in a row, at ${absolute(text('at'))}`;
     case 'GaveUp':

@@ -25,7 +25,7 @@ export default function Runs() {
         <DataTable.NumberCol source="number" label="Run" disableSort />
         <DataTable.Col source="state" disableSort render={(run: Run) => <State of="run" is={run.state} />} />
         <DataTable.Col source="cause" disableSort />
-        <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 380 }} />
+        <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 380 }} render={(run: Run) => whyOf(run)} />
         <DataTable.NumberCol source="generation" label="Generations" disableSort />
         <DataTable.Col label="Begun" disableSort render={(run: Run) => <Ago at={run.created_at} />} />
         <DataTable.Col label="Lasted" disableSort render={(run: Run) => <Lasted run={run} />} />
@@ -35,6 +35,11 @@ export default function Runs() {
       </DataTable>
     </ListPanel>
   );
+}
+
+/** Why it is over, or is not gone on with elsewhere though nothing is heard of it. */
+function whyOf({ reason, stranded, host }: Run): string {
+  return stranded === null ? reason : `nothing is heard of ${host}, and no other machine goes on with it: ${stranded}`;
 }
 
 function Lasted({ run }: { run: Run }) {
