@@ -283,7 +283,7 @@ def inspected(session: Session, settings: Settings, plan_id: int, found: Inspect
     if plan.state is PlanState.PROPOSED:
         plan.preview = plan.preview | {"inspection": found.model_dump(mode="json")}
         plan.signature = sign(plan, settings.secret_key.get_secret_value())
-        record(session, job, "PlanInspected", plan=plan.id, whole=found.whole, damage=found.damage)
+        record(session, job, "PlanInspected", plan=plan.id, whole=found.whole, damage=found.damage, misfit=found.misfit)
         return None
     if plan.state is PlanState.APPLYING and plan.phase is PlanPhase.VERIFYING:
         plan.target_whole, plan.problem = found.whole and found.misfit is None, found.damage or found.misfit

@@ -16,6 +16,7 @@ export function listAnswer(rows: readonly object[], query: URLSearchParams, unit
 
 function fits(row: Row, name: string, wanted: unknown): boolean {
   if (name === 'q') return String(row.name).toLowerCase().includes(String(wanted).toLowerCase());
+  if (name === 'before_id') return (row.id as number) < (wanted as number);
   // Of checkpoints: completed, and their files are there.
   if (name === 'kept') return wanted === (row.state === 'COMPLETED' && row.discarded_at === null);
   return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);

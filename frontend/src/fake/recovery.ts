@@ -112,7 +112,7 @@ export function advancePlans(world: World, one: FakeJob): void {
     if (plan.state === 'PROPOSED' && !plan.preview.inspection && world.nowMs - Date.parse(plan.created_at!) >= INSPECTION_MS) {
       const found = inspectionOf(world, one, plan);
       plan.preview.inspection = found;
-      world.tell(one, 'PlanInspected', { plan: plan.id, whole: found.whole, damage: found.damage }, false);
+      world.tell(one, 'PlanInspected', { plan: plan.id, whole: found.whole, damage: found.damage, misfit: found.misfit }, false);
     }
     if (plan.state === 'APPLYING') applyFurther(world, one, plan);
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -412,6 +413,9 @@ def test_state_that_does_not_fit_refuses_the_plan_before_anything_is_stopped(sta
     stage.compile(job_id, 2)
     assert stage.tasks.asked.count((INSPECT, (rescale,))) == 2, "nobody could look into it before its version was compiled"
     stage.inspect(rescale, misfit)
+    found = {"job_id": job_id, "kind": "PlanInspected"}
+    (told,) = stage.send("GET", "/events", status=200, params={"filter": json.dumps(found)})
+    assert told["fields"] == {"plan": rescale, "whole": True, "damage": None, "misfit": misfit.misfit}
     problem = stage.send("POST", f"/plans/{rescale}/approve", status=409)
     assert problem["code"] == "does-not-fit" and "aggregate 'sums' is keyed by x" in problem["detail"]
 

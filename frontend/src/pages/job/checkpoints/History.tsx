@@ -1,4 +1,5 @@
 import { Box, LinearProgress } from '@mui/material';
+import { useState } from 'react';
 import { DataTable, useRecordContext } from 'react-admin';
 
 import type { Schemas } from '../../../api/types';
@@ -12,16 +13,19 @@ import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
 import { useJob } from '../useJob';
 import { Detail } from './Detail';
+import { HeldStill } from './HeldStill';
 
 type Checkpoint = Schemas['CheckpointBody'];
 
 export function History() {
   const { id } = useJob();
+  const [upTo, setUpTo] = useState<number | null>(null);
   return (
     <ListPanel
       resource="checkpoints"
       title="History"
-      filter={{ job_id: id }}
+      actions={<HeldStill upTo={upTo} onHold={setUpTo} />}
+      filter={{ job_id: id, ...(upTo === null ? {} : { before_id: upTo + 1 }) }}
       sort={{ field: 'number', order: 'DESC' }}
       perPage={10}
       empty={<Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>}

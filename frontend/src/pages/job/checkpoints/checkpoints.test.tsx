@@ -56,6 +56,22 @@ describe('checkpoints of a job', () => {
     expect((await within(operators).findAllByText(/^[1-4] of 4$/)).length).toBeGreaterThan(0);
   });
 
+  it('stay where they are while one is looked into, however many come meanwhile', async () => {
+    const { user, fake } = await renderJob(1, '/checkpoints');
+    const { number } = fake.world.find(1)!.job.last_checkpoint!;
+    const detail = await open(number, user);
+    const newest = (): number => fake.world.find(1)!.job.last_checkpoint!.number;
+    while (newest() < number + 15) fake.world.advance(fake.world.nowMs + 1_000);
+    const show = await within(await history()).findByRole('button', { name: /^Show 1\d newer ones$/ });
+    expect(detail).toBeVisible();
+    expect(within(await history()).queryByRole('button', { name: `${newest()} more about this checkpoint` })).toBeNull();
+
+    await user.click(show);
+    expect(await within(await history()).findByRole('button', { name: `${newest()} more about this checkpoint` })).toBeVisible();
+    expect(screen.queryByRole('region', { name: /^Checkpoint \d+$/ })).toBeNull();
+    expect(within(await history()).queryByRole('button', { name: /^Show/ })).toBeNull();
+  });
+
   it('are pinned with a reason, once, as the version that was seen', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
     const one = fake.world.find(CLICKS)!;

@@ -18,6 +18,7 @@ describe('sentences of events', () => {
     ['SpecCompiled', { spec: 3, state: 'INVALID', problem: 'no column speed' }, 'version 3 is invalid: no column speed'],
     ['PlanProposed', { plan: 7, kind_: 'rollback', by: 'mira' }, 'plan 7 (rollback), by mira'],
     ['PlanInspected', { plan: 7, whole: true, damage: null }, 'plan 7: a worker has looked into it'],
+    ['PlanInspected', { plan: 7, whole: true, damage: null, misfit: 'operator totals has another key' }, 'plan 7: it would not work: operator totals has another key'],
     ['PlanInspected', { plan: 7, whole: false, damage: 'a.bin is missing' }, 'plan 7: it would not work: a.bin is missing'],
     ['PlanFailed', { plan: 7, problem: 'the job did not stop in time' }, 'plan 7: the job did not stop in time'],
     ['OperationEnded', { operation: 5, kind_: 'delete', state: 'SUCCEEDED' }, 'delete 5: succeeded'],

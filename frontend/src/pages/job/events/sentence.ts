@@ -46,7 +46,7 @@ export function sentence({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): s
     case 'PlanProposed':
       return `plan ${text('plan')} (${text('kind_')})${by}`;
     case 'PlanInspected':
-      return `plan ${text('plan')}: ${fields.whole === false ? `it would not work: ${text('damage')}` : 'a worker has looked into it'}`;
+      return `plan ${text('plan')}: ${inspected(fields)}`;
     case 'PlanEntered':
       return `plan ${text('plan')}: ${text('phase').toLowerCase()}`;
     case 'PlanApproved':
@@ -82,6 +82,12 @@ function beginning(start: unknown): string {
     default:
       return '';
   }
+}
+
+/** What a plan goes on with is damaged, or does not fit, or nothing is against it. */
+function inspected({ whole, damage, misfit }: Record<string, unknown>): string {
+  const against = whole === false ? damage : misfit;
+  return against ? `it would not work: ${String(against)}` : 'a worker has looked into it';
 }
 
 function rest(fields: Record<string, unknown>): string {

@@ -1,0 +1,37 @@
+import { Button } from '@mui/material';
+import { useEffect } from 'react';
+import { useListContext, useStore, type Identifier } from 'react-admin';
+
+import type { Schemas } from '../../../api/types';
+import { counted } from '../../../format';
+import { useJob } from '../useJob';
+
+type Checkpoint = Schemas['CheckpointBody'];
+
+interface Props {
+  /** Id of the newest one that is shown; null: whatever comes is shown. */
+  upTo: number | null;
+  onHold: (upTo: number | null) => void;
+}
+
+/**
+ * What somebody looks into stays where it is: a job may take a checkpoint each second, and ten of them are a page. Newer ones wait until it is
+ * folded again.
+ */
+export function HeldStill({ upTo, onHold }: Props) {
+  const { last_checkpoint } = useJob();
+  const { data = [], sort, setPage } = useListContext<Checkpoint>();
+  const [unfolded, unfold] = useStore<Identifier[]>('checkpoints.datagrid.expanded', []);
+  const first = data[0];
+  // In any other order those that come do not push away what is there.
+  const newestFirst = sort.field === 'number' && sort.order === 'DESC';
+  const open = newestFirst && data.some(({ id }) => unfolded.includes(id));
+  useEffect(() => {
+    if (open === (upTo !== null) || !first) return;
+    onHold(open ? first.id : null);
+    // What is held begins with the page that it was on.
+    if (open) setPage(1);
+  }, [first, onHold, open, setPage, upTo]);
+  const newer = upTo === null || !first || !last_checkpoint ? 0 : last_checkpoint.number - first.number;
+  return newer <= 0 ? null : <Button size="small" onClick={() => unfold([])}>Show {counted(newer, 'newer one')}</Button>;
+}
