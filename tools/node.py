@@ -68,7 +68,11 @@ def system_node() -> Path | None:
     """With npm beside it, new enough; None: the wheel is taken."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
-    node, npm = shutil.which("node"), shutil.which("npm")
+    # Whoever has .node/env in front of PATH works with what is made here: that is not around itself.
+    path = os.pathsep.join(
+        one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if one and not Path(one).is_relative_to(PLACE)
+    )
+    node, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
     if node is None or npm is None:
         return None
     version = version_of(node)

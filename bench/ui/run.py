@@ -7,7 +7,8 @@ that tells something new ten times a second stays smooth.
     make bench-ui ARGS='--only real --trace'    traces for the browser's own tools, beside the results
 
 Prints tables and appends one JSON object a measurement to build/bench/ui.jsonl. Exit code 1: a budget was missed, or something was wrong.
-Long tasks are the browser's own measure of wall time: on a machine that does something else they are longer than they would be.
+Long tasks are the browser's own measure of wall time: on a machine that does something else they are longer than they would be. Over the real
+backend, whose Postgres and API have the same cores, what counts is how long a task needs the processor; both are printed.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ SETTLE_MS = 1_500
 TEXTS_PER_S_MIN = 5.0
 """Of less than half of ten a second nothing would be learned about ten a second."""
 AIM = f"no task over {LONG_MS:.0f} ms"
+AIM_SHARED = f"{AIM} of the processor"
+"""Where a whole platform computes on the same two cores: how long a task has to wait for one of them says nothing about the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,10 @@ class Phase:
     wrong: str | None = None
 
 
-def measure(browser: Browser, page: Page, part: str, quiet: str, seconds: float, traces: Path | None) -> Iterator[Measurement]:
-    """``quiet``: address of a tab of the job that is not drawn all the time. ``page``: of somebody who is logged in. ``traces``: where
+def measure(
+    browser: Browser, page: Page, part: str, quiet: str, seconds: float, traces: Path | None, *, shared: bool
+) -> Iterator[Measurement]:
+    """``shared``: see ``AIM_SHARED``. ``quiet``: address of a tab of the job that is not drawn all the time. ``page``: of somebody who is logged in. ``traces``: where
     detailed ones are kept, if any."""
     trouble = Trouble()
     trouble.watch(page)
@@ -45,7 +49,7 @@ def measure(browser: Browser, page: Page, part: str, quiet: str, seconds: float,
         browser.start_tracing(page=page, path=kept, categories=list(CATEGORIES if kept is None else DETAILED))
         phases = list(_phases(page, tab, seconds, trouble))
         trace = processor.read(browser.stop_tracing(), phases[0].before.mark)
-        yield from (_measured(part, one, trace) for one in phases)
+        yield from (_measured(part, one, trace, shared=shared) for one in phases)
 
 
 def _phases(page: Page, tab: Tab, seconds: float, trouble: Trouble) -> Iterator[Phase]:
@@ -73,20 +77,22 @@ def _link(tab: Tab) -> str:
     return f"nav[aria-label='About this job'] a:text-is('{tab.label}')"
 
 
-def _measured(part: str, phase: Phase, trace: Trace) -> Measurement:
+def _measured(part: str, phase: Phase, trace: Trace, *, shared: bool) -> Measurement:
     before, after = phase.before, phase.after
     found = after.between(before.now_ms, after.now_ms)
     longest = max(found, key=lambda one: one.took_ms, default=None)
     processor_ms = trace.processor_ms(before.mark, after.mark)
+    needed = sum(one > LONG_MS for one in processor_ms)
     values: dict[str, Value] = {
         "seconds": (after.now_ms - before.now_ms) / 1000,
         "tasks": len(found),
         "longest_ms": longest.took_ms if longest else None,
         "all_ms": sum(one.took_ms for one in found),
-        "processor_tasks": sum(one > LONG_MS for one in processor_ms),
+        "processor_tasks": needed,
         "processor_longest_ms": max(processor_ms, default=0.0),
         "slowest_answer_ms": max((took for at, took, _ in after.events if at >= before.now_ms), default=None),
         **phase.more,
         "why": longest.why if longest else None,
     }
-    return Measurement(part, phase.what, values, Aim(AIM, not found), phase.wrong)
+    aim = Aim(AIM_SHARED, needed == 0) if shared else Aim(AIM, not found)
+    return Measurement(part, phase.what, values, aim, phase.wrong)

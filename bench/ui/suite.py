@@ -34,16 +34,16 @@ class Suite:
             with sites.embedded() as site:
                 self._keep(first_page.measure(self._browser, site, plan.visits))
         if "invented" in plan.parts:
-            self._watch("invented", lambda: sites.invented(plan.invented))
+            self._watch("invented", lambda: sites.invented(plan.invented), shared=False)
         if "real" in plan.parts:
-            self._watch("real", sites.real)
+            self._watch("real", sites.real, shared=True)
 
-    def _watch(self, part: str, opened: Callable[[], AbstractContextManager[Site]]) -> None:
+    def _watch(self, part: str, opened: Callable[[], AbstractContextManager[Site]], *, shared: bool) -> None:
         with opened() as site:
             for _ in range(self._plan.repeat):
-                self._keep(self._tabs(part, site))
+                self._keep(self._tabs(part, site, shared=shared))
 
-    def _tabs(self, part: str, site: Site) -> Iterator[Measurement]:
+    def _tabs(self, part: str, site: Site, *, shared: bool) -> Iterator[Measurement]:
         plan = self._plan
         context = self._browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
         try:
@@ -51,7 +51,8 @@ class Suite:
             page = context.new_page()
             job_id = _log_in(page, site)
             quiet = f"{site.url}/jobs/{job_id}/configuration{site.search}"
-            yield from smooth.measure(self._browser, page, part, quiet, plan.seconds, plan.directory if plan.trace else None)
+            traces = plan.directory if plan.trace else None
+            yield from smooth.measure(self._browser, page, part, quiet, plan.seconds, traces, shared=shared)
         finally:
             context.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
@@ -61,6 +62,8 @@ def shop() -> Iterator[Shop]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    # What failed another time is not to be looked at as if it had failed now.
+    shutil.rmtree(BROKEN, ignore_errors=True)
     PICTURES.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driven:
         launched = driven.chromium.launch(executable_path=chromium(), args=arguments())

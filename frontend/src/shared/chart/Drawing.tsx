@@ -28,6 +28,9 @@ const turns = new Turns();
 export default function Drawing({ option, height }: { option: Option; height: number }) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<ECharts | null>(null);
+  const seen = useRef(true);
+  /** What came while nobody could see it: a page has charts below what is looked at, and they change as often. */
+  const missed = useRef<Option | null>(null);
   useEffect(() => {
     const place = box.current!;
     if (!pen) return;
@@ -38,8 +41,17 @@ export default function Drawing({ option, height }: { option: Option; height: nu
     };
     const observer = new ResizeObserver(() => turns.ask(resized, fit));
     observer.observe(place);
+    const watcher = new IntersectionObserver((entries) => {
+      seen.current = entries.at(-1)!.isIntersecting;
+      const latest = missed.current;
+      if (!seen.current || !latest) return;
+      missed.current = null;
+      turns.ask(place, () => chart.current?.setOption(latest));
+    });
+    watcher.observe(place);
     return () => {
       observer.disconnect();
+      watcher.disconnect();
       turns.leave(resized);
       turns.leave(place);
       const made = chart.current;
@@ -53,6 +65,8 @@ export default function Drawing({ option, height }: { option: Option; height: nu
   useEffect(() => {
     const place = box.current!;
     if (!pen) return;
+    missed.current = chart.current && !seen.current ? option : null;
+    if (missed.current) return;
     // Merged, and at once: what somebody points at stays pointed at when new numbers come. A chart has always the same number of series.
     const draw = (): void => chart.current?.setOption(option);
     // The first time it is a lot: axes and lines have a turn each.

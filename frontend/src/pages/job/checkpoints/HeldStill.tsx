@@ -1,5 +1,5 @@
 import { Button } from '@mui/material';
-import { useEffect } from 'react';
+import { startTransition, useEffect } from 'react';
 import { useListContext, useStore, type Identifier } from 'react-admin';
 
 import type { Schemas } from '../../../api/types';
@@ -28,9 +28,12 @@ export function HeldStill({ upTo, onHold }: Props) {
   const open = newestFirst && data.some(({ id }) => unfolded.includes(id));
   useEffect(() => {
     if (open === (upTo !== null) || !first) return;
-    onHold(open ? first.id : null);
-    // What is held begins with the page that it was on.
-    if (open) setPage(1);
+    // Not in the task of the click, which has the detail to draw.
+    startTransition(() => {
+      onHold(open ? first.id : null);
+      // What is held begins with the page that it was on.
+      if (open) setPage(1);
+    });
   }, [first, onHold, open, setPage, upTo]);
   const newer = upTo === null || !first || !last_checkpoint ? 0 : last_checkpoint.number - first.number;
   return newer <= 0 ? null : <Button size="small" onClick={() => unfold([])}>Show {counted(newer, 'newer one')}</Button>;

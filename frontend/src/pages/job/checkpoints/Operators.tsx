@@ -7,8 +7,8 @@ import { useGradual } from '../../../shared/useGradual';
 import { looksLike, type OperatorRow, type SubtaskRow } from './operators';
 
 const COLUMNS: readonly Column[] = [
-  { said: 'Subtasks', width: '44px' }, { title: 'Operator', width: 'minmax(140px, 1fr)' }, { title: 'Acknowledged', width: '116px' },
-  ...['Took', 'Start delay', 'Alignment', 'Sync', 'Async', 'State'].map((title) => ({ title, width: 'minmax(78px, 100px)', number: true })),
+  { said: 'Subtasks', width: '44px' }, { title: 'Operator', width: 'minmax(140px, 1fr)' }, { title: 'Acknowledged', width: '110px' },
+  ...['Took', 'Start delay', 'Alignment', 'Sync', 'Async', 'State'].map((title) => ({ title, width: 'minmax(78px, 91px)', number: true })),
   { said: 'Stragglers', width: '128px' },
 ];
 /** In each frame of the browser so many rows are drawn anew. */
