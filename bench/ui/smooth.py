@@ -37,8 +37,8 @@ class Phase:
 def measure(
     browser: Browser, page: Page, part: str, quiet: str, seconds: float, traces: Path | None, *, shared: bool
 ) -> Iterator[Measurement]:
-    """``shared``: see ``AIM_SHARED``. ``quiet``: address of a tab of the job that is not drawn all the time. ``page``: of somebody who is logged in. ``traces``: where
-    detailed ones are kept, if any."""
+    """``quiet``: address of a tab of the job that is not drawn all the time. ``page``: of somebody who is logged in. ``traces``: where
+    detailed ones are kept, if any. ``shared``: see ``AIM_SHARED``."""
     trouble = Trouble()
     trouble.watch(page)
     for tab in TABS:
