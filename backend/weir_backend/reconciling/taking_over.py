@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from weir_backend.checkpoints.lines import newest_completed
 from weir_backend.checkpoints.place import Place, place_of_run
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.history import record
+from weir_backend.jobs.repository import completed
 from weir_backend.kit.json_form import clean_text
-from weir_backend.models import Checkpoint, CheckpointState, Run
+from weir_backend.models import Run
 from weir_backend.reconciling import repository
 from weir_backend.reconciling.service import driver_gone
 
@@ -28,23 +29,12 @@ class Known:
 
 def known_checkpoint(session: Session, run: Run) -> Known | None:
     """In the log that ``run`` writes. None: nothing is to be found there, as far as anybody knows."""
-    found = session.execute(
-        select(Checkpoint.run_id, Checkpoint.number, Checkpoint.generation)
-        .join(Run, Run.id == Checkpoint.run_id)
-        .where(
-            Checkpoint.job_id == run.job_id,
-            Checkpoint.state == CheckpointState.COMPLETED,
-            Checkpoint.discarded_at.is_(None),
-            Run.checkpoint_directory == run.checkpoint_directory,
-        )
-        .order_by(Checkpoint.number.desc())
-        .limit(1)
-    ).one_or_none()
-    if found is None:
+    number = newest_completed(session, run.job_id, run.id)
+    found = completed(session, run.job_id, number) if number is not None else None
+    if found is None or found.discarded_at is not None:
         return None
-    run_id, number, generation = found
-    place = place_of_run(session, run_id)
-    return Known(place, number, generation) if place is not None and place == place_of_run(session, run.id) else None
+    place = place_of_run(session, found.run_id)
+    return Known(place, found.number, found.generation) if place is not None and place == place_of_run(session, run.id) else None
 
 
 def take_over(session: Session, run: Run, obstacle: str | None, *, since: datetime) -> bool:

@@ -53,6 +53,12 @@ def run_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the newest checkpoint (of a driver that died, say)")
     ] = False,
+    at_least: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ID", min=1, help="With --resume: begin nothing where the job has not come as far as this checkpoint"
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before something is abandoned")] = False,
     allow_non_restored_state: Annotated[
         bool, typer.Option("--allow-non-restored-state", help="Leave behind state of operators that the graph no longer has")
@@ -85,7 +91,7 @@ def run_command(
         parallelism=parallelism,
         master=master,
         interval_ms=None if interval == "none" else parse_duration_ms(interval),
-        start=start_mode(resume=resume, from_checkpoint=from_checkpoint, from_path=from_path),
+        start=start_mode(resume=resume, from_checkpoint=from_checkpoint, from_path=from_path, at_least=at_least),
         allow_non_restored_state=allow_non_restored_state,
         spares=spares,
         retained=retained,

@@ -47,15 +47,19 @@ def parse_spark_settings(pairs: list[str]) -> dict[str, str]:
     return settings
 
 
-def start_mode(*, resume: bool, from_checkpoint: int | None, from_path: str | None = None) -> StartMode:
+def start_mode(
+    *, resume: bool, from_checkpoint: int | None, from_path: str | None = None, at_least: int | None = None
+) -> StartMode:
     """``from_path``: that has a say in it once the job is known, see ``from_path.begin_elsewhere``."""
     if from_path is not None and (resume or from_checkpoint is not None):
         raise ConfigError("--from-path begins with a checkpoint from elsewhere: give neither --resume nor --from with it")
     if resume and from_checkpoint is not None:
         raise ConfigError("--resume goes on with the newest checkpoint, --from goes back to a chosen one: give only one of them")
+    if at_least is not None and not resume:
+        raise ConfigError("--at-least says how far the job that is resumed has come: give it with --resume")
     if from_checkpoint is not None:
         return FromCheckpoint(CheckpointId(from_checkpoint) if from_checkpoint else None)
-    return Resume() if resume else Fresh()
+    return Resume(CheckpointId(at_least) if at_least is not None else None) if resume else Fresh()
 
 
 def run(

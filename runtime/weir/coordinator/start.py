@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from weir.errors import CheckpointError, ConfigError
+from weir.errors import CheckpointError, ConfigError, StorageError
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint
 from weir.protocol import codec
@@ -25,7 +25,13 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """With the newest checkpoint of the current branch; from nothing if there is none."""
+    """With the newest checkpoint of the current branch; from nothing if there is none.
+
+    ``at_least``: somebody knows that the job has come as far as this one. A log that does not is another one, or it is not there (a disk that
+    is not mounted): nothing is begun then.
+    """
+
+    at_least: CheckpointId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,8 @@ class StartPoint:
 
 
 def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPoint:
-    """Raises ConfigError if the mode does not fit the job's history, CheckpointError for a checkpoint that cannot be used."""
+    """Raises ConfigError if the mode does not fit the job's history, StorageError if that does not reach as far as it is known to, and
+    CheckpointError for a checkpoint that cannot be used."""
     log = JobLog(storage, JobLayout(job))
     while True:
         view, number = log.read()
@@ -81,7 +88,13 @@ def _choose(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRec
                     "or choose another checkpoint directory"
                 )
             return None
-        case Resume():
+        case Resume(at_least):
+            if at_least is not None and view.highest_checkpoint < at_least:
+                there = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "is not there"
+                raise StorageError(
+                    f"job '{job}' has completed checkpoint {at_least}, and its log in {url} {there}: is the right directory mounted, "
+                    "was it set back to a backup? Nothing was begun"
+                )
             return view.newest
         case FromCheckpoint(checkpoint):
             return view.restore_point(checkpoint) if checkpoint is not None else None

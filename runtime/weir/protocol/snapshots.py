@@ -85,6 +85,7 @@ class SubtaskStatistics:
     """From the beginning of the sync phase until the subtask's files were durable; the slot acknowledges all of its subtasks together."""
     alignment_ms: float = 0.0
     start_delay_ms: float = 0.0
+    """From the moment when the slot was told to trigger until the first barrier reached the subtask."""
     state_bytes: int = 0
     longest_batch_ms: float = 0.0
     """The longest time that one unit of snapshot work (gathering) held up the loop."""

@@ -35,22 +35,25 @@ def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: f
     Executors of a cluster come up one by one, so what is missing now may be there in a moment. Raises SlotError.
     """
     deadline = time.monotonic() + timeout_s
+    waits = not is_local(str(spark.sparkContext.master))
     while True:
         found = capacity(spark)
         if found.task_slots >= slots + spares:
             return found
-        if time.monotonic() >= deadline or is_local(str(spark.sparkContext.master)):
+        if time.monotonic() >= deadline or not waits:
             break
         time.sleep(_POLL_S)
     if found.task_slots >= slots:
         return found
-    raise SlotError(shortage(spark, found, slots=slots, spares=spares))
+    raise SlotError(shortage(spark, found, slots=slots, spares=spares, waited_s=timeout_s if waits else 0.0))
 
 
-def shortage(spark: SparkSession, found: Capacity, *, slots: int, spares: int) -> str:
+def shortage(spark: SparkSession, found: Capacity, *, slots: int, spares: int, waited_s: float = 0.0) -> str:
+    """``waited_s``: so long executors had time to come up."""
     spare = f" and {spares} spare" if spares else ""
+    waited = f", {waited_s:g} s after it was asked for them" if waited_s else ""
     return (
         f"too few slots: the job needs {slots} slots{spare}, one core each, and {spark.sparkContext.master} offers "
-        f"{found.task_slots} on {found.executors} executors. Lower the parallelism, or give the application more cores "
+        f"{found.task_slots} on {found.executors} executors{waited}. Lower the parallelism, or give the application more cores "
         "(local[N]; spark.cores.max and spark.executor.cores; spark.executor.instances)"
     )

@@ -34,6 +34,7 @@ class LocalCheckpoint:
     sync_core_wait_ns: int
     alignment_ns: int
     began_ns: int
+    start_delay_ns: int = 0
     gathered: int = 0
     gathered_ns: int = 0
     """When the last handle was gathered."""
@@ -76,6 +77,7 @@ class LocalCheckpoint:
                 sync_core_wait_us=self.sync_core_wait_ns // 1_000,
                 async_ms=(self.written_ns - self.began_ns) / 1e6,
                 alignment_ms=self.alignment_ns / 1e6,
+                start_delay_ms=self.start_delay_ns / 1e6,
                 state_bytes=sum(file.bytes for operator in operators for file in operator.files),
                 longest_batch_ms=self.longest_unit_ns / 1e6,
                 longest_batch_core_wait_ms=self.longest_unit_core_wait_ns / 1e6,
@@ -97,6 +99,7 @@ class LocalCheckpoints:
         self._gathering: list[LocalCheckpoint] = []
         self._held: list[LocalCheckpoint] = []
         self._taken: dict[CheckpointId, int] = {}
+        self._triggered_ns: dict[CheckpointId, int] = {}
         self._passed: CheckpointId | None = None
         """The newest checkpoint that all subtasks have taken; barriers keep their order, so older ones are past, too."""
 
@@ -105,12 +108,21 @@ class LocalCheckpoints:
         """The one that ``gather`` would go on with."""
         return self._gathering[0] if self._gathering else None
 
+    def triggered(self, checkpoint: CheckpointId, now_ns: int) -> None:
+        """The coordinator has told the sources of the slot: from now on its subtasks wait for their first barriers. In a slot without
+        sources nobody is told, and the delay stays 0."""
+        self._triggered_ns[checkpoint] = now_ns
+
     def add(self, local: LocalCheckpoint) -> None:
+        reached_ns = local.began_ns - local.alignment_ns
+        # A barrier from another slot may have come before the word of the coordinator.
+        local.start_delay_ns = max(0, reached_ns - self._triggered_ns.get(local.checkpoint, reached_ns))
         self._gathering.append(local)
         taken = self._taken[local.checkpoint] = self._taken.get(local.checkpoint, 0) + 1
         if taken == self._subtasks:
             self._passed = local.checkpoint
             self._taken = {other: count for other, count in self._taken.items() if other > local.checkpoint}
+            self._triggered_ns = {other: at_ns for other, at_ns in self._triggered_ns.items() if other > local.checkpoint}
 
     def gather(self, ports: SlotPorts) -> bool:
         """A unit of the oldest one. False: there is none. What a handle raises goes through; the snapshot is given up then."""
@@ -140,6 +152,7 @@ class LocalCheckpoints:
 
     def abort(self, checkpoint: CheckpointId) -> None:
         self._taken.pop(checkpoint, None)
+        self._triggered_ns.pop(checkpoint, None)
         for local in [local for local in (*self._gathering, *self._held) if local.checkpoint == checkpoint]:
             (self._gathering if local in self._gathering else self._held).remove(local)
             local.discard()

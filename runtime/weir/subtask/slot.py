@@ -63,6 +63,8 @@ class SlotRuntime:
         self._fenced = Generation(0)
         """Nothing of this generation or an older one may have an effect here any more."""
         self._busy_ns = 0
+        self._rested = True
+        """Nobody had anything to do when it was looked last."""
         self._flushed_ns = 0
         self.stop_reason: str | None = None
 
@@ -117,6 +119,7 @@ class SlotRuntime:
             case Start():
                 deployment.running = True
             case TriggerCheckpoint(_, checkpoint):
+                deployment.checkpoints.triggered(checkpoint, self._ports.monotonic_ns())
                 for source in self._sources(deployment):
                     source.trigger(checkpoint)
             case AssignSplit(_, operator, subtask, split, precedes):
@@ -207,8 +210,12 @@ class SlotRuntime:
                     chosen, chosen_for = runtime, work
             else:
                 condition = self._why_no_room(deployment, runtime, conditions)
+            if runtime.works_beside:
+                # Whether it is just being asked how far that is makes no difference.
+                condition = Condition.BESIDE
             conditions[runtime.subtask] = condition
-            runtime.account.settle(condition, now_ns)
+            runtime.account.settle(condition, now_ns, rested=self._rested)
+        self._rested = chosen is None
         return chosen
 
     @staticmethod

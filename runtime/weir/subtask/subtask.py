@@ -71,6 +71,11 @@ class SubtaskRuntime(ABC):
         """Some inputs have delivered a barrier and others have not."""
         return False
 
+    @property
+    def works_beside(self) -> bool:
+        """Its unfinished step waits for work that goes on beside the loop."""
+        return self._step is not None and self._waiting_until_ns > 0
+
     @abstractmethod
     def work(self, now_ns: int) -> Work: ...
 

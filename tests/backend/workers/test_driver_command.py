@@ -25,3 +25,15 @@ def test_a_run_begins_where_it_was_decided_that_it_does(start: dict[str, Any], s
     first = line.index(said[0])
     assert line[first : first + len(said)] == said
     assert len([one for one in line if one in ("--resume", "--from", "--from-path")]) == 1
+
+
+def test_a_job_that_goes_on_is_not_begun_from_nothing_where_its_checkpoints_are_missing() -> None:
+    body = SpecBody(artifact="0" * 64).model_dump(mode="json")
+
+    def line(start: dict[str, Any]) -> list[str]:
+        return run_command(body, job="job.py:job", directory="/cp", start=start, archive=None, at_least=57)
+
+    resumed = line({"mode": "resume"})
+    first = resumed.index("--resume")
+    assert resumed[first : first + 3] == ["--resume", "--at-least", "57"]
+    assert "--at-least" not in line({"mode": "from", "checkpoint": 0}), "who goes back has agreed to what is left behind"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
@@ -160,6 +160,20 @@ def test_a_handle_that_fails_is_not_asked_again() -> None:
     with pytest.raises(ValueError, match="no such row"):
         checkpoints.gather(cast("SlotPorts", Clock()))
     assert not checkpoints.gather(cast("SlotPorts", Clock()))
+
+
+def test_the_start_delay_ends_where_alignment_begins() -> None:
+    checkpoints = LocalCheckpoints(subtasks=3)
+    checkpoints.triggered(CheckpointId(1), 2_000_000)
+    found = []
+    for chain, (began_ns, alignment_ns) in enumerate([(2_500_000, 0), (9_000_000, 3_000_000), (1_900_000, 0)]):
+        one = replace(local(1, chain, Handle()), began_ns=began_ns, alignment_ns=alignment_ns)
+        checkpoints.add(one)
+        found.append(one.start_delay_ns)
+    assert found == [500_000, 4_000_000, 0], "the last one was reached from another slot, which was told before"
+    untold = local(2, 0, Handle())
+    checkpoints.add(untold)
+    assert untold.start_delay_ns == 0
 
 
 def test_times_tell_waiting_for_a_core_from_work() -> None:

@@ -291,7 +291,7 @@ def test_a_source_sends_nothing_while_a_target_has_no_room_and_does_not_ask_to_b
     assert bench.turns() > 0
 
 
-def test_lack_of_room_in_a_local_consumer_that_could_run_counts_as_queued_and_one_that_waits_as_backpressure() -> None:
+def test_who_works_beside_the_loop_is_busy_and_who_lacks_room_for_it_is_backpressured() -> None:
     waiting = [True]
 
     def work(batch: Batch) -> Step:
@@ -301,20 +301,47 @@ def test_lack_of_room_in_a_local_consumer_that_could_run_counts_as_queued_and_on
     bench = fed(Bench(ListSource([Rows(number, nbytes=5 * MIB) for number in range(3)]), Collecting(work)).deploy())
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
-    before = source.account.backpressured_ns
-    bench.now_ns += 100_000
-    bench.runtime.turn()
-    assert source.account.backpressured_ns - before == 100_000
-    queued_before = source.account.queued_ns
-    bench.now_ns += 2_000_000
-    bench.runtime.turn()
-    assert source.account.queued_ns - queued_before == 2_000_000, (
-        "the consumer looks again: the loop is what the source waits for"
-    )
+    backpressured, busy = source.account.backpressured_ns, consumer.account.busy_ns
+    # Before it is time to ask how far it is, and afterwards.
+    for passed_ns in (100_000, 2_000_000):
+        bench.now_ns += passed_ns
+        bench.runtime.turn()
+    assert source.account.backpressured_ns - backpressured == 2_100_000
+    assert consumer.account.busy_ns - busy == 2_100_000
+    assert seconds(source.account.queued_ns * 1_000) == seconds(consumer.account.queued_ns * 1_000) == 0
     for runtime in (consumer, source):
         account = runtime.account
         total = account.busy_ns + account.idle_ns + account.backpressured_ns + account.queued_ns
         assert total == account._settled_ns
+
+
+def seconds(ns: int) -> int:
+    """Whole ones: the clock of ``Bench`` goes on by a microsecond with each turn."""
+    return round(ns / 1_000_000_000)
+
+
+def test_time_in_which_the_loop_rests_is_not_what_ends_it() -> None:
+    bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
+    bench.turns()
+    consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
+    bench.now_ns += 5_000_000_000
+    bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("all", None), CheckpointId(1)))
+    bench.turns()
+    assert seconds(source.account.idle_ns) == seconds(consumer.account.idle_ns) == 5
+    assert seconds(source.account.queued_ns) == seconds(consumer.account.queued_ns) == 0
+
+
+def test_while_another_one_has_the_loop_who_could_run_is_queued() -> None:
+    def work(batch: Batch) -> Step:
+        bench.now_ns += 1_000_000_000
+        yield from ()
+
+    bench = fed(Bench(ListSource([Rows(1), Rows(2)]), Collecting(work)).deploy())
+    bench.turns()
+    consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
+    assert seconds(consumer.account.busy_ns) == 2
+    assert seconds(source.account.queued_ns) == 1
+    assert seconds(source.account.idle_ns) == 1, "it has nothing left but to ask for its next split"
 
 
 def test_a_step_that_has_nothing_ready_is_taken_up_again_after_a_millisecond() -> None:

@@ -40,9 +40,16 @@ def _text(value: Any) -> str:
 
 
 def run_command(
-    body: Mapping[str, Any], *, job: str, directory: str, start: Mapping[str, Any], archive: Path | None
+    body: Mapping[str, Any],
+    *,
+    job: str,
+    directory: str,
+    start: Mapping[str, Any],
+    archive: Path | None,
+    at_least: int | None = None,
 ) -> list[str]:
-    """``job``: of ``target``. ``directory``: of checkpoints. ``archive``: a zip or wheel that executors elsewhere need."""
+    """``job``: of ``target``. ``directory``: of checkpoints. ``archive``: a zip or wheel that executors elsewhere need. ``at_least``: so far
+    the job has come there, as is known; None: nothing is known."""
     checkpointing = body["checkpointing"]
     conf = dict(body["spark_conf"])
     if archive is not None and not body["master"].startswith("local"):
@@ -54,11 +61,11 @@ def run_command(
         *(["--staging-dir", checkpointing["staging_directory"]] if checkpointing["staging_directory"] else []),
         *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
         *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],
-        *_beginning(start), "--log-format", "json", "--quiet",
+        *_beginning(start, at_least), "--log-format", "json", "--quiet",
     ]  # fmt: skip
 
 
-def _beginning(start: Mapping[str, Any]) -> list[str]:
+def _beginning(start: Mapping[str, Any], at_least: int | None) -> list[str]:
     """``start``: of a run. Who has approved the plan that says so has agreed to what is left behind."""
     match start["mode"]:
         case "from":
@@ -66,7 +73,7 @@ def _beginning(start: Mapping[str, Any]) -> list[str]:
         case "path":
             return ["--from-path", start["path"], "--yes"]
         case _:
-            return ["--resume"]
+            return ["--resume", *(["--at-least", str(at_least)] if at_least is not None else [])]
 
 
 def graph_command(body: Mapping[str, Any], *, job: str) -> list[str]:

@@ -15,6 +15,7 @@ from weir_backend.kit.tasks import SUBMIT, host_queue
 from weir_backend.models import Run, RunState
 from weir_backend.reconciling import repository, runs
 from weir_backend.reconciling.service import driver_gone
+from weir_backend.reconciling.taking_over import known_checkpoint
 from weir_workers.context import Context, current
 from weir_workers.drivers import command, processes
 from weir_workers.drivers.code import place
@@ -77,10 +78,12 @@ def _start(context: Context, run: Run, directory: RunDirectory) -> None:
             artifact = artifacts.find(session, spec.artifact_id)
             assert artifact is not None, "a spec keeps its artifact"
             data = artifacts.content(session, artifact.id)
+            known = known_checkpoint(session, run)
         archive = place(artifact.kind, artifact.name, data, directory.code)
         job = command.target(artifact.kind, artifact.name, spec.body["entry"], directory.code)
         line = command.run_command(
-            spec.body, job=job, directory=run.checkpoint_directory, start=run.start, archive=archive
+            spec.body, job=job, directory=run.checkpoint_directory, start=run.start, archive=archive,
+            at_least=known.number if known is not None else None,
         )  # fmt: skip
         url = f"{str(context.settings.public_url).rstrip('/')}/api/v1/runs/{run.id}"
         told = {
