@@ -15,6 +15,9 @@ import { RunOutOfReach } from './RunOutOfReach';
 import { TABS } from './tabs';
 import { JobContext, useJob, type Job } from './useJob';
 
+/** Also while its stream tells nothing that changes it: when its driver was last heard does not come by events. */
+const ASK_EVERY_MS = 15_000;
+
 export function JobPage() {
   const { jobId } = useParams();
   if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><Empty title="There is no such job">Its number is not in the address.</Empty></Page>;
@@ -23,7 +26,7 @@ export function JobPage() {
 }
 
 function OneJob({ jobId }: { jobId: number }) {
-  const query = useGetOne<Job>('jobs', { id: jobId });
+  const query = useGetOne<Job>('jobs', { id: jobId }, { refetchInterval: ASK_EVERY_MS });
   if (query.data === undefined) {
     return (
       <Page title="Job">
@@ -34,13 +37,13 @@ function OneJob({ jobId }: { jobId: number }) {
   return (
     <JobContext value={query.data}>
       <JobLiveProvider jobId={jobId}>
-        <Shell />
+        <Shell asOf={query.dataUpdatedAt} />
       </JobLiveProvider>
     </JobContext>
   );
 }
 
-function Shell() {
+function Shell({ asOf }: { asOf: number }) {
   const job = useJob();
   // The stream is faster than asking again.
   const run = useJobLive((live) => live.run);
@@ -52,7 +55,7 @@ function Shell() {
       actions={<JobVerbs />}
     >
       <Banner />
-      <RunOutOfReach />
+      <RunOutOfReach asOf={asOf} />
       {job.why && <Box sx={{ color: 'text.secondary', mt: -1, overflowWrap: 'anywhere' }}>{job.why}</Box>}
       <JobTabs id={job.id} />
       <Content id={job.id} />

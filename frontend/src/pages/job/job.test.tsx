@@ -1,8 +1,11 @@
-import { screen, within } from '@testing-library/react';
+import { render, screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
+import { World } from '../../fake/world';
 import { renderJob, renderPage } from '../../testing/render';
+import { RunOutOfReach } from './RunOutOfReach';
 import { TABS } from './tabs';
+import { JobContext, type Job } from './useJob';
 
 describe('the page of a job', () => {
   it.each(TABS.map(({ path, label }) => [label, path]))('opens the tab %s', async (label, path) => {
@@ -53,6 +56,17 @@ describe('the page of a job', () => {
   it('says how long a driver was not heard of', async () => {
     await renderJob(6);
     expect(await screen.findByText(/was last heard 5 min \d\d s ago.*whether it lives is being found out/)).toBeVisible();
+  });
+
+  it('does not take what was asked for long ago for the silence of a driver', () => {
+    const { job } = new World(Date.now()).find(1)!;
+    const heard = Date.now() - 120_000;
+    const shown: Job = { ...job, run: { ...job.run!, last_contact_at: new Date(heard).toISOString() } };
+    const page = (asOf: number) => <JobContext value={shown}><RunOutOfReach asOf={asOf} /></JobContext>;
+    const { rerender } = render(page(heard + 1_000));
+    expect(screen.queryByRole('status')).toBeNull();
+    rerender(page(Date.now()));
+    expect(screen.getByRole('status')).toHaveTextContent(/was last heard 2 min ago|was last heard 1 min 59/);
   });
 
   it('says what the backend says of a job that is not there', async () => {
