@@ -37,7 +37,7 @@ function Limits({ kind }: { kind: Kind | undefined }) {
   const what = KINDS.find(({ id }) => id === kind)?.what;
   return (
     <Box sx={{ width: '100%' }}>
-      {what && <Typography color="text.secondary" sx={{ mb: 1, maxWidth: 520 }}>{what}</Typography>}
+      {what && <Typography variant="body2" color="text.secondary" sx={{ mb: 1.5, maxWidth: 520 }}>{what}</Typography>}
       {(kind === 'failures' || kind === 'restarts') && <NumberInput source="condition.count" label="How often" min={1} max={COUNT_MAX} step={1} validate={atMost(COUNT_MAX)} />}
       {(kind === 'no-checkpoint' || kind === 'restarts') && <NumberInput source="condition.minutes" label="Minutes" min={1} max={MINUTES_MAX} step={1} validate={atMost(MINUTES_MAX)} />}
       {kind === 'lag' && (
