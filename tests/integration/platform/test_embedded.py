@@ -23,6 +23,7 @@ from tests.integration.cli.weir_command import Said
 from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import Platform, argument_lists, living, open_to_others, until
 
+from weir_backend import migrate
 from weir_backend.kit.broker import CeleryTasks
 from weir_backend.kit.tasks import host_queue
 from weir_workers.embedded.children import free_port
@@ -100,7 +101,7 @@ def test_the_doctor_finds_nothing_wrong(platform: Platform) -> None:
     warned = ["user"] if os.geteuid() == 0 else []
     assert [one["check"] for one in found["findings"] if one["verdict"] != "ok"] == warned, found
     assert said.code == 0 and found["ok"]
-    assert platform.weir("migrate").out == "the schema is at 0001: nothing to do\n"
+    assert platform.weir("migrate").out == f"the schema is at {migrate.head()}: nothing to do\n"
 
 
 def test_secrets_are_nowhere_but_in_their_file(platform: Platform) -> None:
@@ -232,7 +233,7 @@ def test_a_postgres_of_ones_own_is_used_and_said() -> None:
         assert server.password not in said.out + platform.directory.state.read_text()
         assert not platform.directory.postgres.exists() and "postgres" not in platform.pids
         with psycopg.connect(server.url) as connection:
-            assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
+            assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(migrate.head(),)]
         unknowing = platform.weir("doctor")
         assert "skipped  postgres" in unknowing.out and "set WEIR_DATABASE_URL" in unknowing.out
 
