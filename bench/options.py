@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.arguments import add_only, parts_of, positive
+
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("abs6", "abs6-batch", "wordcount", "start", "alone", "million", "latency")
 
@@ -35,19 +37,16 @@ class Plan:
 def parse(arguments: Sequence[str]) -> Plan:
     parser = argparse.ArgumentParser(prog="make bench", description="Options go into ARGS='...'")
     parser.add_argument("--quick", action="store_true", help="one pair of five seconds each, in place of seven of twenty")
-    parser.add_argument("--pairs", type=_positive, help="of runs without and with checkpoints, which take turns by the second")
+    parser.add_argument("--pairs", type=positive, help="of runs without and with checkpoints, which take turns by the second")
     parser.add_argument("--seconds", type=float, help="measured time of each run")
     parser.add_argument("--parallelism", default="2,4", help="numbers of slots, separated by commas")
-    parser.add_argument("--only", default=",".join(PARTS), help=f"parts, separated by commas, of: {', '.join(PARTS)}")
+    add_only(parser, PARTS)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="for checkpoints, input and results")
     given = parser.parse_args(arguments)
-    parts = tuple(given.only.split(","))
-    unknown = [part for part in parts if part not in PARTS]
-    if unknown:
-        parser.error(f"no part {', '.join(unknown)}: there are {', '.join(PARTS)}")
+    parts = parts_of(parser, given.only, PARTS)
     try:
-        parallelisms = tuple(_positive(one) for one in given.parallelism.split(","))
+        parallelisms = tuple(positive(one) for one in given.parallelism.split(","))
     except ValueError:
         parser.error(f"--parallelism {given.parallelism}: write numbers separated by commas")
     if given.seconds is not None and given.seconds < 1:
@@ -63,10 +62,3 @@ def parse(arguments: Sequence[str]) -> Plan:
         word_file_bytes=(4 if given.quick else 30) << 20,
         directory=given.directory.resolve(),
     )
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(f"{number} is not positive")
-    return number

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bench.arguments import add_only, parts_of, positive
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("reading", "ingest", "streams", "mix", "growth")
 
@@ -41,26 +43,23 @@ class Plan:
 def parse(arguments: Sequence[str]) -> Plan:
     parser = argparse.ArgumentParser(prog="make bench-platform", description="Options go into ARGS='...'")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows, and five seconds in place of thirty")
-    parser.add_argument("--only", default=",".join(PARTS), help=f"parts, separated by commas, of: {', '.join(PARTS)}")
-    parser.add_argument("--jobs", type=_positive, help="in the tables")
-    parser.add_argument("--checkpoints", type=_positive, help="in the tables")
-    parser.add_argument("--events", type=_positive, help="in the tables")
-    parser.add_argument("--seconds", type=_positive, help="of each measurement but reading")
-    parser.add_argument("--rounds", type=_positive, help="how often each page is read")
-    parser.add_argument("--clients", type=_positive, default=4, help="that read at once")
-    parser.add_argument("--drivers", type=_positive, default=8, help="that send as fast as they can")
+    add_only(parser, PARTS)
+    parser.add_argument("--jobs", type=positive, help="in the tables")
+    parser.add_argument("--checkpoints", type=positive, help="in the tables")
+    parser.add_argument("--events", type=positive, help="in the tables")
+    parser.add_argument("--seconds", type=positive, help="of each measurement but reading")
+    parser.add_argument("--rounds", type=positive, help="how often each page is read")
+    parser.add_argument("--clients", type=positive, default=4, help="that read at once")
+    parser.add_argument("--drivers", type=positive, default=8, help="that send as fast as they can")
     parser.add_argument("--batches", default="1000,300,100,20", help="events a request, separated by commas")
-    parser.add_argument("--offered", type=_positive, default=1_000, help="events a second beside streams and readers")
-    parser.add_argument("--streams", type=_positive, help="open event streams")
+    parser.add_argument("--offered", type=positive, default=1_000, help="events a second beside streams and readers")
+    parser.add_argument("--streams", type=positive, help="open event streams")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="for results")
     given = parser.parse_args(arguments)
-    parts = tuple(given.only.split(","))
-    unknown = [part for part in parts if part not in PARTS]
-    if unknown:
-        parser.error(f"no part {', '.join(unknown)}: there are {', '.join(PARTS)}")
+    parts = parts_of(parser, given.only, PARTS)
     try:
-        batches = tuple(_positive(one) for one in given.batches.split(","))
+        batches = tuple(positive(one) for one in given.batches.split(","))
     except ValueError:
         parser.error(f"--batches {given.batches}: write numbers separated by commas")
     quick = given.quick
@@ -87,10 +86,3 @@ def parse(arguments: Sequence[str]) -> Plan:
             f"--checkpoints, --events: {plan.jobs:,} jobs have at least as many checkpoints and, with these, {least:,} events"
         )
     return plan
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(f"{number} is not positive")
-    return number

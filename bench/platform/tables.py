@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -31,21 +31,24 @@ SHOWN = {
 """What the tables show of each part; the rest is in the file."""
 
 
-def line(one: Measurement) -> str:
-    shown = SHOWN.get(one.part, tuple(one.values))
+def line(one: Measurement, columns: Mapping[str, Sequence[str]] = SHOWN) -> str:
+    shown = columns.get(one.part, tuple(one.values))
     values = ", ".join(f"{name} {text_of(one.values[name])}" for name in shown if one.values.get(name) is not None)
     parts = [f"{one.part}: {one.what}: {values}"]
     if one.aim is not None:
         parts.append(verdict(one))
+    if one.values.get("why"):
+        parts.append(f"the longest: {one.values['why']}")
     if one.wrong is not None:
         parts.append(f"WRONG: {one.wrong}")
     return "   ".join(parts)
 
 
-def show(measured: Sequence[Measurement], console: Console) -> None:
-    for part, columns in SHOWN.items():
+def show(measured: Sequence[Measurement], console: Console, columns: Mapping[str, Sequence[str]] = SHOWN) -> None:
+    """``columns``: of each part, what its table has."""
+    for part, names in columns.items():
         own = [one for one in measured if one.part == part]
-        used = [name for name in columns if any(one.values.get(name) is not None for one in own)]
+        used = [name for name in names if any(one.values.get(name) is not None for one in own)]
         if not used:
             continue
         table = Table(title=part)
@@ -57,7 +60,7 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
             if one.values.keys() & set(used):
                 shown = [text_of(one.values.get(name)) for name in used]
                 table.add_row(one.what, *shown, f"{one.load:.1f}", verdict(one) if one.aim is not None else "")
-        console.print(table)
+        console.print(table, markup=False)
     for one in measured:
         if one.wrong is not None:
             console.print(f"WRONG {one.part}, {one.what}: {one.wrong}", style="red", markup=False)

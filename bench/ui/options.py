@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bench.arguments import add_only, parts_of, positive
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("first-page", "invented", "real")
 INVENTED = ROOT / "build" / "bench" / "ui-invented"
@@ -34,18 +36,15 @@ class Plan:
 def parse(arguments: Sequence[str]) -> Plan:
     parser = argparse.ArgumentParser(prog="make bench-ui", description="Options go into ARGS='...'")
     parser.add_argument("--quick", action="store_true", help="three visits, and six seconds of each tab")
-    parser.add_argument("--only", default=",".join(PARTS), help=f"parts, separated by commas, of: {', '.join(PARTS)}")
-    parser.add_argument("--visits", type=_positive, help="of the first page")
-    parser.add_argument("--seconds", type=_positive, help="how long each tab is watched once it is drawn")
-    parser.add_argument("--repeat", type=_positive, default=1, help="how often all tabs are measured")
+    add_only(parser, PARTS)
+    parser.add_argument("--visits", type=positive, help="of the first page")
+    parser.add_argument("--seconds", type=positive, help="how long each tab is watched once it is drawn")
+    parser.add_argument("--repeat", type=positive, default=1, help="how often all tabs are measured")
     parser.add_argument("--trace", action="store_true", help="keep a trace of each tab, for the performance panel of a browser")
     parser.add_argument("--invented", type=Path, default=INVENTED, help="the interface, built with its invented backend")
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="for results")
     given = parser.parse_args(arguments)
-    parts = tuple(given.only.split(","))
-    unknown = [part for part in parts if part not in PARTS]
-    if unknown:
-        parser.error(f"no part {', '.join(unknown)}: there are {', '.join(PARTS)}")
+    parts = parts_of(parser, given.only, PARTS)
     return Plan(
         parts=parts,
         visits=given.visits or (3 if given.quick else 7),
@@ -55,10 +54,3 @@ def parse(arguments: Sequence[str]) -> Plan:
         invented=given.invented.resolve(),
         directory=given.directory.resolve(),
     )
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(f"{number} is not positive")
-    return number

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 
+from bench.platform import tables
 from bench.platform.results import Measurement
-from bench.platform.tables import text_of, verdict
 
 SMOOTH = (
     "tasks", "longest_ms", "all_ms", "processor_tasks", "processor_longest_ms", "drawn_after_ms", "slowest_answer_ms", "messages_per_s",
@@ -22,41 +21,16 @@ SHOWN = {
 
 
 def line(one: Measurement) -> str:
-    values = ", ".join(f"{name} {text_of(one.values[name])}" for name in SHOWN[one.part] if one.values.get(name) is not None)
-    parts = [f"{one.part}: {one.what}: {values}"]
-    if one.aim is not None:
-        parts.append(verdict(one))
-    if one.values.get("why"):
-        parts.append(f"the longest: {one.values['why']}")
-    if one.wrong is not None:
-        parts.append(f"WRONG: {one.wrong}")
-    return "   ".join(parts)
+    return tables.line(one, SHOWN)
 
 
 def show(measured: Sequence[Measurement], console: Console) -> None:
-    for part, columns in SHOWN.items():
-        own = [one for one in measured if one.part == part]
-        used = [name for name in columns if any(one.values.get(name) is not None for one in own)]
-        if not own:
-            continue
-        table = Table(title=part)
-        table.add_column("what")
-        for name in (*used, "load"):
-            table.add_column(name, justify="right")
-        table.add_column("aim")
-        for one in own:
-            table.add_row(
-                one.what, *(text_of(one.values.get(name)) for name in used), f"{one.load:.1f}", verdict(one) if one.aim else ""
-            )
-        console.print(table, markup=False)
+    tables.show(measured, console, SHOWN)
     long, ours = _sum(measured, "tasks"), _sum(measured, "processor_tasks")
     if long:
         console.print(
             f"{long} long tasks; {ours} tasks needed so long of the processor, the others waited for it: was the machine busy?"
         )
-    for one in measured:
-        if one.wrong is not None:
-            console.print(f"WRONG {one.part}, {one.what}: {one.wrong}", style="red", markup=False)
 
 
 def _sum(measured: Sequence[Measurement], name: str) -> int:

@@ -29,10 +29,6 @@ class Part(StrEnum):
 
 GAP = {Part.API: timedelta(seconds=30), Part.ALERTS: timedelta(seconds=60)}
 """After so long without a word a part was away."""
-
-
-MACHINE_GAP = timedelta(minutes=5)
-"""After so long without a word a machine was away."""
 _MACHINE = "m:"
 
 
@@ -42,8 +38,9 @@ def say(session: Session, part: Part, moment: datetime) -> None:
 
 
 def say_machine(session: Session, host: str, moment: datetime) -> None:
-    """A worker on it is there, which sees the drivers there. Said while it has any."""
-    _say(session, _MACHINE + host, moment, MACHINE_GAP)
+    """A worker on it is there, which sees the drivers there. Said while it has any, more often than workers
+    say anything else."""
+    _say(session, _MACHINE + host, moment, GAP[Part.ALERTS])
 
 
 def machine_of(host: SQLColumnExpression[str | None]) -> ColumnElement[str]:

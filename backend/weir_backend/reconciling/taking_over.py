@@ -11,7 +11,6 @@ from weir_backend.checkpoints.lines import newest_completed
 from weir_backend.checkpoints.place import Place, place_of_run
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.history import record
-from weir_backend.jobs.repository import completed
 from weir_backend.kit.json_form import clean_text
 from weir_backend.models import Run
 from weir_backend.reconciling import repository
@@ -30,7 +29,7 @@ class Known:
 def known_checkpoint(session: Session, run: Run) -> Known | None:
     """In the log that ``run`` writes. None: nothing is to be found there, as far as anybody knows."""
     number = newest_completed(session, run.job_id, run.id)
-    found = completed(session, run.job_id, number) if number is not None else None
+    found = jobs.completed(session, run.job_id, number) if number is not None else None
     if found is None or found.discarded_at is not None:
         return None
     place = place_of_run(session, found.run_id)
