@@ -17,7 +17,7 @@ import pytest
 
 from weir.errors import ConfigError
 from weir_workers.embedded import credentials, state
-from weir_workers.embedded.children import spawn
+from weir_workers.embedded.children import free_port, spawn
 from weir_workers.embedded.layout import DataDir, data_dir
 from weir_workers.embedded.lock import Lock, is_held
 from weir_workers.embedded.log_files import keep_small
@@ -242,6 +242,14 @@ def test_ports_are_kept_and_another_one_is_used_and_said_if_the_apis_is_taken(di
     kept = prepare(directory, EXTERNAL, before)
     assert kept.ports.api == port and kept.url == f"http://127.0.0.1:{port}"
     assert [note for note in kept.notes if "port" in note] == []
+
+
+def test_no_two_of_ours_are_given_one_port_even_if_they_were_before(directory: DataDir) -> None:
+    directory.make()
+    port = free_port()
+    ports = prepare(directory, {}, replace(STATE, ports=Ports(postgres=port, valkey=port, api=port))).ports
+    assert ports.api == port, "drivers look for it where it was"
+    assert len({ports.api, ports.postgres, ports.valkey}) == 3
 
 
 def test_data_of_another_major_version_of_postgres_is_not_touched(directory: DataDir) -> None:

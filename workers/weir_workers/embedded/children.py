@@ -9,13 +9,15 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from weir.errors import ConfigError
 
 _PR_SET_PDEATHSIG = 1
+TRIES = 100
+"""The kernel is asked so often for a port that nobody else of ours has: it may name the same one twice."""
 UNPRIVILEGED = "nobody"
 """Who a server runs as where we are root: Postgres refuses to be."""
 
@@ -99,9 +101,10 @@ def _libc() -> ctypes.CDLL:
     return _loaded
 
 
-def free_port(wanted: int | None = None) -> int:
-    """``wanted`` if nobody listens there, else any. Somebody else may take it before we do: then the server says so."""
-    for port in (wanted, 0) if wanted else (0,):
+def free_port(wanted: int | None = None, *, but: Collection[int | None] = ()) -> int:
+    """``wanted`` if nobody listens there, else any; none of ``but``, where others of ours are to listen. Somebody else may take it before
+    we do: then the server says so. Raises ConfigError if there is none."""
+    for port in (*([wanted] if wanted and wanted not in but else []), *[0] * TRIES):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -109,6 +112,7 @@ def free_port(wanted: int | None = None) -> int:
             except OSError:
                 continue
             found: int = probe.getsockname()[1]
+        if found not in but:
             return found
     raise ConfigError("there is no free port on 127.0.0.1")
 

@@ -125,11 +125,10 @@ def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, prefer
         )
     elif preferred and api != (kept.api or preferred):
         notes.append(f"port {preferred} is taken by another program: the API is at port {api}")
-    return Ports(
-        postgres=kept.postgres if POSTGRES in external else free_port(kept.postgres),
-        valkey=kept.valkey if VALKEY in external else free_port(kept.valkey),
-        api=api,
-    )
+    # One port for two of ours would be kept for good: it is free whenever none of them runs.
+    postgres = kept.postgres if POSTGRES in external else free_port(kept.postgres, but=(api,))
+    valkey = kept.valkey if VALKEY in external else free_port(kept.valkey, but=(api, postgres))
+    return Ports(postgres=postgres, valkey=valkey, api=api)
 
 
 def _check_version(data: Path, binaries: Path) -> None:
