@@ -14,6 +14,7 @@ from tests.chaos.plan import Plan
 from tests.chaos.processes import Driver, kill_all
 from tests.chaos.verdict import judge, parts_of
 
+from weir.cli.exits import Exit
 from weir.spark.standalone import StandaloneCluster
 from weir.storage.inspection import CheckpointInfo, list_checkpoints
 from weir.storage.layout import JobLayout
@@ -22,6 +23,7 @@ from weir.storage.open import open_storage
 WAIT_S = 100.0
 """At most, for anything; only a broken test waits so long."""
 POLL_S = 0.01
+TRIES = 10
 
 
 def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> Plan:
@@ -68,9 +70,24 @@ class Rig:
         self.await_event(driver, event)
         return driver
 
+    def taken_over(self) -> Driver:
+        """By another driver, while one lives. If that completes a checkpoint between the other's look at the log and its first entry, the
+        other one leaves everything as it is and says to start again, which is done here."""
+        for _ in range(TRIES):
+            driver = self.start()
+            if self._tells_of(driver, "checkpoint completed"):
+                return driver
+            said = driver.log.read_text()
+            assert driver.exit_code == Exit.SUPERSEDED and "nothing is taken back" in said, said[-3000:]
+        raise AssertionError(f"superseded {TRIES} times while it was starting")
+
     def await_event(self, driver: Driver, event: str, *, after: int = 0) -> None:
+        assert self._tells_of(driver, event, after=after), f"left with {driver.exit_code}:\n{driver.log.read_text()[-3000:]}"
+
+    def _tells_of(self, driver: Driver, event: str, *, after: int = 0) -> bool:
+        """Once it does, or has left."""
         self.wait(lambda: driver.said(event, after=after) or driver.exit_code is not None, f"'{event}' of {driver.log.name}")
-        assert driver.said(event, after=after), f"left with {driver.exit_code}:\n{driver.log.read_text()[-3000:]}"
+        return driver.said(event, after=after)
 
     def recovered_after(self, driver: Driver, strike: Callable[[], None]) -> None:
         """Do what makes a recovery necessary, and wait for it."""

@@ -72,7 +72,7 @@ def test_a_paused_driver_wakes_up_superseded(make_rig: MakeRig) -> None:
 def test_of_two_live_drivers_the_older_one_stops(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started()
-    second = rig.started()
+    second = rig.taken_over()
     assert rig.left(first) == Exit.SUPERSEDED
     rig.finish(second)
 
