@@ -9,15 +9,17 @@ from typing import Any
 from unittest.mock import patch
 
 import weir.kernel.job
+import weir.kernel.restore
 from weir.connectors.sink_operator import SinkOperator
 from weir.coordinator.publishing import Publishing
+from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import Aligner, AlignmentEffect
 from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
 from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
-from weir.kernel.restore import SlotRestore, plan_restore
+from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.protocol.frames import Frame
-from weir.protocol.ids import ChannelId, CheckpointId, Generation
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
 from weir.protocol.joblog import Entry
 from weir.protocol.snapshots import Split
 from weir.storage.joblog import Appended, AppendOutcome, JobLog
@@ -240,4 +242,24 @@ def keeps_output_when_it_begins_anew() -> Iterator[None]:
             take_back(self, generation, restored)
 
     with patch.object(Publishing, "_take_back", keep):
+        yield
+
+
+@mutant
+def ends_a_chain_whose_head_had_ended() -> Iterator[None]:
+    """What has been chained to it since, and holds records still, is taken for ended with it."""
+
+    def by_head(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
+        heads: dict[str, dict[int, bool]] = {}
+        for subtask in point.subtasks:
+            heads.setdefault(point.graph.chains[subtask.chain].operators[0], {})[subtask.index] = subtask.ended
+        return {
+            SubtaskId(chain.index, index)
+            for chain in graph.chains
+            if (old := heads.get(chain.operators[0]))
+            for index in range(chain.parallelism)
+            if (old[index] if len(old) == chain.parallelism else all(old.values()))
+        }
+
+    with patch.object(weir.kernel.restore, "_restore_ended", by_head):
         yield

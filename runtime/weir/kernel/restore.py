@@ -197,26 +197,31 @@ def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
 
 
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
-    """By subtask where the parallelism is the same; else only if all subtasks of the chain's head had ended.
+    """A subtask has ended where every operator of its chain had: chains are cut otherwise when an operator's parallelism changes.
 
-    And never before all that sends to it has: its channels may come from other subtasks than they did.
+    An operator by subtask where its parallelism is the same, else only if all its subtasks had. And never before all that
+    sends to it has: its channels may come from other subtasks than they did.
     """
-    by_head: dict[OperatorUid, dict[int, bool]] = defaultdict(dict)
+    before: dict[OperatorUid, dict[int, bool]] = defaultdict(dict)
     for subtask in point.subtasks:
-        by_head[point.graph.chains[subtask.chain].operators[0]][subtask.index] = subtask.ended
+        for uid in point.graph.chains[subtask.chain].operators:
+            before[uid][subtask.index] = subtask.ended
+
+    def had_ended(uid: OperatorUid, index: int, parallelism: int) -> bool:
+        old = before.get(uid)
+        if old is None:
+            return False  # new in the graph
+        return old[index] if len(old) == parallelism else all(old.values())
+
     result: set[SubtaskId] = set()
     for chain in graph.chains:
-        old = by_head.get(chain.operators[0])
-        if not old:
-            continue
         for index in range(chain.parallelism):
             own = SubtaskId(chain.index, index)
-            had_ended = old[index] if len(old) == chain.parallelism else all(old.values())
             senders = {
                 SubtaskId(graph.edges[channel.edge].source, channel.source)
                 for channel in graph.inputs_of(own)
                 if not graph.edges[channel.edge].feedback
             }
-            if had_ended and senders <= result:
+            if senders <= result and all(had_ended(uid, index, chain.parallelism) for uid in chain.operators):
                 result.add(own)
     return result

@@ -107,6 +107,11 @@ class Operator(ABC):
         return iter(())
 
     def on_end_of_input(self) -> Step:
+        """Emit what is still held, and hold it no longer. It does not run again after a restore of a later snapshot.
+
+        Except where the restore changes the parallelism or the chains, and not all of a subtask that is new had ended: that one
+        runs on, may be given what others had in work, and ends with what it holds by then.
+        """
         return iter(())
 
     def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot | None:

@@ -87,9 +87,9 @@ class DeploymentBuilder:
     def _subtask(self, subtask: SubtaskId, reader: SnapshotReader) -> SubtaskRuntime:
         outputs = self._outputs(subtask)
         source, operators = self._open(subtask, reader)
-        parts = SubtaskParts(operators, outputs, self._ports, self._on_ended, self._deployment.checkpoints.add)
-        last_checkpoint = CheckpointId(self._message.next_checkpoint - 1)
         ended_before = subtask in self._message.ended
+        parts = SubtaskParts(operators, outputs, self._ports, self._on_ended, self._deployment.checkpoints.add, ended_before)
+        last_checkpoint = CheckpointId(self._message.next_checkpoint - 1)
         if source is not None:
             return SourceSubtask(
                 subtask,
@@ -97,7 +97,6 @@ class DeploymentBuilder:
                 uid=self._graph.chains[subtask.chain].operators[0],
                 source=source,
                 last_checkpoint=last_checkpoint,
-                end_of_input_ran=ended_before,
                 request_split=self._request_split,
             )
         channels = self._graph.inputs_of(subtask)

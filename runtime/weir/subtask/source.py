@@ -25,18 +25,16 @@ class SourceSubtask(SubtaskRuntime):
         uid: OperatorUid,
         source: SourceOperator,
         last_checkpoint: CheckpointId,
-        end_of_input_ran: bool,
         request_split: Callable[[OperatorUid, int], None],
     ) -> None:
         super().__init__(subtask, parts)
         self.uid = uid
         self.source = source
         self._last_checkpoint = last_checkpoint
-        self._end_of_input_ran = end_of_input_ran
         self._request_split = request_split
         self._orders: deque[CheckpointId | Split] = deque()
         self._requested = False
-        self._no_more = end_of_input_ran
+        self._no_more = parts.ended_before
         """Who has ended stays ended: a split taken up now would pass operators whose on_end_of_input does not run again."""
         self._poll_at_ns = 0
 
@@ -84,7 +82,7 @@ class SourceSubtask(SubtaskRuntime):
             self._requested = True
             self._request_split(self.uid, self.subtask.index)
         elif self._no_more and not self.source.unfinished():
-            step: Step = iter(()) if self._end_of_input_ran else self.chain.on_end_of_input()
+            step: Step = iter(()) if self._ended_before else self.chain.on_end_of_input()
             self._run(step, self._end)
         else:
             batch = self._poll()

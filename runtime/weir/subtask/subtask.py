@@ -37,13 +37,15 @@ class Work(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SubtaskParts:
-    """What every subtask is made of. ``operators``: first to last, without the source."""
+    """What every subtask is made of. ``operators``: first to last, without the source. ``ended_before``: on_end_of_input
+    ran before the snapshot it is restored from."""
 
     operators: Sequence[Operator]
     outputs: Outputs
     ports: SlotPorts
     on_ended: Callable[[SubtaskId], None]
     on_checkpoint: Callable[[LocalCheckpoint], None]
+    ended_before: bool
 
 
 class SubtaskRuntime(ABC):
@@ -57,6 +59,7 @@ class SubtaskRuntime(ABC):
         self.ended = False
         self.records_in = 0
         self.bytes_in = 0
+        self._ended_before = parts.ended_before
         self._ports = parts.ports
         self._step: Step | None = None
         self._ahead: Batch | None = None
@@ -154,11 +157,13 @@ class SubtaskRuntime(ABC):
         sync_ns, sync_cpu_ns = self._ports.monotonic_ns() - began_ns, self._ports.thread_cpu_ns() - began_cpu_ns
         core_wait_ns = self._ports.core_wait_ns() - began_wait_ns
         outputs = self.outputs.snapshots()
+        # Also before the END that is sent again after a restore: who has ended stays so through the next restore too.
+        ended = self.ended or self._ended_before
         self.outputs.broadcast(FrameKind.BARRIER, checkpoint)
         self.outputs.epoch = checkpoint + 1
         self._on_checkpoint(
             LocalCheckpoint(
-                checkpoint, self.subtask, handles, ready, inputs, outputs, self.ended,
+                checkpoint, self.subtask, handles, ready, inputs, outputs, ended,
                 sync_ns, sync_cpu_ns, core_wait_ns, alignment_ns, began_ns,
             )
         )  # fmt: skip

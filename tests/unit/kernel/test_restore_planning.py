@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kernel_cases import COLUMNS, SOURCE, TOTALS, channel, graph, snapshot
+from kernel_cases import COLUMNS, SINK, SOURCE, TOTALS, channel, graph, snapshot
 
 from weir.errors import RestoreError
 from weir.graph.compile import compile_graph
@@ -120,6 +120,49 @@ def test_a_subtask_that_had_ended_stays_so_and_after_a_rescale_only_if_all_had()
     assert [share.ended for share in plan_restore(graph(3), point(of, ended=both))] == [
         (SubtaskId(0, 0),), (SubtaskId(0, 1),), (SubtaskId(0, 2),),
     ]  # fmt: skip
+
+
+def in_a_row(slots: int, *names: str) -> PhysicalGraph:
+    """A source of parallelism 2 and what follows it, each with as many subtasks as there are slots: with two, all one chain."""
+    operators = [LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, "", parallelism=2)]
+    for name in names:
+        before = Input(operators[-1].uid)
+        operators.append(LogicalOperator(OperatorUid(name), name, OperatorKind.MAP_BATCHES, (before,), COLUMNS, ""))
+    operators.append(LogicalOperator(SINK, "sink", OperatorKind.SINK, (Input(operators[-1].uid),), COLUMNS, ""))
+    return compile_graph(LogicalGraph("job", tuple(operators)), slots=slots)
+
+
+def ended_in_a_row(of: PhysicalGraph, *, chains: tuple[int, ...]) -> RestorePoint:
+    def taken(subtask: SubtaskId) -> SubtaskSnapshot:
+        return replace(snapshot(graph(2), SubtaskId(0, 0)), chain=subtask.chain, index=subtask.index, operators=(),
+                       ended=subtask.chain in chains,
+                       inputs=tuple(ChannelSnapshot(one, 5) for one in of.inputs_of(subtask)),
+                       outputs=tuple(ChannelSnapshot(one, 5) for one in of.outputs_of(subtask)))  # fmt: skip
+
+    return RestorePoint(CheckpointId(1), of, tuple(taken(subtask) for subtask in of.subtasks()), {})
+
+
+def test_an_operator_that_had_not_ended_does_not_end_with_those_it_is_chained_to_now() -> None:
+    """Seed 121904 of the simulator: what it held was never sent, and the job finished without it."""
+    of = in_a_row(3, "hold")
+    assert [chain.operators for chain in of.chains] == [("source",), ("hold", "sink")]
+    assert [chain.operators for chain in in_a_row(2, "hold").chains] == [("source", "hold", "sink")]
+    only_the_source = ended_in_a_row(of, chains=(0,))
+    assert [share.ended for share in plan_restore(in_a_row(2, "hold"), only_the_source)] == [(), ()]
+    both = ended_in_a_row(of, chains=(0, 1))
+    assert [share.ended for share in plan_restore(in_a_row(2, "hold"), both)] == [(SubtaskId(0, 0),), (SubtaskId(0, 1),)]
+
+
+def test_an_operator_that_had_ended_stays_so_when_a_chain_of_its_own_is_made_of_it() -> None:
+    at = ended_in_a_row(in_a_row(2, "hold"), chains=(0,))
+    assert [share.ended for share in plan_restore(in_a_row(3, "hold"), at)] == [
+        (SubtaskId(0, 0), SubtaskId(1, 0)), (SubtaskId(0, 1), SubtaskId(1, 1)), (SubtaskId(1, 2),),
+    ]  # fmt: skip
+
+
+def test_an_operator_that_is_new_in_the_graph_has_not_ended() -> None:
+    at = ended_in_a_row(in_a_row(2, "hold"), chains=(0,))
+    assert [share.ended for share in plan_restore(in_a_row(2, "hold", "new"), at)] == [(), ()]
 
 
 def test_a_subtask_that_had_ended_is_not_ended_any_more_if_others_send_to_it_now() -> None:

@@ -504,6 +504,17 @@ def test_a_source_that_had_ended_takes_no_split_after_a_restore_and_its_chain_is
     assert not keyed.ended, "on_end_of_input ran before the snapshot"
 
 
+def test_what_had_ended_before_a_restore_has_also_in_a_snapshot_taken_at_once() -> None:
+    ended = (SubtaskId(0, 0), SubtaskId(1, 0))
+    bench = Bench(ListSource([Rows(1)]), Collecting()).deploy(ended=ended)
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    work, done = bench.background_work.pop()
+    done(work(), None)
+    snapshots = [message.snapshot for message in bench.messages(Acknowledge)]
+    assert [(one.chain, one.ended) for one in snapshots] == [(0, True), (1, True)]
+
+
 def test_a_split_assigned_for_an_epoch_that_is_over_is_refused() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
