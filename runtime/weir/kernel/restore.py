@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from weir.errors import RestoreError
 from weir.graph.keygroups import key_group_range
-from weir.graph.logical import Partitioning
+from weir.graph.logical import OperatorKind, Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.kernel.checkpoints import PendingCheckpoint
 from weir.kernel.splits import SplitAssigner
@@ -209,8 +209,8 @@ def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
 
     def had_ended(uid: OperatorUid, index: int, parallelism: int) -> bool:
         old = before.get(uid)
-        if old is None:
-            return False  # new in the graph
+        if old is None or (graph.operator(uid).kind is OperatorKind.SOURCE and uid not in point.assigners):
+            return False  # new in the graph, or a source under a uid that was not one: nobody has read its input
         return old[index] if len(old) == parallelism else all(old.values())
 
     result: set[SubtaskId] = set()

@@ -18,6 +18,8 @@ from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.manifest import AssignerState
 from weir.protocol.snapshots import ChannelSnapshot, Split, SubtaskSnapshot
 
+ALL_DEALT_OUT = {SOURCE: AssignerState((), ("split",), 1)}
+
 
 def point(of: PhysicalGraph, *, ended: tuple[SubtaskId, ...] = ()) -> RestorePoint:
     assigned = tuple(f"split{index}" for index in range(of.slots)) + ("finished",)
@@ -139,7 +141,7 @@ def ended_in_a_row(of: PhysicalGraph, *, chains: tuple[int, ...]) -> RestorePoin
                        inputs=tuple(ChannelSnapshot(one, 5) for one in of.inputs_of(subtask)),
                        outputs=tuple(ChannelSnapshot(one, 5) for one in of.outputs_of(subtask)))  # fmt: skip
 
-    return RestorePoint(CheckpointId(1), of, tuple(taken(subtask) for subtask in of.subtasks()), {})
+    return RestorePoint(CheckpointId(1), of, tuple(taken(subtask) for subtask in of.subtasks()), ALL_DEALT_OUT)
 
 
 def test_an_operator_that_had_not_ended_does_not_end_with_those_it_is_chained_to_now() -> None:
@@ -165,6 +167,17 @@ def test_an_operator_that_is_new_in_the_graph_has_not_ended() -> None:
     assert [share.ended for share in plan_restore(in_a_row(2, "hold", "new"), at)] == [(), ()]
 
 
+def test_a_source_under_the_uid_of_what_was_none_is_read() -> None:
+    """An operator without state may become something else. That it had ended says nothing of input that nobody has read."""
+    at = ended_in_a_row(in_a_row(2, "map"), chains=(0,))
+    new = OperatorUid("map")
+    sources = [LogicalOperator(uid, uid, OperatorKind.SOURCE, (), COLUMNS, "") for uid in (SOURCE, new)]
+    both = LogicalOperator(OperatorUid("both"), "both", OperatorKind.UNION, (Input(SOURCE), Input(new)), COLUMNS, "")
+    sink = LogicalOperator(SINK, "sink", OperatorKind.SINK, (Input(both.uid),), COLUMNS, "")
+    after = compile_graph(LogicalGraph("job", (*sources, both, sink)), slots=2)
+    assert [[after.chains[one.chain].operators for one in share.ended] for share in plan_restore(after, at)] == [[(SOURCE,)]] * 2
+
+
 def test_a_subtask_that_had_ended_is_not_ended_any_more_if_others_send_to_it_now() -> None:
     """Two operators of parallelism 2 read a source: subtask by subtask at first, in turn once the source has three."""
 
@@ -182,6 +195,6 @@ def test_a_subtask_that_had_ended_is_not_ended_any_more_if_others_send_to_it_now
                        outputs=tuple(ChannelSnapshot(one, 5) for one in of.outputs_of(subtask)))  # fmt: skip
 
     of = fan_out(2)
-    at = RestorePoint(CheckpointId(1), of, tuple(taken(of, subtask) for subtask in of.subtasks()), {})
+    at = RestorePoint(CheckpointId(1), of, tuple(taken(of, subtask) for subtask in of.subtasks()), ALL_DEALT_OUT)
     assert [len(share.ended) for share in plan_restore(of, at)] == [3, 0]
     assert [share.ended for share in plan_restore(fan_out(3), at)] == [(), (), ()]
