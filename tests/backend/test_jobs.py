@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from fastapi.testclient import TestClient
@@ -17,6 +18,7 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, SUBMIT
 from weir_backend.models import Event, Job, Operation, Role, Run
+from weir_backend.reconciling.repository import due
 from weir_backend.settings import Settings
 
 
@@ -115,6 +117,30 @@ def test_suspend_tells_the_driver_and_ends_with_its_last_checkpoint(stage: Stage
     assert (job["state"], job["health"], job["desired_state"]) == ("SUSPENDED", "ok", "SUSPENDED")
     stage.look(job_id)
     assert stage.job(job_id)["run"]["number"] == 1, "it rests"
+
+
+def test_what_is_started_while_it_is_still_going_down_runs_once_it_is_up_again(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    stage.look(job_id)
+    start = stage.send("POST", f"/jobs/{job_id}/start", status=202)
+    stage.look(job_id)
+    assert stage.operation(start["id"])["ended_at"] is None, "the run that is live has been told to suspend"
+    driver.checkpoint(2, "suspend")
+    driver.say(Told.SUSPENDED)
+    assert stage.operation(start["id"])["ended_at"] is None, "a new one is begun"
+    stage.driver(job_id).begin()
+    assert stage.operation(start["id"])["state"] == "SUCCEEDED" and stage.job(job_id)["run"]["number"] == 2
+
+
+def test_what_is_started_while_it_is_going_down_and_comes_to_the_end_of_its_input_has_finished(stage: Stage) -> None:
+    job_id, driver = stage.running()
+    stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    stage.look(job_id)
+    start = stage.send("POST", f"/jobs/{job_id}/start", status=202)
+    driver.say(Told.FINISHED)
+    over = stage.operation(start["id"])
+    assert over["state"] == "SUCCEEDED" and over["result"] == {"state": "FINISHED"}
 
 
 def test_a_driver_that_dies_while_it_is_to_suspend_leaves_a_job_that_rests_and_an_operation_that_says_so(stage: Stage) -> None:
@@ -239,6 +265,16 @@ def test_an_operation_is_over_at_its_deadline_whatever_happens(stage: Stage) -> 
     stage.look(job_id)
     operation = stage.operation(asked["id"])
     assert operation["state"] == "FAILED" and "has not stopped yet" in operation["problem"]
+
+
+def test_it_is_looked_for_at_the_deadline_of_an_operation_also_where_nothing_else_is_to_be_done(stage: Stage) -> None:
+    job_id, _ = stage.running()
+    stage.look(job_id)
+    asked = stage.send("POST", f"/jobs/{job_id}/checkpoints/1/verify", status=202)
+    with stage.database.session() as session:
+        deadline = session.get_one(Operation, asked["id"]).deadline_at
+        assert job_id not in due(session, deadline - timedelta(seconds=1), limit=9)
+        assert job_id in due(session, deadline, limit=9)
 
 
 def test_a_new_version_is_compiled_compared_and_does_not_run_by_itself(stage: Stage) -> None:

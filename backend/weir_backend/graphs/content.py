@@ -9,6 +9,9 @@ from typing import Any
 
 from weir_backend.kit.json_form import clean
 
+GRAPH_BYTES_MAX = 16 << 20
+"""Of a graph as JSON. It is told in one event, so whatever takes events takes that much."""
+
 
 @dataclass(frozen=True, slots=True)
 class GraphContent:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from weir_backend.errors import TooLarge
+from weir_backend.graphs.content import GRAPH_BYTES_MAX
 from weir_backend.kit.access import bearer
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.problems import answers
@@ -17,7 +18,8 @@ from weir_backend.kit.wakeups import run_key
 from weir_backend.link import service
 from weir_backend.link.schemas import Stored
 
-BODY_BYTES_MAX = 4 << 20
+BODY_BYTES_MAX = 2 * GRAPH_BYTES_MAX + (4 << 20)
+"""Of a batch: its only event may be the graph, in which escapes make two bytes of one at worst."""
 READ_BYTES_MAX = 64 << 20
 WAIT_S_MAX = 30.0
 LOOK_AGAIN_S = 10.0

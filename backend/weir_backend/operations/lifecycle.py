@@ -34,6 +34,11 @@ TIME = {
 REPLACED_BY_ANOTHER = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
 """Those that say where a job is to go: a newer one makes the older ones pointless."""
 
+TO_RUN = frozenset({OperationKind.DEPLOY, OperationKind.START})
+"""Done once the job runs."""
+ENDING = frozenset({"Suspend", "Cancel"})
+"""Commands after which a run does not go on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Around:

@@ -11,7 +11,7 @@ from weir_backend.kit.access import Caller
 from weir_backend.kit.clock import now
 from weir_backend.models import Job, Operation, OperationKind, OperationState
 from weir_backend.operations import repository
-from weir_backend.operations.lifecycle import LEGAL, REPLACED_BY_ANOTHER, TIME, Over
+from weir_backend.operations.lifecycle import ENDING, LEGAL, REPLACED_BY_ANOTHER, TIME, TO_RUN, Over
 from weir_backend.reconciling import repository as runs
 
 
@@ -25,10 +25,9 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
                     other,
                     Over(OperationState.ABANDONED, problem=f"{caller.name} has asked for something else since: {kind.value}"),
                 )
-    live = runs.live(session, job.id) is not None
     operation = Operation(
         job_id=job.id,
-        after_run=job.run_number - 1 if live else job.run_number,
+        after_run=_after_run(session, job, kind),
         kind=kind,
         state=OperationState.PENDING,
         request=request or {},
@@ -39,7 +38,17 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
     )
     session.add(operation)
     session.flush()
+    # Its deadline is kept also where nothing else is to be done for the job.
+    job.next_look_at = min(filter(None, (job.next_look_at, operation.deadline_at)))
     return operation
+
+
+def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
+    """The run that is live may be what it asks for, unless that is on its way down already."""
+    live = runs.live(session, job.id)
+    if live is None or (kind in TO_RUN and runs.commands_given(session, live.id) & ENDING):
+        return job.run_number
+    return job.run_number - 1
 
 
 def step(operation: Operation, text: str) -> None:

@@ -18,6 +18,8 @@ RESTARTS_OF_WHAT_NEVER_RAN = 2
 """At most so many of a version that has never run: whoever has just deployed it waits for an answer."""
 CANCEL_TAKES = timedelta(seconds=60)
 """A driver that was told to cancel so long ago and still lives hears nothing, or hangs. The job's log fences whatever it may be doing."""
+FENCED_FOR = timedelta(days=1)
+"""So long it is looked for what goes on though its job was taken from it."""
 SILENT_FOR = timedelta(minutes=5)
 """Neither a worker of its machine nor the driver itself has said anything for so long: what they were doing is taken from them. Long, since
 a machine that starts anew brings its workers back, which find out for certain."""

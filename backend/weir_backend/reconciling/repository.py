@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from weir_backend.checkpoints.lines import newest_completed
 from weir_backend.kit.presence import machine_of
@@ -72,9 +72,18 @@ def due(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
 
 def hosts(session: Session) -> Sequence[str]:
     """Machines with drivers of runs that are not over."""
-    return [
-        host for host in session.scalars(select(Run.host).where(Run.ended_at.is_(None), Run.host.is_not(None)).distinct()) if host
-    ]
+    return _hosts(session, Run.ended_at.is_(None))
+
+
+def hosts_fenced(session: Session, *, since: datetime) -> Sequence[str]:
+    """Machines with runs that were ended over the heads of their drivers, and with no others."""
+    live = aliased(Run)
+    others = select(live.id).where(live.host == Run.host, live.ended_at.is_(None)).exists()
+    return _hosts(session, and_(Run.fenced_at >= since, ~others))
+
+
+def _hosts(session: Session, wanted: ColumnElement[bool]) -> Sequence[str]:
+    return [host for host in session.scalars(select(Run.host).where(wanted, Run.host.is_not(None)).distinct()) if host]
 
 
 def live_on(session: Session, host: str) -> Sequence[Run]:

@@ -15,9 +15,20 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.json_form import clean_text
 from weir_backend.kit.tasks import SUBMIT, Tasks, ask, host_queue
 from weir_backend.link import commands
-from weir_backend.models import DesiredState, Failure, Job, OperationKind, OperationState, RecoveryPlan, Run, RunState, Spec
+from weir_backend.models import (
+    DesiredState,
+    Failure,
+    Job,
+    Operation,
+    OperationKind,
+    OperationState,
+    RecoveryPlan,
+    Run,
+    RunState,
+    Spec,
+)
 from weir_backend.operations import repository as operations
-from weir_backend.operations.lifecycle import Around, judge
+from weir_backend.operations.lifecycle import TO_RUN, Around, judge
 from weir_backend.operations.service import end as end_operation
 from weir_backend.reconciling import repository, runs
 from weir_backend.reconciling.decide import (
@@ -126,7 +137,7 @@ class Reconciler:
             return
         spec, run = spec_of(session, job), repository.newest(session, job)
         for operation in open_ones:
-            its_run = run if run is not None and run.number > operation.after_run else None
+            its_run = run if run is not None and _is_of(run, operation) else None
             around = Around(
                 spec_state=spec.state,
                 spec_problem=spec.problem,
@@ -141,6 +152,11 @@ class Reconciler:
             if over is not None and not (operation.kind is OperationKind.APPLY_PLAN and over.state is OperationState.FAILED):
                 end_operation(operation, over)
                 record(session, job, "OperationEnded", operation=operation.id, kind_=operation.kind.value, state=over.state.value)
+
+
+def _is_of(run: Run, operation: Operation) -> bool:
+    """One that was to stop, and came to the end of its input first, is followed by no other."""
+    return run.number > operation.after_run or (run.state is RunState.FINISHED and operation.kind in TO_RUN)
 
 
 def _live(session: Session, job: Job) -> Run:

@@ -139,8 +139,12 @@ def old_ways_back(session: Session, before: datetime, *, limit: int) -> Sequence
     )
     return session.scalars(
         select(RecoveryPlan)
+        .join(Job, Job.id == RecoveryPlan.job_id)
         .where(
-            RecoveryPlan.state == PlanState.APPLIED, RecoveryPlan.ended_at < before, select(Checkpoint.id).where(pinned).exists()
+            RecoveryPlan.state == PlanState.APPLIED,
+            RecoveryPlan.ended_at < before,
+            select(Checkpoint.id).where(pinned).exists(),
+            Job.deleted_at.is_(None),
         )
         .order_by(RecoveryPlan.id)
         .limit(limit)
@@ -148,14 +152,17 @@ def old_ways_back(session: Session, before: datetime, *, limit: int) -> Sequence
 
 
 def unsettled_pins(session: Session, *, limit: int) -> Sequence[int]:
-    """Checkpoints of which the job's log does not say yet what was asked for."""
+    """Checkpoints of which the job's log does not say yet what was asked for. By chance, so that those whose storage does not
+    answer hold up no others for good."""
     return session.scalars(
         select(Checkpoint.id)
+        .join(Job, Job.id == Checkpoint.job_id)
         .where(
+            Job.deleted_at.is_(None),
             Checkpoint.pinned != Checkpoint.pin_in_force,
             Checkpoint.discarded_at.is_(None),
             Checkpoint.state == CheckpointState.COMPLETED,
         )
-        .order_by(Checkpoint.id)
+        .order_by(func.random())
         .limit(limit)
     ).all()

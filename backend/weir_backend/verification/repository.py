@@ -24,7 +24,9 @@ class Claim:
 
 
 def under_way(session: Session, moment: datetime) -> int:
-    return session.scalar(select(func.count()).select_from(Verification).where(Verification.next_try_at > moment)) or 0
+    """Those that only wait to be tried again, as storage did not answer, hold up nobody."""
+    at_work = (Verification.next_try_at > moment, Verification.problem.is_(None))
+    return session.scalar(select(func.count()).select_from(Verification).where(*at_work)) or 0
 
 
 def due(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
@@ -67,9 +69,9 @@ def claim(session: Session, checkpoint_id: int, moment: datetime, until: datetim
     ``until``: when it is asked for again, if nobody gets on.
     """
     row = insert(Verification).values(checkpoint_id=checkpoint_id, claim=1, wanted=wanted, tries=1, next_try_at=until)
-    changes: dict[str, Any] = {"claim": Verification.claim + 1, "next_try_at": until}
+    changes: dict[str, Any] = {"claim": Verification.claim + 1, "next_try_at": until, "problem": None}
     if wanted:
-        changes |= {"wanted": True, "files_done": 0, "bytes_done": 0, "tries": 1, "problem": None}
+        changes |= {"wanted": True, "files_done": 0, "bytes_done": 0, "tries": 1}
     else:
         changes |= {"tries": Verification.tries + 1}
     made = row.on_conflict_do_update(

@@ -44,6 +44,7 @@ from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link.commands import give
+from weir_backend.link.endpoints import BODY_BYTES_MAX
 from weir_backend.link.fencing import fence
 from weir_backend.link.service import store_leftover
 from weir_backend.models import (
@@ -264,7 +265,7 @@ def test_a_batch_says_where_it_begins(client: TestClient, database: Database, qu
 
 def test_a_batch_that_is_too_large_is_refused_as_such(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    answer = post(client, run, numbered([CheckpointFailed(CheckpointId(1), "x" * (5 << 20))]))
+    answer = post(client, run, numbered([CheckpointFailed(CheckpointId(1), "x" * (BODY_BYTES_MAX + 1))]))
     assert answer.status_code == 413 and answer.headers["content-type"] == "application/problem+json"
 
 

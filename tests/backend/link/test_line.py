@@ -19,6 +19,7 @@ from weir.link.http import LinkAddress, LinkClient
 from weir.link.line import ControlPlaneLine
 from weir.link.run import LinkOptions, RunLink
 from weir.link.spool import Spool
+from weir.protocol.codec import JsonValue
 from weir.protocol.events import (
     Cancel,
     CommandOutcome,
@@ -33,8 +34,10 @@ from weir.protocol.events import (
 )
 from weir.protocol.events import RunState as Told
 from weir.protocol.ids import CommandId, EventNumber, Generation
+from weir_backend.graphs.content import GRAPH_BYTES_MAX
 from weir_backend.kit.database import Database
 from weir_backend.link.commands import give
+from weir_backend.link.endpoints import BODY_BYTES_MAX
 from weir_backend.link.fencing import fence
 from weir_backend.models import Command, Event, MetricSample, Run, RunState
 from weir_backend.settings import Settings
@@ -82,7 +85,7 @@ def test_the_drivers_client_understands_every_answer(settings: Settings, databas
         assert client.post(a_post(2, 3)) == Stored(EventNumber(4))
         assert client.post(a_post(7, 1, oldest=5)) == Hole(EventNumber(4))
         assert client.post(a_post(7, 1)) == Stored(EventNumber(7)), "the oldest it has"
-        assert client.post(a_post(8, 5, text="x" * (1 << 20))) == TooLarge()
+        assert client.post(a_post(8, 2 + (BODY_BYTES_MAX >> 20), text="x" * (1 << 20))) == TooLarge()
         assert client.post(a_post(8, 3, text="x" * (1 << 20))) == Stored(EventNumber(10)), "on the same connection"
         wrong = LinkClient(LinkAddress(address(base, run).url, "another"))
         assert wrong.post(a_post(11, 1)) == Refused("its token is not valid")
@@ -91,6 +94,16 @@ def test_the_drivers_client_understands_every_answer(settings: Settings, databas
             fence(session, run.job_id, run.id, state=RunState.FAILED, reason="replaced")
         assert client.post(a_post(11, 1)) == Refused("the job was taken from it")
         assert client.commands(after=CommandId(0), wait_s=20).refused
+
+
+def test_a_graph_as_large_as_compiling_lets_it_be_is_told(settings: Settings, database: Database, run: MadeRun) -> None:
+    """The rows of an iterable are in it. Were it refused, nothing else that the run tells would be known."""
+    rows = "\N{LATIN SMALL LETTER U WITH DIAERESIS}" * (GRAPH_BYTES_MAX // 2)
+    graph: JsonValue = {"logical": {"job": "large", "operators": [], "rows": rows}}
+    events = numbered([GraphDeployed(graph), RunStateChanged(Told.RUNNING, Generation(1))])
+    post = Post(encode_batch([encode_event(one) for one in events]), EventNumber(1), EventNumber(2), EventNumber(1))
+    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
+        assert LinkClient(address(base, run)).post(post) == Stored(EventNumber(2))
 
 
 def test_a_command_wakes_who_waits_for_it(settings: Settings, database: Database, run: MadeRun) -> None:

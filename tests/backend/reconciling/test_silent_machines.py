@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import signal
+import subprocess
+import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from sqlalchemy import select, update
 from tests.backend.played import Stage, wait_is_over
@@ -14,10 +20,12 @@ from tests.backend.stored import StoredJob
 
 from weir_backend.kit.clock import now
 from weir_backend.kit.presence import Part, forget_machines, say, say_machine
+from weir_backend.kit.tasks import WATCH
 from weir_backend.models import DesiredState, Event, Failure, Job, Presence, Run, RunState
-from weir_backend.reconciling.decide import SILENT_FOR
+from weir_backend.reconciling.decide import FENCED_FOR, SILENT_FOR
 from weir_backend.reconciling.taking_over import take_over
-from weir_workers.tasks.machines import go_round
+from weir_workers.drivers.directory import RunDirectory
+from weir_workers.tasks.machines import ask_fenced, go_round
 from weir_workers.tasks.submit import _claim
 from weir_workers.tasks.watch import watch_here
 
@@ -206,3 +214,43 @@ def test_a_machine_says_that_it_is_there_when_it_takes_a_driver_and_while_it_loo
     assert not heard()
     watch_here(context)
     assert heard()
+
+
+def test_a_machine_that_comes_back_ends_what_goes_on_there_though_its_job_was_taken_from_it(stage: Stage) -> None:
+    """Nothing else would: its driver is not told to stop, as it is not listened to, and no other run has the job."""
+    job = silent(stage)
+    stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
+    stage.look(job.job_id)
+    go_round(job.context, now())
+    run = run_of(stage, job.driver.run_id)
+    assert run.state is RunState.CANCELED and run.fenced_at is not None
+    stage.tasks.asked.clear()
+    ask_fenced(job.context, now())
+    assert stage.tasks.asked == [(WATCH, ())]
+    back = replace(job.context, host=ELSEWHERE)
+    directory = RunDirectory.of(back.settings.data_dir, run.directory)
+    directory.make()
+    with subprocess.Popen(["flock", directory.lock, "sleep", "600"], start_new_session=True) as zombie:
+        try:
+            started = psutil.Process(zombie.pid).create_time()
+            directory.process.write_text(json.dumps({"pid": zombie.pid, "started": started}))
+            for _ in range(1_000):
+                if directory.lock.exists() and directory.is_alive():
+                    break
+                time.sleep(0.01)
+            watch_here(back)
+            assert zombie.wait(timeout=60) == -signal.SIGKILL
+        finally:
+            zombie.kill()
+    stage.tasks.asked.clear()
+    ask_fenced(job.context, now() + FENCED_FOR)
+    assert stage.tasks.asked == [], "who is away for longer is not waited for"
+
+
+def test_a_machine_with_other_drivers_is_asked_often_enough_as_it_is(stage: Stage) -> None:
+    job, other = silent(stage), StoredJob.running(stage)
+    change(stage, other.driver.run_id, host=ELSEWHERE)
+    change(stage, job.driver.run_id, fenced_at=now(), ended_at=now())
+    stage.tasks.asked.clear()
+    ask_fenced(job.context, now())
+    assert stage.tasks.asked == []

@@ -18,12 +18,13 @@ from weir.protocol.ids import CheckpointId, Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, INSPECT
-from weir_backend.models import Checkpoint, RecoveryPlan, Role
+from weir_backend.models import Checkpoint, Job, RecoveryPlan, Role
 from weir_backend.reconciling.chasing import AGAIN, chase
 from weir_backend.recovery.carrying_out import WAYS_BACK_MAX
 from weir_backend.recovery.decide import PIN_TAKES
 from weir_backend.recovery.schemas import Inspection, Origin
 from weir_backend.recovery.sinks import REVOCABLE
+from weir_backend.retention.repository import old_ways_back
 from weir_backend.retention.service import forget_old_ways_back
 from weir_backend.settings import Settings
 
@@ -516,6 +517,11 @@ def test_ways_back_are_kept_of_the_newest_plans_and_for_so_many_days(stage: Stag
     with stage.database.session() as session:
         forget_old_ways_back(session, stage.settings, now())
     assert sorted(pins(stage, job_id)) == newest[1:]
+    with stage.database.session() as session:
+        session.execute(update(RecoveryPlan).values(ended_at=now() - kept - timedelta(minutes=1)))
+        session.get_one(Job, job_id).deleted_at = now()
+        assert old_ways_back(session, now() - kept, limit=9) == [], "what is deleted takes no place of others"
+        session.rollback()
 
 
 def test_a_look_that_the_queue_has_lost_is_asked_for_again_and_not_all_the_time(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from sqlalchemy import select
 from tests.backend.played import Stage
 from tests.backend.stored import Mortal, StoredJob
@@ -85,6 +86,22 @@ def test_a_pin_that_the_queue_has_lost_or_storage_did_not_take_is_written_later(
     with stage.database.session() as session:
         service.set_out(session, stage.tasks, now())
     assert work(job) == 0
+
+
+def test_of_a_deleted_job_nothing_is_pinned_and_it_takes_no_place_of_others(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "PINS_A_ROUND", 1)
+    gone = StoredJob.suspended(stage, 3)
+    gone.pin(1)
+    stage.send("DELETE", f"/jobs/{gone.job_id}", status=204, headers={"If-Match": "*"})
+    job = StoredJob.running(stage, 3)
+    job.pin(1)
+    stage.tasks.asked.clear()
+    for _ in range(2):
+        with stage.database.session() as session:
+            service.set_out(session, stage.tasks, now())
+    assert [arguments for name, arguments in stage.tasks.asked if name == PIN] == [(job.row(1).id,)] * 2
 
 
 def test_done_twice_it_is_in_the_log_once(stage: Stage) -> None:

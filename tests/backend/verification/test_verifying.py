@@ -283,6 +283,20 @@ def test_no_more_are_under_way_than_workers_and_storage_can_bear(stage: Stage, m
     assert verifications(stage) == 0 and all(job.row(number).verified_at for number in range(1, 6))
 
 
+def test_those_whose_storage_does_not_answer_hold_up_no_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(Mortal):
+        def get(self, path: str) -> memoryview:
+            raise StorageError("no answer")
+
+    job = StoredJob.running(stage, 4)
+    monkeypatch.setattr(service, "UNDER_WAY_MAX", 2)
+    _completed_at(stage, now() - 2 * DAY)
+    assert set_out(stage) == [1, 4]
+    work(job, Silent(LocalStorage(job.directory)))
+    assert set_out(stage) == [2, 3], "1 and 4 wait to be tried again, and nobody is at work"
+    assert set_out(stage) == [2, 3], "those two are under way"
+
+
 def test_what_is_gone_leaving_or_of_a_deleted_job_is_not_looked_at(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 3)
     _completed_at(stage, now() - 2 * DAY)

@@ -17,7 +17,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from weir.errors import ConfigError
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.graphs import repository as graphs
-from weir_backend.graphs.content import content_of
+from weir_backend.graphs.content import GRAPH_BYTES_MAX, content_of
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.alone import Work, alone
@@ -34,7 +34,6 @@ CPU_S = 120
 FILE_BYTES_MAX = 1 << 30
 MEMORY_BYTES_MAX = 4 << 30
 """Of one process: Postgres and other jobs' drivers are on the same machine."""
-GRAPH_BYTES_MAX = 16 << 20
 MESSAGE_CHARACTERS_MAX = 2_000
 
 

@@ -14,21 +14,33 @@ from weir.storage.open import open_storage
 from weir_backend.checkpoints.presence import Presence, presence
 from weir_backend.kit.clock import now
 from weir_backend.kit.presence import there_since
+from weir_backend.kit.tasks import WATCH, host_queue
 from weir_backend.models import Run
 from weir_backend.reconciling import repository
-from weir_backend.reconciling.decide import silent_before
+from weir_backend.reconciling.decide import FENCED_FOR, silent_before
 from weir_backend.reconciling.taking_over import Known, known_checkpoint, take_over
 from weir_workers.context import Context, current
 from weir_workers.task import task
 from weir_workers.tasks.reconcile import look
 
 log = structlog.get_logger(__name__)
+FENCED_EXPIRES_S = 60
 
 
 @task("weir.look_after_machines", time_limit_s=115)
 def look_after_machines() -> None:
-    """Jobs of machines that are gone are gone on with by others."""
-    go_round(current(), now())
+    """Jobs of machines that are gone are gone on with by others; what goes on when they are back is ended."""
+    context = current()
+    ask_fenced(context, now())
+    go_round(context, now())
+
+
+def ask_fenced(context: Context, moment: datetime) -> None:
+    """Machines from which all their runs were taken look whether drivers go on there. Rarely: most of them are away for long."""
+    with context.database.session() as session:
+        hosts = repository.hosts_fenced(session, since=moment - FENCED_FOR)
+    for host in hosts:
+        context.tasks.enqueue(WATCH, queue=host_queue(host), expires_s=FENCED_EXPIRES_S)
 
 
 def go_round(context: Context, moment: datetime) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
 
@@ -13,7 +11,7 @@ from weir_backend.kit.presence import say_machine
 from weir_backend.link import service as link
 from weir_backend.models import Run, RunState
 from weir_backend.reconciling import repository
-from weir_backend.reconciling.decide import is_to_be_killed
+from weir_backend.reconciling.decide import FENCED_FOR, is_to_be_killed
 from weir_backend.reconciling.service import driver_gone
 from weir_workers.context import Context, current
 from weir_workers.drivers import processes
@@ -23,8 +21,6 @@ from weir_workers.task import task
 from weir_workers.tasks.reconcile import look
 
 log = structlog.get_logger(__name__)
-FENCED_FOR = timedelta(days=1)
-"""So long it is looked for what goes on though its job was taken from it."""
 
 
 @task("weir.watch", time_limit_s=60)
