@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from celery import Celery
+from kombu.exceptions import ChannelError, OperationalError
 
 from weir_backend.kit.tasks import DECISIONS, queue_of
 
 PUBLISH_S = 2.0
+WAITING_MAX = 20
+"""In a queue, until nothing more is put there that expires: Redis keeps what has expired until somebody comes to take it."""
 
 
 class CeleryTasks:
@@ -29,4 +32,15 @@ class CeleryTasks:
 
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
         """Raises kombu's OperationalError if the broker is not there."""
-        self._celery.send_task(name, arguments, queue=queue or queue_of(name), expires=expires_s, retry=False)
+        to = queue or queue_of(name)
+        if expires_s is None or self._waiting(to) < WAITING_MAX:
+            self._celery.send_task(name, arguments, queue=to, expires=expires_s, retry=False)
+
+    def _waiting(self, queue: str) -> int:
+        with self._celery.producer_pool.acquire(block=True) as producer:
+            try:
+                return int(producer.channel.queue_declare(queue=queue, passive=True).message_count)
+            except ChannelError:
+                return 0  # a queue in which nothing waits is not there
+            except producer.connection.recoverable_connection_errors as error:
+                raise OperationalError(str(error)) from error
