@@ -70,6 +70,21 @@ def verify(session: Session, tasks: Tasks, caller: Caller, job_id: int, number: 
     return operation
 
 
+def want(session: Session, tasks: Tasks, job_id: int, number: int) -> None:
+    """Something waits for what reading all its files will find, and asks again. Nothing is begun anew that is under way already."""
+    job = jobs.find(session, job_id, lock=True)
+    seen = jobs.completed(session, job_id, number)
+    if job is None or seen is None or seen.discarded_at is not None or seen.leaving_at is not None:
+        return
+    row = repository.find(session, seen.id)
+    if row is not None and row.wanted:
+        return
+    moment = now()
+    claim = repository.claim(session, seen.id, moment, moment + retry_after(0), wanted=True)
+    assert claim is not None, "who asks replaces whoever is at it"
+    ask(session, tasks, VERIFY, claim.checkpoint_id, claim.claim, claim.files_done)
+
+
 def begin(session: Session, checkpoint_id: int, claim: int, files_done: int) -> Part | None:
     """None: there is nothing to do for who holds ``claim``, as it is done, or somebody else is at it."""
     row = repository.find(session, checkpoint_id)

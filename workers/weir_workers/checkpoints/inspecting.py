@@ -23,14 +23,23 @@ from weir_workers.checkpoints import elsewhere
 from weir_workers.checkpoints.fitting import Fit, Version, fit
 
 SPLITS_SHOWN = 50
+BYTES_AT_ONCE, FILES_AT_ONCE = 1 << 30, 500
+"""A checkpoint with more than that is read by a verification, in parts: one task could not come to its end."""
 _UNREADABLE = (CheckpointError, StorageError, ConfigError)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found when all files of the checkpoint were read. ``damage`` None: they are whole."""
+
+    damage: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
     """``directory``: of the job's checkpoints. ``wanted``: the version that is to run; None: its graph is not known. ``checkpoint``,
     ``anew``, ``origin``: as the plan's preview says where it begins. ``allowed``: where ``origin`` may be. ``maker``: the version that
-    has taken the checkpoint, if it is one of this job."""
+    has taken the checkpoint, if it is one of this job. ``verified``: by a verification, lately; None: by none."""
 
     directory: str
     wanted: Version | None
@@ -40,6 +49,7 @@ class Subject:
     origin_checkpoint: int | None
     allowed: tuple[str, ...]
     maker: Version | None = None
+    verified: Verified | None = None
 
     @property
     def job(self) -> str:
@@ -78,7 +88,8 @@ def newest_of(subject: Subject) -> int | None:
     return int(newest.checkpoint) if newest is not None else None
 
 
-def look_into(subject: Subject) -> Inspection:
+def look_into(subject: Subject) -> Inspection | None:
+    """None: its checkpoint is large, and has to be verified first."""
     try:
         if subject.origin is not None:
             return _from_elsewhere(subject, subject.origin)
@@ -91,18 +102,25 @@ def look_into(subject: Subject) -> Inspection:
     return _going_on(subject)
 
 
-def _going_back(subject: Subject, checkpoint: CheckpointId) -> Inspection:
+def _going_back(subject: Subject, checkpoint: CheckpointId) -> Inspection | None:
     seen = _see(subject)
     manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(checkpoint))
-    report = verify(seen.storage, seen.layout, checkpoint)
+    files = manifest.referenced_files()
+    if len(files) <= FILES_AT_ONCE and sum(file.bytes for file in files) <= BYTES_AT_ONCE:
+        problems = verify(seen.storage, seen.layout, checkpoint).problems
+        damage = "; ".join(f"{one.path} {one.problem}" for one in problems[:3]) or None
+    elif subject.verified is not None:
+        damage = subject.verified.damage
+    else:
+        return None
     line = set(seen.view.ancestry(checkpoint))
     return _said(
         subject,
         manifest,
-        whole=report.intact,
-        damage="; ".join(f"{one.path} {one.problem}" for one in report.problems[:3]) or None,
-        files=report.files,
-        bytes=report.bytes,
+        whole=damage is None,
+        damage=damage,
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
         abandoned=list(seen.view.left_behind_by(checkpoint)),
         returning=sorted(line - set(seen.view.current)),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
@@ -14,10 +15,14 @@ from weir_backend.models import RecoveryPlan, Spec, SpecState
 from weir_backend.reconciling import runs
 from weir_backend.recovery import repository, service
 from weir_backend.recovery.elsewhere import roots
+from weir_backend.verification import service as verification
 from weir_workers.checkpoints.fitting import Version
-from weir_workers.checkpoints.inspecting import Subject, invalid, look_into, newest_of
+from weir_workers.checkpoints.inspecting import Subject, Verified, invalid, look_into, newest_of
 from weir_workers.context import Context, current
 from weir_workers.task import task
+
+VERIFIED_BEFORE = timedelta(hours=1)
+"""A plan was made. Who goes back in the night has often just had it verified."""
 
 
 @task("weir.inspect", time_limit_s=115)
@@ -45,8 +50,14 @@ def inspect_plan(context: Context, plan_id: int) -> None:
         number = newest_of(subject)
         if number is not None:
             with context.database.session() as session:
-                subject = replace(subject, maker=_maker(session, plan.job_id, number))
-        found = look_into(subject)
+                subject = replace(subject, maker=_maker(session, plan.job_id, number), verified=_verified(session, plan))
+        looked = look_into(subject)
+        if looked is None:
+            # Whoever sees that nobody has looked asks again.
+            with context.database.session() as session:
+                verification.want(session, context.tasks, plan.job_id, plan.preview["checkpoint"])
+            return
+        found = looked
     with context.database.session() as session:
         waiting = service.inspected(session, context.settings, plan_id, found)
     if waiting is not None:
@@ -75,6 +86,15 @@ def _version(session: Session, spec: Spec) -> Version | None:
     if graph is None:
         return None
     return Version(graph.body, spec.body.get("parallelism", 1), spec.body.get("allow_non_restored_state", False))
+
+
+def _verified(session: Session, plan: RecoveryPlan) -> Verified | None:
+    """For this plan, or shortly before it was made."""
+    number = plan.preview["checkpoint"]
+    checkpoint = jobs.completed(session, plan.job_id, number) if number is not None else None
+    if checkpoint is None or checkpoint.verified_at is None or checkpoint.verified_at < plan.created_at - VERIFIED_BEFORE:
+        return None
+    return Verified(checkpoint.damage)
 
 
 def _maker(session: Session, job_id: int, number: int) -> Version | None:
