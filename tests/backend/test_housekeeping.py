@@ -29,6 +29,7 @@ from weir_backend.models import (
     PlanKind,
     PlanState,
     RecoveryPlan,
+    Run,
     Webhook,
 )
 from weir_backend.settings import Settings
@@ -175,3 +176,31 @@ def test_completed_checkpoints_are_forgotten_long_after_their_files_and_not_thos
     with database.session() as session:
         left = sorted(session.scalars(select(Checkpoint.number)))
     assert left == [2, 3, 4, 5, 6, 7, 9], "what was gone back to, what is not gone for long, and where the line ends"
+
+
+def test_a_job_is_forgotten_long_after_it_was_deleted_and_others_are_left_alone(database: Database, settings: Settings) -> None:
+    runs = [new_run(database) for _ in range(3)]
+    for run in runs:
+        told = [triggered(1), completed(1)]
+        with database.session() as session:
+            store(session, RecordedTasks(), KnownRun(run.id, run.job_id, False, 0, None), numbered(told), oldest=1)
+        end_run(database, run)
+    long_ago, lately, kept = runs
+    with database.session() as session:
+        session.get_one(Job, long_ago.job_id).deleted_at = now() - timedelta(days=366)
+        session.get_one(Job, lately.job_id).deleted_at = now() - timedelta(days=364)
+
+    def round_() -> list[int]:
+        for chore in service.CHORES:
+            with database.session() as session:
+                chore.do(session, settings)
+        with database.session() as session:
+            return sorted(session.scalars(select(Job.id)))
+
+    assert round_() == [long_ago.job_id, lately.job_id, kept.job_id], "its events are kept for their time"
+    with database.session() as session:
+        assert sorted(session.scalars(select(Checkpoint.job_id))) == [lately.job_id, kept.job_id]
+        session.execute(update(Event).values(received_at=now() - timedelta(days=1_000)))
+    assert round_() == [lately.job_id, kept.job_id]
+    with database.session() as session:
+        assert sorted(session.scalars(select(Run.job_id))) == [lately.job_id, kept.job_id]

@@ -23,6 +23,9 @@ from weir_backend.models import (
     Token,
 )
 
+JOBS_A_BITE = 20
+"""Each takes hundreds of rows with it."""
+
 
 def forget_samples(session: Session, before: datetime, rows_max: int) -> int:
     return _forget(session, MetricSample, MetricSample.id, MetricSample.at < before, rows_max, oldest=MetricSample.at)
@@ -60,6 +63,21 @@ def forget_discarded_checkpoints(session: Session, before: datetime, rows_max: i
         gone & ~of_plan.exists() & ~of_run.exists() & ~of_next_run.exists() & later_one.exists(),
         rows_max,
     )
+
+
+def forget_checkpoints_of_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
+    """Whatever refers to them goes with their job."""
+    deleted = select(Job.id).where(Job.id == Checkpoint.job_id, Job.deleted_at < before)
+    return _forget(session, Checkpoint, Checkpoint.id, deleted.exists(), rows_max)
+
+
+def forget_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
+    """With their versions, runs, operations and plans, once those rows of them are gone of which there are many."""
+    has_many = (
+        select(Checkpoint.id).where(Checkpoint.job_id == Job.id).exists()
+        | select(Event.id).where(Event.job_id == Job.id).exists()
+    )
+    return _forget(session, Job, Job.id, (Job.deleted_at < before) & ~has_many, min(rows_max, JOBS_A_BITE))
 
 
 def forget_alerts(session: Session, before: datetime, rows_max: int) -> int:

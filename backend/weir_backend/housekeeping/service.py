@@ -44,6 +44,15 @@ def _discarded(session: Session, settings: Settings) -> int:
     return repository.forget_discarded_checkpoints(session, before, BITE_ROWS)
 
 
+def _of_deleted(session: Session, settings: Settings) -> int:
+    before = _ago(timedelta(days=settings.checkpoints_kept_days))
+    return repository.forget_checkpoints_of_deleted_jobs(session, before, BITE_ROWS)
+
+
+def _deleted(session: Session, settings: Settings) -> int:
+    return repository.forget_deleted_jobs(session, _ago(timedelta(days=settings.checkpoints_kept_days)), BITE_ROWS)
+
+
 def _alerts(session: Session, settings: Settings) -> int:
     return repository.forget_alerts(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
 
@@ -77,6 +86,8 @@ CHORES = (
     Chore("events", _events),
     Chore("failed checkpoints", _progress),
     Chore("checkpoints whose files are gone", _discarded),
+    Chore("checkpoints of deleted jobs", _of_deleted),
+    Chore("deleted jobs", _deleted),
     Chore("alerts that are over", _alerts),
     Chore("messages to webhooks", _deliveries),
     Chore("answers to requests that could come again", _answers),
