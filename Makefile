@@ -37,6 +37,7 @@ demo: setup ## Run the main job on real data, kill a worker in the middle, prove
 	@$(RUN) examples/demo.py $(ARGS)
 
 demo-platform: setup ## weir up, the same two jobs and a live one deployed to it, a rollback and its undo; leaves all that up
+	@$(RUN) tools/node.py build:changed
 	@$(RUN) examples/demo_platform.py $(ARGS)
 
 down: setup ## Suspend the live job of demo-platform, and stop the platform

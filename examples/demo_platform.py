@@ -98,8 +98,9 @@ def _tell(rig: Rig, root: Path, counted: list[str]) -> None:
     say("done: no record lost or doubled, through a kill of two workers, a rollback and an undo")
     at = f" --url {rig.url}"
     print(f"""
-  platform     {rig.url}   (it stays up, and so does job '{LIVE}'; stop both with: make down)
-  log in       {weir} login{at} --name admin   (password: {shown(rig.secrets_file)})
+  open         {rig.url}   (the web interface: admin, with the password in {shown(rig.secrets_file)})
+  log in       {weir} login{at} --name admin   (the command line)
+  stop         make down   (until then the platform stays up, and so does job '{LIVE}')
   output       {shown(root / "output")}   (Parquet; any reader sees committed epochs only)
   '{LIVE}' showed its readers {", ".join(counted)}
 

@@ -2,6 +2,7 @@
 
     .venv/bin/python tools/node.py types build
     .venv/bin/python tools/node.py test -- --reporter=verbose
+    .venv/bin/python tools/node.py build:changed      builds, unless what is built was made from what is there now
 
 Before that, once for each state of the locks: ``.node/``, an environment by nodeenv, around the Node of this machine or the one of the
 locked wheel; and the locked packages by ``npm ci``. Stamps written last say what both were made from. No root, safe to interrupt.
@@ -174,6 +175,32 @@ def run_script(name: str, arguments: Sequence[str]) -> int:
     return subprocess.run(command, cwd=FRONTEND, env=node_environment(), check=False).returncode
 
 
+# ---- the build ---------------------------------------------------------------------------------
+
+
+def build_changed() -> int:
+    wanted = digest_of(*(part for path in _sources() for part in (str(path.relative_to(FRONTEND)).encode(), path.read_bytes())))
+    stamp = ROOT / "build" / "ui-made-from"
+    if made_from(stamp) == _stamp(wanted):
+        return 0
+    say("building the web interface")
+    code = run_script("build", ())
+    if code == 0:
+        stamp.write_text(_stamp(wanted) + "\n")
+    return code
+
+
+def _sources() -> list[Path]:
+    made = {FRONTEND / "node_modules", FRONTEND / "dist"}
+    return sorted(path for top in FRONTEND.iterdir() if top not in made for path in (top, *top.rglob("*")) if path.is_file())
+
+
+def _stamp(wanted: str) -> str:
+    """With the page itself, which names all other files by their content: somebody may have built something else since."""
+    page = FRONTEND / "dist" / "index.html"
+    return f"{wanted} {digest_of(page.read_bytes()) if page.is_file() else 'nothing'}"
+
+
 def main(given: Sequence[str]) -> int:
     at = list(given).index("--") if "--" in given else len(given)
     scripts, arguments = given[:at], given[at + 1 :]
@@ -182,7 +209,7 @@ def main(given: Sequence[str]) -> int:
             make_environment()
             install_packages()
         for name in scripts:
-            code = run_script(name, arguments)
+            code = build_changed() if name == "build:changed" else run_script(name, arguments)
             if code != 0:
                 return code
     except SetupFailed as failure:

@@ -31,23 +31,27 @@ export function waitMs(tries: number, luck: number): number {
 const ENDED = new ApiProblem(0, 'ended', 'the stream has ended', '');
 const SILENT = new ApiProblem(0, 'silent', `nothing was heard for ${SILENCE_MS / 1000} s`, '');
 
+/** How far a stream was heard: whoever follows it again with the same place misses nothing. */
+export interface Place {
+  lastId: string | null;
+}
+
 /** Begins at once. Gives back what ends it. */
-export function follow(path: string, follower: Follower): () => void {
+export function follow(path: string, follower: Follower, place: Place = { lastId: null }): () => void {
   const over = new AbortController();
-  void run(path, follower, over.signal);
+  void run(path, follower, place, over.signal);
   return () => over.abort();
 }
 
-async function run(path: string, follower: Follower, over: AbortSignal): Promise<void> {
-  let lastId: string | null = null;
+async function run(path: string, follower: Follower, place: Place, over: AbortSignal): Promise<void> {
   for (let tries = 1; !over.aborted; tries += 1) {
     let problem: ApiProblem;
     try {
-      for await (const heard of read(path, lastId, over)) {
+      for await (const heard of read(path, place.lastId, over)) {
         if (heard === 'open') follower.onOpen();
         else {
           tries = 1;
-          lastId = heard.lastId;
+          place.lastId = heard.lastId;
           follower.onHeard(heard.messages);
         }
       }

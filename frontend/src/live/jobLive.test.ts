@@ -11,6 +11,7 @@ const progress = (checkpoint: number, acknowledged: number, run_id = 1): ServerM
   event: 'progress',
   data: JSON.stringify({ checkpoint, acknowledged, run_id, checkpoint_id: checkpoint, trigger: 'periodic', triggered_at: '', subtasks: 8, progress: [] } satisfies Progress),
 });
+const run = (id: number, ended_at: string | null = null): ServerMessage => ({ event: 'run', data: JSON.stringify({ id, ended_at }) });
 const hear = (job: JobLive, ...messages: ServerMessage[]): JobLive => nextJob(job, { type: 'messages', nowMs: 1, messages });
 const numbers = ({ events }: JobLive): number[] => events.map(({ number }) => number);
 
@@ -43,6 +44,18 @@ describe('what is known of a job', () => {
 
   it('says why a checkpoint failed', () => {
     expect(hear(unknownJob(0), progress(3, 1), event(1, 'CheckpointFailed', { checkpoint: 3, reason: 'declined' })).ended).toEqual({ checkpoint: 3, how: 'failed', reason: 'declined' });
+  });
+
+  it('takes a checkpoint for failed when the run that took it is over, or another one is there', () => {
+    const job = hear(unknownJob(0), run(1), progress(12, 3));
+    expect(inProgress(hear(job, run(1)))).toMatchObject({ checkpoint: 12 });
+    for (const over of [run(1, '2026-11-22T20:00:00Z'), run(2)]) {
+      const left = hear(job, over);
+      expect(inProgress(left)).toBeNull();
+      expect(left.ended).toEqual({ checkpoint: 12, how: 'failed', reason: 'its run is over' });
+    }
+    const done = hear(job, event(9, 'CheckpointCompleted', { checkpoint: 12 }), run(2));
+    expect(done.ended?.how).toBe('completed');
   });
 
   it('does not go back to an older checkpoint of the same run, but to that of another', () => {

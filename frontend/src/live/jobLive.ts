@@ -51,7 +51,7 @@ function parsed(message: ServerMessage): Told | null {
 function apply(job: JobLive, told: Told): JobLive {
   switch (told.is) {
     case 'run':
-      return { ...job, run: told.body };
+      return givenUp({ ...job, run: told.body }, told.body);
     case 'progress':
       // Of an older checkpoint only what was known of it: the newest one counts.
       if (job.progress !== null && told.body.checkpoint < job.progress.checkpoint && told.body.run_id === job.progress.run_id) return job;
@@ -64,6 +64,13 @@ function apply(job: JobLive, told: Told): JobLive {
       return { ...ending(job, told.body), events: [...before, told.body].slice(-EVENTS_MAX), eventNumber: told.body.number };
     }
   }
+}
+
+/** A driver that is lost says nothing of its checkpoint: that ends with its run. */
+function givenUp(job: JobLive, run: RunNews): JobLive {
+  const left = inProgress(job);
+  if (left === null || (run.id === left.run_id && run.ended_at === null)) return job;
+  return { ...job, ended: { checkpoint: left.checkpoint, how: 'failed', reason: 'its run is over' } };
 }
 
 function ending(job: JobLive, event: JobEvent): JobLive {

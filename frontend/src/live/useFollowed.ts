@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 
-import { follow } from './connection';
+import type { ApiProblem } from '../api/problem';
+import { follow, type Place } from './connection';
 import { Gathering } from './gathering';
 import type { LineNews } from './line';
 import type { ServerMessage } from './sse';
@@ -14,29 +15,36 @@ type News = LineNews | { type: 'messages'; nowMs: number; messages: readonly Ser
 /** A store that follows `path` while it is on the page. For another path the component needs another `key`: what is known is of this one. */
 export function useFollowed<State>(path: string, begin: (nowMs: number) => State, next: (state: State, news: News) => State): Store<State, News> {
   const [store] = useState(() => new Store(begin(Date.now()), next));
-  useEffect(() => whileShown(() => followInto(path, store)), [path, store]);
+  useEffect(() => {
+    const place: Place = { lastId: null };
+    // What happens meanwhile is told when it comes back, and what was asked for before is old by then: as after any broken line.
+    const rested = (): void => store.tell({ type: 'broken', nowMs: Date.now(), why: 'nobody was looking at this page', againInMs: 1 });
+    return whileShown(() => followInto(path, place, store), rested);
+  }, [path, store]);
   return store;
 }
 
-function followInto<State>(path: string, store: Store<State, News>): () => void {
+function followInto<State>(path: string, place: Place, store: Store<State, News>): () => void {
   const gathering = new Gathering<ServerMessage>((messages) => store.tell({ type: 'messages', nowMs: Date.now(), messages }));
   const tell = (news: LineNews): void => {
     gathering.flush();
     store.tell(news);
   };
-  const leave = follow(path, {
-    onOpen: () => tell({ type: 'opened', nowMs: Date.now() }),
-    onHeard: (messages) => gathering.add(messages),
-    onBroken: (problem, againInMs) => tell({ type: 'broken', nowMs: Date.now(), why: problem.detail, againInMs }),
-    onRefused: (problem) => tell({ type: 'refused', nowMs: Date.now(), why: problem.detail }),
-  });
+  const follower = {
+    onOpen: (): void => tell({ type: 'opened', nowMs: Date.now() }),
+    onHeard: (messages: ServerMessage[]): void => gathering.add(messages),
+    onBroken: (problem: ApiProblem, againInMs: number): void => tell({ type: 'broken', nowMs: Date.now(), why: problem.detail, againInMs }),
+    onRefused: (problem: ApiProblem): void => tell({ type: 'refused', nowMs: Date.now(), why: problem.detail }),
+  };
+  const leave = follow(path, follower, place);
   return () => {
     leave();
     gathering.drop();
   };
 }
 
-function whileShown(begin: () => () => void): () => void {
+/** `rested`: it was ended because the page is hidden. */
+export function whileShown(begin: () => () => void, rested: () => void): () => void {
   let end: (() => void) | null = begin();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const changed = (): void => {
@@ -46,6 +54,7 @@ function whileShown(begin: () => () => void): () => void {
       timer = setTimeout(() => {
         end?.();
         end = null;
+        rested();
       }, HIDDEN_MS);
   };
   document.addEventListener('visibilitychange', changed);

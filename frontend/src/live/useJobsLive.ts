@@ -32,6 +32,7 @@ export function useJobsLive(): JobsLive {
   return useStore(store, (jobs) => jobs);
 }
 
-function standings({ jobs }: JobsLive): string {
-  return [...jobs.values()].map(({ id, state, desired_state, run_id }) => `${id} ${state} ${desired_state} ${run_id}`).join();
+/** With whether the line is there: what was missed while it was not may be what has changed. */
+function standings({ jobs, line }: JobsLive): string {
+  return `${line.is === 'live'} ` + [...jobs.values()].map(({ id, state, desired_state, run_id }) => `${id} ${state} ${desired_state} ${run_id}`).join();
 }

@@ -1,4 +1,5 @@
 import { answered, api, ifMatch, once } from '../../api/client';
+import { ApiProblem } from '../../api/problem';
 import type { Schemas } from '../../api/types';
 import { bodyOf, type Draft } from './draft';
 
@@ -29,9 +30,18 @@ const artifactOf = (before: Before | null): string => String(before?.body.artifa
 /** A job that waits to be started. `instead`: one that did not compile and has never run; it makes room. */
 export async function deploy(draft: Draft, file: File | null, instead: Before | null): Promise<Schemas['JobShown']> {
   const digest = file ? await upload(file) : artifactOf(instead);
-  if (instead) await answered(api.DELETE('/api/v1/jobs/{job_id}', { params: { path: { job_id: instead.job.id }, header: ifMatch(instead.job.version) } }));
+  if (instead) await makeRoom(instead.job);
   const body = { name: draft.name.trim(), description: draft.description, comment: draft.comment, spec: bodyOf(draft, digest, instead?.body), start: false, labels: instead?.job.labels ?? {} };
   return once((header) => api.POST('/api/v1/jobs', { params: { header }, body }));
+}
+
+async function makeRoom(job: Schemas['JobShown']): Promise<void> {
+  try {
+    await answered(api.DELETE('/api/v1/jobs/{job_id}', { params: { path: { job_id: job.id }, header: ifMatch(job.version) } }));
+  } catch (error) {
+    // It is gone: what was to take its place was refused, and is sent again.
+    if (!(error instanceof ApiProblem && error.status === 404)) throw error;
+  }
 }
 
 export async function newVersion(draft: Draft, file: File | null, before: Before): Promise<Schemas['SpecShown']> {

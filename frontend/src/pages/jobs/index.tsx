@@ -18,12 +18,12 @@ import { State } from '../../shared/State';
 import { Lag } from './Lag';
 import { NoJobs } from './NoJobs';
 import { useRates } from './useRates';
-import type { Job } from './useAllJobs';
+import { HEALTH_AGAIN_MS, type Job } from './useAllJobs';
 
 export function JobList() {
   const live = useJobsLive();
   return (
-    <ListBase resource="jobs" sort={{ field: 'name', order: 'ASC' }} perPage={25}>
+    <ListBase resource="jobs" sort={{ field: 'name', order: 'ASC' }} perPage={25} queryOptions={{ refetchInterval: HEALTH_AGAIN_MS }}>
       <Page title="Jobs" beside={<LineMark line={live.line} />} actions={<><ByName /><Deploy /></>}>
         <LineBanner line={live.line} />
         <Panel flush>

@@ -5,6 +5,8 @@ import type { Schemas } from '../../api/types';
 
 export type Job = Schemas['JobShown'];
 
+/** The stream tells states of runs, and no health: code that does not compile, a job that is given up. */
+export const HEALTH_AGAIN_MS = 15_000;
 const PAGE = 500;
 /** Beyond that the page says that it does not show all. */
 export const JOBS_MAX = 2_000;
@@ -14,6 +16,7 @@ export function useAllJobs(): UseQueryResult<{ jobs: Job[]; total: number }> {
   const provider = useDataProvider<DataProvider>();
   return useQuery({
     queryKey: ['jobs', 'all'],
+    refetchInterval: HEALTH_AGAIN_MS,
     queryFn: async ({ signal }) => {
       const jobs: Job[] = [];
       for (let page = 1; ; page += 1) {

@@ -1,6 +1,6 @@
 /** What the subtasks of an operator did over time, as charts. Pure. */
 import type { Schemas } from '../../../api/types';
-import { clock, duration, percent, toMs } from '../../../format';
+import { absolute, clock, duration, percent, toMs } from '../../../format';
 import { shade } from '../../../look/shade';
 import { coloursOf } from '../../../look/states';
 import { frame, linesOverTime, pointsOf, usualStepMs, type Ink, type Option, type Point } from '../../../shared/chart/option';
@@ -71,7 +71,7 @@ export function heatOverTime({ moments, indexes, cells }: Grid, measure: Time, i
       ...(frame(ink).tooltip as object),
       formatter: (found) => {
         const [x, y, share] = (Array.isArray(found) ? found[0]! : found).value as Grid['cells'][number];
-        return `${clock(moments[x])}\nsubtask ${indexes[y]}: ${percent(share)} ${LABELS[measure].toLowerCase()}`;
+        return `${absolute(moments[x])}\nsubtask ${indexes[y]}: ${percent(share)} ${LABELS[measure].toLowerCase()}`;
       },
     },
     xAxis: { type: 'category', data: minutes, ...bare, axisLabel: { ...labels, hideOverlap: true, interval: (place) => minutes[place] !== minutes[place - 1] } },
