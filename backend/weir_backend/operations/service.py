@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import NotFound
+from weir_backend.jobs.history import record
 from weir_backend.kit.access import Caller
 from weir_backend.kit.clock import now
 from weir_backend.models import Job, Operation, OperationKind, OperationState
@@ -68,6 +69,19 @@ def end(operation: Operation, over: Over) -> None:
     operation.result = over.result
     operation.problem = over.problem
     operation.ended_at = now()
+
+
+def end_and_tell(session: Session, job: Job, operation: Operation, over: Over) -> None:
+    """And the job's log says so, with why it has failed. Does nothing if it is over already."""
+    if operation.ended_at is None:
+        end(operation, over)
+        told: dict[str, Any] = {
+            "operation": operation.id,
+            "kind_": operation.kind.value,
+            "state": over.state.value,
+            "problem": over.problem,
+        }
+        record(session, job, "OperationEnded", **told)
 
 
 def move(operation: Operation, state: OperationState) -> None:

@@ -29,7 +29,7 @@ from weir_backend.models import (
 )
 from weir_backend.operations import repository as operations
 from weir_backend.operations.lifecycle import TO_RUN, Around, judge
-from weir_backend.operations.service import end as end_operation
+from weir_backend.operations.service import end_and_tell
 from weir_backend.reconciling import repository, runs
 from weir_backend.reconciling.decide import (
     BeginRun,
@@ -150,8 +150,7 @@ class Reconciler:
             )
             over = judge(operation.kind, around, now=now(), deadline=operation.deadline_at)
             if over is not None and not (operation.kind is OperationKind.APPLY_PLAN and over.state is OperationState.FAILED):
-                end_operation(operation, over)
-                record(session, job, "OperationEnded", operation=operation.id, kind_=operation.kind.value, state=over.state.value)
+                end_and_tell(session, job, operation, over)
 
 
 def _is_of(run: Run, operation: Operation) -> bool:

@@ -242,15 +242,11 @@ def _sentence(found: Obstacle | None) -> str | None:
 
 def _refuse(session: Session, job: Job, wanted: dict[Any, Operation], decided: Decided) -> None:
     for number, why in (decided.refused or {}).items():
-        operation = wanted[number]
-        operations.end(operation, Over(OperationState.FAILED, problem=why))
-        record(session, job, "OperationEnded", operation=operation.id, kind_=operation.kind.value, state=operation.state.value)
+        operations.end_and_tell(session, job, wanted[number], Over(OperationState.FAILED, problem=why))
 
 
 def _end(session: Session, job: Job, wanted: dict[Any, Operation], gone: Collection[int], more: dict[str, Any]) -> None:
     for number, operation in wanted.items():
-        if number in gone and operation.ended_at is None:
-            operations.end(operation, Over(OperationState.SUCCEEDED, result={"checkpoint": number, **more}))
-            record(
-                session, job, "OperationEnded", operation=operation.id, kind_=operation.kind.value, state=operation.state.value
-            )
+        if number in gone:
+            result = {"checkpoint": number, **more}
+            operations.end_and_tell(session, job, operation, Over(OperationState.SUCCEEDED, result=result))

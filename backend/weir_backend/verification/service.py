@@ -144,6 +144,5 @@ def _settle(session: Session, job: Job, checkpoint: Checkpoint, what: Whole | Da
     if settled.event is not None:
         record(session, job, settled.event, checkpoint=checkpoint.number, damage=settled.damage)
     for operation in repository.waiting(session, job.id, checkpoint.number):
-        operations.end(operation, settled.over)
-        record(session, job, "OperationEnded", operation=operation.id, kind_=operation.kind.value, state=settled.over.state.value)
+        operations.end_and_tell(session, job, operation, settled.over)
     repository.end(session, checkpoint.id)

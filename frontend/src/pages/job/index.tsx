@@ -10,6 +10,7 @@ import { LineBanner, LineMark } from '../../shared/LineState';
 import { Page } from '../../shared/Page';
 import { Empty, Failure, Waiting } from '../../shared/Standins';
 import { State } from '../../shared/State';
+import { FailureNotices } from './FailureNotices';
 import { JobVerbs } from './JobVerbs';
 import { RunOutOfReach } from './RunOutOfReach';
 import { TABS } from './tabs';
@@ -37,6 +38,7 @@ function OneJob({ jobId }: { jobId: number }) {
   return (
     <JobContext value={query.data}>
       <JobLiveProvider jobId={jobId}>
+        <FailureNotices />
         <Shell asOf={query.dataUpdatedAt} />
       </JobLiveProvider>
     </JobContext>

@@ -47,6 +47,18 @@ describe('the page of a job', () => {
     expect(fake.world.find(1)!.job.desired_state).toBe('SUSPENDED');
   });
 
+  it('says why what was asked for has failed, whichever tab is open', async () => {
+    const { fake } = await renderJob(1, '/versions');
+    await screen.findAllByRole('region');
+    const job = fake.world.find(1)!;
+    const problem = 'the job has stopped, but without a last checkpoint';
+    fake.world.tell(job, 'OperationEnded', { operation: 7, kind_: 'cancel', state: 'SUCCEEDED', problem: null }, false);
+    fake.world.tell(job, 'OperationEnded', { operation: 8, kind_: 'suspend', state: 'FAILED', problem }, false);
+    fake.world.advance(fake.world.nowMs + 1_000);
+    expect(await screen.findByText(`suspend 8: failed: ${problem}`)).toBeVisible();
+    expect(screen.queryByText(/^cancel 7/)).toBeNull();
+  });
+
   it('offers nothing to who may only look', async () => {
     await renderJob(1, '/runs', { as: 'viewer' });
     await screen.findByRole('table');

@@ -21,6 +21,7 @@ describe('sentences of events', () => {
     ['PlanInspected', { plan: 7, whole: true, damage: null, misfit: 'operator totals has another key' }, 'plan 7: it would not work: operator totals has another key'],
     ['PlanInspected', { plan: 7, whole: false, damage: 'a.bin is missing' }, 'plan 7: it would not work: a.bin is missing'],
     ['PlanFailed', { plan: 7, problem: 'the job did not stop in time' }, 'plan 7: the job did not stop in time'],
+    ['OperationEnded', { operation: 6, kind_: 'suspend', state: 'FAILED', problem: 'its driver has not stopped yet' }, 'suspend 6: failed: its driver has not stopped yet'],
     ['OperationEnded', { operation: 5, kind_: 'delete', state: 'SUCCEEDED' }, 'delete 5: succeeded'],
     ['AlertResolved', { alert: 5, rule: 'late', about: 'no-checkpoint', why: 'checkpoint 32 has completed' }, 'late: checkpoint 32 has completed'],
   ])('%s', (kind, fields, said) => expect(sentence({ kind, fields })).toBe(said));

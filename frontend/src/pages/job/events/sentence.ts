@@ -60,13 +60,18 @@ export function sentence({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): s
     case 'CheckpointDeletionAsked':
       return `checkpoint ${text('checkpoint')}${by}`;
     case 'OperationEnded':
-      return `${text('kind_')} ${text('operation')}: ${text('state').toLowerCase()}`;
+      return `${text('kind_')} ${text('operation')}: ${text('state').toLowerCase()}${problem}`;
     case 'AlertFired':
     case 'AlertResolved':
       return `${text('rule')}: ${text('message') || text('why')}`;
     default:
       return rest(fields);
   }
+}
+
+/** What somebody has asked for and was told to be on its way, and came to nothing. */
+export function hasFailed({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): boolean {
+  return (kind === 'OperationEnded' && fields.state === 'FAILED') || (kind === 'CommandAnswered' && fields.outcome === 'REFUSED');
 }
 
 /** Where a run begins that does not go on with the newest checkpoint. */
