@@ -61,8 +61,8 @@ def test_the_live_job_is_taken_back_and_forth_and_its_readers_see_that(platform:
 
 def test_what_it_prints_leads_to_the_platform(platform: Platform, told: str) -> None:
     assert platform.runs
-    assert re.search(rf"platform +{platform.state.url} ", told)
-    assert re.search(rf"login --url {platform.state.url} --name admin +\(password: \S*secrets\.json\)", told)
+    assert re.search(rf"open +{platform.state.url} +\(the web interface: admin, with the password in \S*secrets\.json\)", told)
+    assert re.search(rf"login --url {platform.state.url} --name admin ", told)
 
 
 @pytest.mark.usefixtures("told")
