@@ -179,6 +179,7 @@ def run_script(name: str, arguments: Sequence[str]) -> int:
 
 
 def build_changed() -> int:
+    """Exit code of the build; 0 without one if what is there was made from what is there now."""
     wanted = digest_of(*(part for path in _sources() for part in (str(path.relative_to(FRONTEND)).encode(), path.read_bytes())))
     stamp = ROOT / "build" / "ui-made-from"
     if made_from(stamp) == _stamp(wanted):

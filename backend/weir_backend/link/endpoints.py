@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 
-from weir_backend.errors import TooLarge
+from weir_backend.errors import Problem, TooLarge
 from weir_backend.graphs.content import GRAPH_BYTES_MAX
 from weir_backend.kit.access import bearer
 from weir_backend.kit.listing import BIGINT_MAX
@@ -18,8 +19,10 @@ from weir_backend.kit.wakeups import run_key
 from weir_backend.link import service
 from weir_backend.link.schemas import Stored
 
-BODY_BYTES_MAX = 2 * GRAPH_BYTES_MAX + (4 << 20)
-"""Of a batch: its only event may be the graph, in which escapes make two bytes of one at worst."""
+UNKNOWN_BYTES_MAX = 4 << 20
+"""Of a batch whose sender has not shown yet that it is a run: more than that is not kept in memory."""
+BODY_BYTES_MAX = GRAPH_BYTES_MAX + UNKNOWN_BYTES_MAX
+"""Of a batch: one of its events may be the graph."""
 READ_BYTES_MAX = 64 << 20
 WAIT_S_MAX = 30.0
 LOOK_AGAIN_S = 10.0
@@ -57,8 +60,9 @@ async def post_events(
     409: events before this batch are missing; `stored` says what there is. 410: the control plane has taken the job from this run, or the
     run has told that it is over, and more than that.
     """
-    body = await _body(request)
-    return Stored(stored=await run_in_threadpool(_take_in, services, run_id, bearer(request), first, oldest, body))
+    secret = bearer(request)
+    body = await _body(request, lambda: _known(services, run_id, secret))
+    return Stored(stored=await run_in_threadpool(_take_in, services, run_id, secret, first, oldest, body))
 
 
 def _take_in(services: Services, run_id: int, secret: str | None, first: int, oldest: int, body: bytes) -> int:
@@ -66,15 +70,29 @@ def _take_in(services: Services, run_id: int, secret: str | None, first: int, ol
         return service.take_in(session, services.tasks, run_id, secret, first=first, oldest=oldest, body=body)
 
 
-async def _body(request: Request) -> bytes:
-    """All of it is read, whatever its size: a driver hears the answer only once it has sent everything. Raises TooLarge."""
-    parts, size = [], 0
+def _known(services: Services, run_id: int, secret: str | None) -> None:
+    with services.database.session() as session:
+        service.known_run(session, run_id, secret)
+
+
+async def _body(request: Request, known: Callable[[], None]) -> bytes:
+    """All of it is read, whatever its size: a driver hears the answer only once it has sent everything. Raises TooLarge, and what
+    ``known`` raises, which is asked once there is much of it."""
+    parts: list[bytes] = []
+    size, refused = 0, None
     async for part in request.stream():
+        if size <= UNKNOWN_BYTES_MAX < size + len(part):
+            try:
+                await run_in_threadpool(known)
+            except Problem as problem:
+                refused = problem
         size += len(part)
-        if size <= BODY_BYTES_MAX:
+        if refused is None and size <= BODY_BYTES_MAX:
             parts.append(part)
         else:
             parts.clear()
+    if refused is not None:
+        raise refused
     if size > BODY_BYTES_MAX:
         raise TooLarge("too-large", f"a batch has at most {BODY_BYTES_MAX} bytes", "send fewer events at once")
     return b"".join(parts)

@@ -62,10 +62,7 @@ def verify(session: Session, tasks: Tasks, caller: Caller, job_id: int, number: 
     found = completed_and_there(session, job, number)
     operation = operations.begin(session, job, OperationKind.VERIFY, caller, {"checkpoint": number})
     operations.step(operation, "a worker is asked to read its files")
-    moment = now()
-    claim = repository.claim(session, found.id, moment, moment + retry_after(0), wanted=True)
-    assert claim is not None, "who asks replaces whoever is at it"
-    ask(session, tasks, VERIFY, claim.checkpoint_id, claim.claim, claim.files_done)
+    _begin_anew(session, tasks, found.id)
     audit(session, caller, "verify", "checkpoint", found.id, after={"job": job.name, "number": number})
     return operation
 
@@ -77,10 +74,13 @@ def want(session: Session, tasks: Tasks, job_id: int, number: int) -> None:
     if job is None or seen is None or seen.discarded_at is not None or seen.leaving_at is not None:
         return
     row = repository.find(session, seen.id)
-    if row is not None and row.wanted:
-        return
+    if row is None or not row.wanted:
+        _begin_anew(session, tasks, seen.id)
+
+
+def _begin_anew(session: Session, tasks: Tasks, checkpoint_id: int) -> None:
     moment = now()
-    claim = repository.claim(session, seen.id, moment, moment + retry_after(0), wanted=True)
+    claim = repository.claim(session, checkpoint_id, moment, moment + retry_after(0), wanted=True)
     assert claim is not None, "who asks replaces whoever is at it"
     ask(session, tasks, VERIFY, claim.checkpoint_id, claim.claim, claim.files_done)
 

@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'react';
 
-import type { ApiProblem } from '../api/problem';
 import { follow, type Place } from './connection';
 import { Gathering } from './gathering';
 import type { LineNews } from './line';
@@ -30,13 +29,12 @@ function followInto<State>(path: string, place: Place, store: Store<State, News>
     gathering.flush();
     store.tell(news);
   };
-  const follower = {
-    onOpen: (): void => tell({ type: 'opened', nowMs: Date.now() }),
-    onHeard: (messages: ServerMessage[]): void => gathering.add(messages),
-    onBroken: (problem: ApiProblem, againInMs: number): void => tell({ type: 'broken', nowMs: Date.now(), why: problem.detail, againInMs }),
-    onRefused: (problem: ApiProblem): void => tell({ type: 'refused', nowMs: Date.now(), why: problem.detail }),
-  };
-  const leave = follow(path, follower, place);
+  const leave = follow(path, {
+    onOpen: () => tell({ type: 'opened', nowMs: Date.now() }),
+    onHeard: (messages) => gathering.add(messages),
+    onBroken: (problem, againInMs) => tell({ type: 'broken', nowMs: Date.now(), why: problem.detail, againInMs }),
+    onRefused: (problem) => tell({ type: 'refused', nowMs: Date.now(), why: problem.detail }),
+  }, place);
   return () => {
     leave();
     gathering.drop();
@@ -44,7 +42,7 @@ function followInto<State>(path: string, place: Place, store: Store<State, News>
 }
 
 /** `rested`: it was ended because the page is hidden. */
-export function whileShown(begin: () => () => void, rested: () => void): () => void {
+function whileShown(begin: () => () => void, rested: () => void): () => void {
   let end: (() => void) | null = begin();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const changed = (): void => {

@@ -12,21 +12,16 @@ from kombu.exceptions import OperationalError
 from weir_backend.kit.broker import WAITING_MAX, CeleryTasks
 from weir_backend.kit.tasks import SUBMIT, WATCH, host_queue
 from weir_workers.embedded.children import free_port
-from weir_workers.embedded.valkey import Valkey, find_binary
+from weir_workers.embedded.throwaway import throwaway_valkey
+from weir_workers.embedded.valkey import Valkey
 
 AWAY = host_queue("away")
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Valkey]:
-    server = Valkey(tmp_path / "data", tmp_path / "log", free_port(), "secret")
-    process = server.start(find_binary())
-    try:
-        server.wait_until_ready(process)
+    with throwaway_valkey(tmp_path, free_port(), "secret") as server:
         yield server
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_for_a_machine_that_is_away_nothing_piles_up_and_nothing_is_left_out_that_has_to_be_done(server: Valkey) -> None:

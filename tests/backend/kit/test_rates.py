@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +10,9 @@ import redis
 from weir_backend.errors import TooMany
 from weir_backend.kit.rates import AGAIN_S, Rate, Rates, origin
 from weir_workers.embedded.children import free_port
-from weir_workers.embedded.valkey import Valkey, find_binary
+from weir_workers.embedded.throwaway import throwaway_valkey
 
 TWO = Rate("test", 2, 60, "tries")
-
-
-@contextmanager
-def valkey(directory: Path, port: int) -> Iterator[Valkey]:
-    server = Valkey(directory / "data", directory / "log", port, "secret")
-    process = server.start(find_binary())
-    try:
-        server.wait_until_ready(process)
-        yield server
-    finally:
-        process.kill()
-        process.wait()
 
 
 def refused(rates: Rates, who: str = "somebody") -> bool:
@@ -38,7 +24,7 @@ def refused(rates: Rates, who: str = "somebody") -> bool:
 
 
 def test_processes_count_together_through_redis(tmp_path: Path) -> None:
-    with valkey(tmp_path, free_port()) as server:
+    with throwaway_valkey(tmp_path, free_port(), "secret") as server:
         one, other = Rates(server.url), Rates(server.url)
         assert [refused(one), refused(other), refused(one), refused(other)] == [False, False, True, True]
         assert not refused(one, "somebody else")
@@ -48,12 +34,12 @@ def test_processes_count_together_through_redis(tmp_path: Path) -> None:
 
 def test_each_counts_for_itself_while_redis_is_away_and_comes_back_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
-    with valkey(tmp_path, port) as server:
+    with throwaway_valkey(tmp_path, port, "secret") as server:
         rates = Rates(server.url)
         assert not refused(rates)
     assert [refused(rates) for _ in range(3)] == [False, False, True]
     monkeypatch.setattr(rates, "_shared_from_s", 0.0)
-    with valkey(tmp_path, port):
+    with throwaway_valkey(tmp_path, port, "secret"):
         assert [refused(rates, "another") for _ in range(3)] == [False, False, True]
         assert rates._shared_from_s == 0.0, "by Redis"
 

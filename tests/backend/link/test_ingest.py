@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -44,7 +44,7 @@ from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link.commands import give
-from weir_backend.link.endpoints import BODY_BYTES_MAX
+from weir_backend.link.endpoints import BODY_BYTES_MAX, UNKNOWN_BYTES_MAX
 from weir_backend.link.fencing import fence
 from weir_backend.link.service import store_leftover
 from weir_backend.models import (
@@ -267,6 +267,20 @@ def test_a_batch_that_is_too_large_is_refused_as_such(client: TestClient, databa
     run = new_run(database)
     answer = post(client, run, numbered([CheckpointFailed(CheckpointId(1), "x" * (BODY_BYTES_MAX + 1))]))
     assert answer.status_code == 413 and answer.headers["content-type"] == "application/problem+json"
+
+
+def test_of_a_stranger_no_more_is_kept_than_a_usual_batch_and_he_is_told_so(client: TestClient, database: Database) -> None:
+    run, stranger = new_run(database), {"Authorization": "Bearer another"}
+    sent = 0
+
+    def parts() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(2 * UNKNOWN_BYTES_MAX // (1 << 20)):
+            sent += 1
+            yield b" " * (1 << 20)
+
+    answer = client.post(run.url("/events?first=1&oldest=1"), content=parts(), headers=stranger)
+    assert answer.status_code == 401 and sent == 2 * UNKNOWN_BYTES_MAX // (1 << 20), "he hears it once he has sent everything"
 
 
 def test_odd_text_and_odd_times_are_kept_as_well_as_can_be(client: TestClient, database: Database) -> None:

@@ -46,6 +46,27 @@ describe('deploying', () => {
     expect(fake.world.jobs.filter(({ job }) => job.name === 'route-delays')).toHaveLength(1);
   });
 
+  it('sends what was to take the place of a job again, when it was refused and that job is gone already', async () => {
+    const { fake, user } = await renderPage('/jobs/deploy', { as: 'operator' });
+    await user.upload(await screen.findByLabelText('File of the job'), file('raise ValueError'));
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    await screen.findByText(/A worker loads the code/);
+    fake.world.advance(fake.world.nowMs + 3_000);
+    await user.click(await screen.findByRole('link', { name: 'Change it' }));
+    const name = await screen.findByRole('textbox', { name: 'Name of the job' });
+    await user.upload(screen.getByLabelText('File of the job'), file('def job(): ...'));
+    await user.clear(name);
+    await user.type(name, 'clicks-sessions');
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    await screen.findByText(/There is a job 'clicks-sessions' already/);
+    expect(fake.world.jobs.some(({ job }) => job.name === 'route-delays')).toBe(false);
+    await user.clear(name);
+    await user.type(name, 'route-delays');
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    expect(await screen.findByText(/A worker loads the code/)).toBeVisible();
+    expect(fake.world.jobs.filter(({ job }) => job.name === 'route-delays')).toHaveLength(1);
+  });
+
   it('says what the API refuses, and keeps what was typed', async () => {
     const { user } = await renderPage('/jobs/deploy', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: 'Upload and compile' }));

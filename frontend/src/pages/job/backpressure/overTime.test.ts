@@ -38,6 +38,12 @@ describe('subtasks against time', () => {
     expect(gridOf([], 'busy', 10_000)).toEqual({ moments: [], indexes: [], cells: [] });
   });
 
+  it('say which moment and subtask it is, with day and zone', () => {
+    const grid = gridOf([series(3, [500])], 'backpressured', 10_000);
+    const { tooltip } = heatOverTime(grid, 'backpressured', INK) as { tooltip: { formatter: (found: { value: unknown }) => string } };
+    expect(tooltip.formatter({ value: grid.cells[0] })).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+\nsubtask 3: 50/);
+  });
+
   it('are coloured from paper on', () => {
     const { visualMap } = heatOverTime(gridOf([series(0, [500])], 'backpressured', 10_000), 'backpressured', INK) as { visualMap: { inRange: { color: string[] } } };
     expect(visualMap.inRange.color[0]).toBe(shade('bad', 0, 'light').ground);
