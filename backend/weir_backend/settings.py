@@ -39,6 +39,8 @@ class Settings(BaseSettings):
     streams_max: Annotated[int, Field(gt=0)] = 1_000
     """Event streams that one API process serves at once."""
     events_kept_days: Annotated[float, Field(gt=0)] = 90.0
+    audit_kept_days: Annotated[float, Field(gt=0)] = 1_095.0
+    """Who did what."""
     samples_kept_hours: Annotated[float, Field(gt=0)] = 24.0
     checkpoints_kept_days: Annotated[float, Field(gt=0)] = 365.0
     """What is known of a completed checkpoint, after its files are gone."""

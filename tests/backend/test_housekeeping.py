@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select, update
@@ -15,17 +15,24 @@ from weir_backend.housekeeping import repository, service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link.service import KnownRun, store
+from weir_backend.metrics import repository as metrics
 from weir_backend.models import (
     Alert,
     AlertKind,
     AlertState,
+    AuditEntry,
     Checkpoint,
     CheckpointState,
+    Command,
     Delivery,
     Event,
+    Failure,
     Job,
     MessageAbout,
     MetricSample,
+    Operation,
+    OperationKind,
+    OperationState,
     PlanKind,
     PlanState,
     RecoveryPlan,
@@ -176,6 +183,129 @@ def test_completed_checkpoints_are_forgotten_long_after_their_files_and_not_thos
     with database.session() as session:
         left = sorted(session.scalars(select(Checkpoint.number)))
     assert left == [2, 3, 4, 5, 6, 7, 9], "what was gone back to, what is not gone for long, and where the line ends"
+
+
+LONG_AGO, LATELY = now() - timedelta(days=91), now() - timedelta(days=89)
+
+
+def round_of_chores(database: Database, settings: Settings) -> None:
+    for chore in service.CHORES:
+        with database.session() as session:
+            chore.do(session, settings)
+
+
+def test_what_was_asked_for_is_forgotten_once_it_is_over_and_not_what_waits_or_what_a_plan_shows(
+    database: Database, settings: Settings
+) -> None:
+    job_id, run = new_job(database), new_run(database)
+    common = {"job_id": job_id, "kind": OperationKind.SAVEPOINT, "deadline_at": LONG_AGO, "request": {}}
+    plan = {"job_id": job_id, "kind": PlanKind.ROLLBACK, "job_version": 1, "request": {}, "preview": {}, "signature": b""}
+    with database.session() as session:
+        over = {"state": OperationState.SUCCEEDED, "ended_at": LONG_AGO}
+        operations = {
+            "over": Operation(**common, **over, created_at=LONG_AGO),
+            "waits": Operation(**common, state=OperationState.RUNNING, created_at=LONG_AGO),
+            "lately": Operation(**common, **over, created_at=LATELY),
+            "of a plan": Operation(**common, **over, created_at=LONG_AGO),
+        }
+        session.add_all(operations.values())
+        session.flush()
+        of_plan = operations["of a plan"].id
+        session.add_all(
+            [
+                RecoveryPlan(**plan, state=PlanState.APPLIED, operation_id=of_plan, created_at=LONG_AGO),
+                RecoveryPlan(**plan, state=PlanState.APPROVED, created_at=LONG_AGO),
+                RecoveryPlan(**plan, state=PlanState.PROPOSED, created_at=LATELY),
+                RecoveryPlan(**plan, state=PlanState.PROPOSED, created_at=LONG_AGO),
+                RecoveryPlan(**plan, state=PlanState.WITHDRAWN, created_at=LONG_AGO),
+                Command(
+                    run_id=run.id, number=1, kind="a", outcome="DONE", created_at=LONG_AGO, operation_id=operations["over"].id
+                ),
+                Command(run_id=run.id, number=2, kind="b", created_at=LONG_AGO),
+                Command(run_id=run.id, number=3, kind="c", outcome="DONE", created_at=LATELY),
+                AuditEntry(user_name="weir", action="a", resource="job", at=now() - timedelta(days=1_096)),
+                AuditEntry(user_name="weir", action="b", resource="job", at=now() - timedelta(days=1_094)),
+            ]
+        )
+        kept = {one.id for name, one in operations.items() if name != "over"}
+
+    def left() -> tuple[object, ...]:
+        with database.session() as session:
+            return (
+                set(session.scalars(select(Operation.id))),
+                sorted(one.value for one in session.scalars(select(RecoveryPlan.state))),
+                sorted(session.scalars(select(Command.number))),
+                sorted(session.scalars(select(AuditEntry.action))),
+            )
+
+    round_of_chores(database, settings)
+    assert left() == (kept, ["APPLIED", "APPROVED", "PROPOSED"], [2, 3], ["b"])
+    end_run(database, run)
+    round_of_chores(database, settings)
+    assert left()[2] == [3], "nobody will answer the second one any more"
+
+
+def test_failures_are_forgotten_and_what_was_counted_of_them_is_not(database: Database, settings: Settings) -> None:
+    run, other = new_run(database), new_run(database)
+    of_run = {"job_id": run.job_id, "run_id": run.id, "reason": "r", "at": LONG_AGO}
+    with database.session() as session:
+        for recovery, downtime_ms, received_at in (
+            ("full", 100, LONG_AGO), ("restart", 20, LONG_AGO), ("none", 3, LONG_AGO), (None, None, LONG_AGO), ("full", 4_000, LATELY),
+            ("restart", None, LONG_AGO),
+        ):  # fmt: skip
+            session.add(Failure(**of_run, generation=1, recovery=recovery, downtime_ms=downtime_ms, received_at=received_at))
+
+    def counted() -> dict[int, tuple[int, int]]:
+        with database.session() as session:
+            return {row.job_id: (row.count, row.downtime_ms) for row in metrics.recoveries(session)}
+
+    assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}
+    with database.session() as session:
+        assert repository.forget_failures(session, now() - timedelta(days=90), 2) == 2, "in bites"
+        assert repository.forget_failures(session, now() - timedelta(days=90), 100) == 2
+        assert repository.forget_failures(session, now() - timedelta(days=90), 100) == 0
+        left = session.execute(select(Failure.recovery, Failure.downtime_ms).order_by(Failure.id)).all()
+    assert [tuple(one) for one in left] == [(None, None), ("full", 4_000)]
+    assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}, "a counter never goes back"
+
+
+def test_a_job_that_failed_for_months_leaves_the_runs_that_say_something(database: Database, settings: Settings) -> None:
+    job_id = new_job(database)
+    runs: list[int] = []
+
+    def begun(mode: str = "resume", *, generation: int = 0, ran: bool = False, ended: datetime = LONG_AGO) -> int:
+        run = new_run(database, job_id, start={"mode": mode} if mode == "resume" else {"mode": mode, "checkpoint": 1})
+        end_run(database, run)
+        with database.session() as session:
+            stored = session.get_one(Run, run.id)
+            stored.generation, stored.ended_at, stored.running_at = generation, ended, ended if ran else None
+        runs.append(run.id)
+        return run.id
+
+    first = begun(generation=1, ran=True)
+    with database.session() as session:
+        checkpoint = {"number": 1, "generation": 1, "trigger": "periodic", "is_savepoint": False, "subtasks": 1}
+        session.add(Checkpoint(job_id=job_id, run_id=first, state=CheckpointState.COMPLETED, triggered_at=LONG_AGO, **checkpoint))
+    nothing = [begun(), begun(generation=2, ran=True), begun("from"), begun()]
+    newest_that_ran = begun(generation=3, ran=True)
+    went_elsewhere = begun("from")
+    nothing.append(begun())  # went on from there, and came to nothing as well
+    newest_in_log = begun(generation=4)
+    lately = begun(ended=LATELY)
+    nothing.append(begun())
+    newest = begun()
+    # The one that went back to the first checkpoint in the middle: another went on from it.
+    kept_of_the_middle = nothing[2]
+
+    def left() -> list[int]:
+        with database.session() as session:
+            return list(session.scalars(select(Run.id).order_by(Run.id)))
+
+    round_of_chores(database, settings)
+    kept = [first, kept_of_the_middle, newest_that_ran, went_elsewhere, newest_in_log, lately, newest]
+    assert left() == kept
+    round_of_chores(database, settings)
+    assert left() == kept
 
 
 def test_a_job_is_forgotten_long_after_it_was_deleted_and_others_are_left_alone(database: Database, settings: Settings) -> None:

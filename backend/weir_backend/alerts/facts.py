@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, aliased
 from weir_backend.alerts.decide import LAG_LASTS, JobFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
 from weir_backend.jobs.spec import Checkpointing, RestartStrategy
-from weir_backend.models import Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
+from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
 """Samples are taken every few seconds: a slot whose last one is older has nothing to say about now."""
@@ -92,7 +92,7 @@ def _query(moment: datetime) -> Select[Any]:
         .where(
             Failure.job_id == Job.id,
             Failure.at >= moment - timedelta(minutes=MINUTES_MAX),
-            Failure.recovery.in_(("full", "restart")),
+            Failure.recovery.in_(RECOVERED),
         )
         .order_by(Failure.at.desc())
         .limit(COUNT_MAX)

@@ -39,6 +39,30 @@ def _progress(session: Session, settings: Settings) -> int:
     return repository.forget_failed_checkpoints(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
 
 
+def _failures(session: Session, settings: Settings) -> int:
+    return repository.forget_failures(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
+
+
+def _commands(session: Session, settings: Settings) -> int:
+    return repository.forget_commands(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
+
+
+def _operations(session: Session, settings: Settings) -> int:
+    return repository.forget_operations(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
+
+
+def _proposals(session: Session, settings: Settings) -> int:
+    return repository.forget_proposals(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
+
+
+def _runs(session: Session, settings: Settings) -> int:
+    return repository.forget_runs(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
+
+
+def _audit(session: Session, settings: Settings) -> int:
+    return repository.forget_audit(session, _ago(timedelta(days=settings.audit_kept_days)), BITE_ROWS)
+
+
 def _discarded(session: Session, settings: Settings) -> int:
     before = _ago(timedelta(days=settings.checkpoints_kept_days))
     return repository.forget_discarded_checkpoints(session, before, BITE_ROWS)
@@ -85,7 +109,13 @@ CHORES = (
     Chore("metric samples", _samples),
     Chore("events", _events),
     Chore("failed checkpoints", _progress),
+    Chore("failures", _failures),
+    Chore("commands that were answered", _commands),
+    Chore("operations that are over", _operations),
+    Chore("plans that nobody approved", _proposals),
     Chore("checkpoints whose files are gone", _discarded),
+    Chore("runs that came to nothing", _runs),
+    Chore("what was audited", _audit),
     Chore("checkpoints of deleted jobs", _of_deleted),
     Chore("deleted jobs", _deleted),
     Chore("alerts that are over", _alerts),

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from weir_backend.metrics.series import Sample
 from weir_backend.models import (
+    RECOVERED,
     Alert,
     AlertKind,
     AlertState,
@@ -121,12 +122,22 @@ def last_checkpoints(session: Session) -> Sequence[Row[int, int, int | None, int
     ).all()  # fmt: skip
 
 
-def recoveries(session: Session) -> Sequence[Row[int, int, int | None]]:
-    """How often each job came back, and how long it was away in all."""
-    return session.execute(
+def recoveries(session: Session) -> Sequence[Row[int, int, int]]:
+    """How often each job came back, and how long it was away in all: also from failures that are not kept any more."""
+    kept = (
         select(Failure.job_id, func.count().label("count"), func.sum(Failure.downtime_ms).label("downtime_ms"))
-        .where(Failure.recovery.in_(("full", "restart")))
+        .where(Failure.recovery.in_(RECOVERED))
         .group_by(Failure.job_id)
+        .subquery()
+    )
+    return session.execute(
+        select(
+            Job.id.label("job_id"),
+            (Job.recoveries_forgotten + func.coalesce(kept.c.count, 0)).label("count"),
+            (Job.downtime_forgotten_ms + func.coalesce(kept.c.downtime_ms, 0)).label("downtime_ms"),
+        )
+        .outerjoin(kept, kept.c.job_id == Job.id)
+        .where(Job.deleted_at.is_(None))
     ).all()
 
 

@@ -24,9 +24,10 @@ from weir_backend.models.operations import (
     RecoveryPlan,
 )
 from weir_backend.models.presence import Presence
-from weir_backend.models.runs import Command, Event, Failure, MetricSample, Run, RunState
+from weir_backend.models.runs import RECOVERED, Command, Event, Failure, MetricSample, Run, RunState
 
 __all__ = [
+    "RECOVERED",
     "Alert",
     "AlertKind",
     "AlertRule",

@@ -69,10 +69,10 @@ class Token(Base):
 
 
 class AuditEntry(Base):
-    """A write: who, what, before and after. Only ever added to."""
+    """A write: who, what, before and after. Only ever added to, and forgotten after years."""
 
     __tablename__ = "audit_entries"
-    __table_args__ = (Index(None, "resource", "resource_id"), Index(None, "user_id"))
+    __table_args__ = (Index(None, "resource", "resource_id"), Index(None, "user_id"), Index(None, "at", postgresql_using="brin"))
 
     id: Mapped[Key]
     at: Mapped[Created]

@@ -95,6 +95,9 @@ class Job(Base):
     """When it was last told that one of its checkpoints is completed, by our clock: those of drivers do what they like."""
     restarts: Mapped[int] = mapped_column(server_default=text("0"))
     """In a row: since a run of this job last was well for long enough."""
+    recoveries_forgotten: Mapped[int] = mapped_column(server_default=text("0"))
+    """Of failures that are not kept any more: what is counted of a job never goes back."""
+    downtime_forgotten_ms: Mapped[int] = mapped_column(server_default=text("0"))
     not_before: Mapped[datetime | None]
     """The next restart waits until then."""
     gave_up: Mapped[str | None]

@@ -40,6 +40,7 @@ class Operation(Base):
     __table_args__ = (
         Index("ix_operations_open", "job_id", postgresql_where=text("ended_at IS NULL")),
         Index(None, "job_id", "id"),
+        Index(None, "created_at", postgresql_using="brin"),
     )
 
     id: Mapped[Key]
@@ -92,6 +93,7 @@ class RecoveryPlan(Base):
     __tablename__ = "recovery_plans"
     __table_args__ = (
         Index(None, "job_id", "id"),
+        Index(None, "operation_id"),
         Index("uq_recovery_plans_applying", "job_id", unique=True, postgresql_where=text("state = 'APPLYING'")),
     )
 

@@ -39,6 +39,7 @@ class Run(Base):
         Index("uq_runs_live", "job_id", unique=True, postgresql_where=text("ended_at IS NULL")),
         Index("ix_runs_live_host", "host", postgresql_where=text("ended_at IS NULL")),
         Index(None, "checkpoint_directory"),
+        Index("ix_runs_plan_id", "plan_id", postgresql_where=text("plan_id IS NOT NULL")),
         Index("ix_runs_files", "host", "id", postgresql_where=text("ended_at IS NOT NULL AND files_cleared_at IS NULL")),
     )
 
@@ -94,7 +95,11 @@ class Command(Base):
     """``number``: in the run, ascending without holes; taken under the lock on the run."""
 
     __tablename__ = "commands"
-    __table_args__ = (UniqueConstraint("run_id", "number"),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "number"),
+        Index(None, "operation_id"),
+        Index(None, "created_at", postgresql_using="brin"),
+    )
 
     id: Mapped[Key]
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
@@ -114,7 +119,11 @@ class Event(Base):
     ``metric_samples`` and ``checkpoints``."""
 
     __tablename__ = "events"
-    __table_args__ = (UniqueConstraint("job_id", "number"), Index(None, "received_at", postgresql_using="brin"))
+    __table_args__ = (
+        UniqueConstraint("job_id", "number"),
+        Index(None, "received_at", postgresql_using="brin"),
+        Index(None, "run_id", postgresql_using="brin"),  # for who forgets a run
+    )
 
     id: Mapped[Key]
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
@@ -129,11 +138,20 @@ class Event(Base):
     received_at: Mapped[Created]
 
 
+RECOVERED = ("full", "restart")
+"""How a job came back from a failure: in the same driver, or with another one."""
+
+
 class Failure(Base):
     """The history of exceptions of a job, with what recovery did."""
 
     __tablename__ = "failures"
-    __table_args__ = (Index(None, "job_id", "at"), Index(None, "job_id", "run_id", "generation"))
+    __table_args__ = (
+        Index(None, "job_id", "at"),
+        Index(None, "job_id", "run_id", "generation"),
+        Index(None, "received_at", postgresql_using="brin"),
+        Index(None, "run_id", postgresql_using="brin"),
+    )
 
     id: Mapped[Key]
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
