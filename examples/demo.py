@@ -1,150 +1,118 @@
-"""What `make demo` runs: two jobs on real data, a worker killed in the middle of each, and the proof that nothing shows.
+"""The platform, shown: `weir up`, two bounded jobs and a live one deployed to it, a worker of each bounded job killed and the output proved
+equal to a batch computation; the live one taken back to an earlier checkpoint, and that undone.
 
-Exit code 0: the committed output equals what Spark SQL computes from the same input in one batch. 1: it does not, or
-something failed. `--verify` compares what an earlier run (or `weir run`) has left, and runs no job.
+Exit code 0: all of it holds, and the platform is left up with the live job running. 1: something does not, or failed. `--down` suspends
+the live job and stops the platform.
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import shutil
-import signal
 import sys
-import time
 from pathlib import Path
 
-import structlog
-
-import flights
-import wordcount
-from class_archive import archive_in, jvm_options
 from demo_input import NoInput
-from demo_scenarios import DemoFailed, Scenario, prepare_inputs, scenarios, verify
-from demo_telling import doing, say, shown
-from demo_worker import slot_processes
-from weir import Params
+from demo_live import LIVE, Live
+from demo_platform_jobs import Disturbed, Steady, follow
+from demo_platform_rig import ROOT, Rig, Verification, bring_down, bring_up
+from demo_scenarios import DemoFailed, Scenario, prepare_inputs, scenarios
+from demo_telling import say, shown
 from weir.errors import WeirError
-from weir.spark.launch import JobResult, RunningJob, RunOptions, launch, session_for
-from weir.storage.inspection import list_checkpoints
-from weir.storage.layout import JobLayout
-from weir.storage.open import open_storage
 
-INTERVAL_MS = 500
-CHECKPOINTS_BEFORE_KILL = 3
-FOLLOW_S = 0.1
-SAY_EVERY_S = 1.0
-ROOT = Path(__file__).resolve().parent.parent
+INTERVAL = "500ms"
+LIVE_CHECKPOINTS = 8
+"""That many are completed before the live job is taken back, ``BACK`` of them."""
+BACK = 5
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "demo", help="where input, output and checkpoints go")
-    parser.add_argument("--verify", action="store_true", help="only compare the output that is there")
+    parser.add_argument("--down", action="store_true", help="suspend the live job and stop the platform")
     arguments = parser.parse_args()
-    root: Path = arguments.directory.resolve()
-    # What is worth telling is told here, in other words.
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     try:
-        run(root, only_verify=arguments.verify)
+        bring_down(LIVE) if arguments.down else run()
     except (DemoFailed, NoInput, WeirError, OSError) as error:
         say(f"FAILED: {error}")
         return 1
+    except KeyboardInterrupt:
+        say("interrupted; `make down` stops what was started")
+        return 130
     return 0
 
 
-def run(root: Path, *, only_verify: bool) -> None:
-    todo = scenarios(root)
-    options = RunOptions(
-        checkpoint_dir=str(root / "checkpoints"),
-        interval_ms=INTERVAL_MS,
-        by_value=[flights, wordcount],
-        spark_conf={"spark.sql.shuffle.partitions": "4"},
+def run() -> None:
+    with bring_up() as rig:
+        root = rig.directory / "demo"
+        root.mkdir(mode=0o700, exist_ok=True)
+        bounded = scenarios(root)
+        live = Live(root)
+        prepare_inputs(bounded)
+        live.prepare(bounded[0].input)
+        for scenario in bounded:
+            _deploy(rig, scenario)
+        live.deploy(rig)
+        follow(rig, [*(Disturbed(_name(one)) for one in bounded), Steady(LIVE, enough=LIVE_CHECKPOINTS)])
+        with Verification(root) as verification:
+            counted = _back_and_forth(rig, live)
+            verification.finish()
+        _tell(rig, root, counted)
+
+
+def _name(scenario: Scenario) -> str:
+    return f"demo-{scenario.name}"
+
+
+def _deploy(rig: Rig, scenario: Scenario) -> None:
+    """Anew: what an earlier demo has left of it is forgotten."""
+    rig.forget(_name(scenario))
+    shutil.rmtree(scenario.output, ignore_errors=True)
+    settings = [part for name, value in scenario.settings.items() for part in ("--set", f"{name}={value}")]
+    rig.weir("deploy", str(ROOT / scenario.file), "--name", _name(scenario), *settings, "--interval", INTERVAL)
+
+
+def _back_and_forth(rig: Rig, live: Live) -> list[str]:
+    """Rollback and undo of the live job, the running counts looked at after each. What is to be told of that."""
+    job = rig.job(LIVE)
+    completed = rig.restorable(job)
+    if len(completed) <= BACK:
+        raise DemoFailed(f"job '{LIVE}' has only {len(completed)} checkpoints to go back to")
+    before = live.count()
+    rig.weir("rollback", LIVE, "--to", str(completed[BACK]), "--yes", "--wait")
+    back = live.count()
+    rig.weir("undo", LIVE, "--yes", "--wait")
+    after = live.count()
+    rig.until_checkpoint(LIVE)
+    later = live.count()
+    if after < before:
+        raise DemoFailed(f"the undo did not bring everything back: {before:,} running counts before, {after:,} after it")
+    say(
+        f"  EXACT: every route's running count of '{LIVE}' goes 1, 2, 3, ... without a gap and without a repetition, each time it was read"
     )
-    missing = [str(scenario.output) for scenario in todo if not scenario.output.exists()]
-    if only_verify and missing:
-        raise DemoFailed(f"there is nothing to compare in {', '.join(missing)}: run the demo without --verify first")
-    prepare_inputs(todo)
-    prepare_java(ROOT / "build" / "java")
-    session = session_for(options, "demo")
-    try:
-        with doing("starting Spark on this machine, with room for two slots"):
-            spark = session.get()
-        if not only_verify:
-            shutil.rmtree(root / "checkpoints", ignore_errors=True)
-            for scenario in todo:
-                shutil.rmtree(scenario.output, ignore_errors=True)
-                follow_and_kill(launch(scenario.job(Params(scenario.settings)), options, session=session), scenario)
-        verify(spark, todo)
-    finally:
-        session.close()
-    if not only_verify:
-        say_what_is_next(root, todo[0])
+    return [f"{before:,} before", f"{back:,} after the rollback", f"{after:,} after the undo", f"{later:,} now"]
 
 
-def prepare_java(folder: Path) -> None:
-    """For a JVM that lives for half a minute."""
-    if archive_in(folder).exists():
-        options = jvm_options(folder)
-    else:
-        with doing("laying out Spark's classes (only the first time)"):
-            options = jvm_options(folder)
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", options)
-
-
-def follow_and_kill(job: RunningJob, scenario: Scenario) -> JobResult:
-    """Until the job has finished. After some checkpoints one of its workers is killed."""
-    say(f"job {scenario.file}: {scenario.records} at {scenario.rate:,} a second, a checkpoint every {INTERVAL_MS} ms")
-    killed: int | None = None
-    recovered = False
-    said_at = time.monotonic()
-    while (result := job.wait(FOLLOW_S)) is None:
-        now = job.progress()
-        if killed is None and len(now.completed) >= CHECKPOINTS_BEFORE_KILL:
-            killed = slot_processes()[0]
-            os.kill(killed, signal.SIGKILL)
-            say(f"  {now.records:,} {scenario.records}, checkpoint {now.completed[-1].checkpoint} is completed: kill -9 {killed}")
-        elif now.recoveries and not recovered:
-            recovered = True
-            restored = now.recoveries[-1]
-            say(f"  lost: {restored.reason}")
-            say(f"  RECOVERED in {restored.took_ms} ms: all slots went back to the last checkpoint, Spark replaced the worker")
-        elif time.monotonic() - said_at >= SAY_EVERY_S:
-            said_at = time.monotonic()
-            last = f"checkpoint {now.completed[-1].checkpoint} is completed" if now.completed else "no checkpoint yet"
-            again = " since the recovery" if recovered else ""
-            say(f"  {now.records:,} {scenario.records}{again}, {last}")
-    result.raise_if_failed()
-    if killed is None or not result.progress.recoveries:
-        raise DemoFailed(f"{scenario.file} ended before it was disturbed: killed {killed}, nothing was recovered")
-    say(f"  finished: {len(result.progress.completed)} checkpoints completed, recovered {len(result.progress.recoveries)} x")
-    return result
-
-
-def say_what_is_next(root: Path, scenario: Scenario) -> None:
-    checkpoints = root / "checkpoints"
-    kept = [
-        info.checkpoint
-        for info in list_checkpoints(open_storage(str(checkpoints)), JobLayout(scenario.name))
-        if info.status != "retired"
-    ]
+def _tell(rig: Rig, root: Path, counted: list[str]) -> None:
     weir = shown(Path(sys.executable).with_name("weir"))
-    settings = f"--set input={shown(scenario.input)} --set output={shown(scenario.output)}"
-    say("done: no record lost or doubled, though a worker of each job was killed")
+    say("done: no record lost or doubled, through a kill of two workers, a rollback and an undo")
+    at = f" --url {rig.url}"
     print(f"""
-  output       {shown(root / "output")}      (Parquet; any reader sees committed epochs only)
-  checkpoints  {shown(checkpoints)} (JSON and Arrow, see docs/checkpoints.md)
+  open         {rig.url}   (the web interface: admin, with the password in {shown(rig.secrets_file)})
+  log in       {weir} login{at} --name admin   (the command line)
+  stop         make down   (until then the platform stays up, and so does job '{LIVE}')
+  output       {shown(root / "output")}   (Parquet; any reader sees committed epochs only)
+  '{LIVE}' showed its readers {", ".join(counted)}
 
 Try next:
-  {weir} graph {scenario.file} {settings}
-  {weir} checkpoints {shown(checkpoints)} --job {scenario.name}
-  {weir} checkpoints {shown(checkpoints)} verify --job {scenario.name}
-  # go back to an older checkpoint: what was committed after it is taken back, and comes again
-  {weir} run {scenario.file} {settings} --checkpoint-dir {shown(checkpoints)} --from {kept[0]} --yes
-  # and compare once more
-  {shown(Path(sys.executable))} examples/demo.py --verify{"" if root == ROOT / "build" / "demo" else f" --directory {shown(root)}"}""")
+  {weir} jobs
+  {weir} status {LIVE}
+  {weir} events {LIVE} -f
+  {weir} checkpoints {LIVE}
+  {weir} rollback {LIVE} --to ID --dry-run
+  kill -9 its driver, and see it come back: kill -9 {rig.driver(LIVE)}""")
 
 
 if __name__ == "__main__":
+    os.chdir(ROOT)
     sys.exit(main())

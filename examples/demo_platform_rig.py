@@ -137,7 +137,7 @@ class Verification:
         self._root = root
 
     def __enter__(self) -> Verification:
-        program = [sys.executable, "examples/demo.py", "--verify", "--directory", str(self._root)]
+        program = [sys.executable, "examples/demo_runtime.py", "--verify", "--directory", str(self._root)]
         say(f"$ python {' '.join(map(_short, program[1:]))}   (in the background)")
         self._process = subprocess.Popen(
             program, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
