@@ -82,6 +82,10 @@ class Coordinator:
     def cancel(self) -> None:
         self.post(lambda master, now_ms: master.cancel(now_ms))
 
+    def taken(self, reason: str) -> None:
+        """Somebody has taken the job from this process: stop for good."""
+        self.post(lambda master, now_ms: master.taken(reason, now_ms))
+
     def savepoint(self) -> None:
         self.post(lambda master, now_ms: master.savepoint(now_ms))
 

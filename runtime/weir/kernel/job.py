@@ -178,6 +178,11 @@ class JobMaster:
         """Stop without a checkpoint. What is completed stays."""
         return self._end(Finish(Outcome.CANCELED, "cancelled on request"), now_ms)
 
+    def taken(self, reason: str, now_ms: int) -> list[Effect]:
+        """Stop as in ``cancel``, since the job was taken from this process by who may do that. Unlike ``on_log_superseded`` the log may not
+        say so yet: an entry on its way is waited for. A commit is not; whoever starts next does it first."""
+        return self._end(Finish(Outcome.SUPERSEDED, reason, "Superseded"), now_ms)
+
     def fail(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
         """It is pointless to go on; also if only somebody outside of the kernel knows (Spark is gone)."""
         return self._end(Finish(Outcome.FAILED, reason, kind), now_ms)

@@ -50,9 +50,10 @@ class TooLarge:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """It does not want to hear from this run (again): its token is void, or another run has the job."""
+    """It does not want to hear from this run (again): its token is void, or the run is over. ``taken``: it has taken the job from it."""
 
     reason: str
+    taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Delivery:
         self._not_before_ms = 0
         self._lingers_since_ms: int | None = None
         self._failures = 0
-        self.refused: str | None = None
+        self.refused: Refused | None = None
         """For good: nothing more is sent."""
 
     @property
@@ -137,11 +138,11 @@ class Delivery:
                 if self._batch_bytes > BATCH_BYTES_MIN:
                     self._batch_bytes //= 2
                 elif for_good:
-                    self.refused = "an event is too large for the control plane"
+                    self.refused = Refused("an event is too large for the control plane")
                 else:
                     self.on_answer(NoAnswer("an event is too large for what is before it"), now_ms, luck=luck)
-            case Refused(reason):
-                self.refused = reason
+            case Refused():
+                self.refused = answer
             case NoAnswer(_, retry_after_ms):
                 backoff_ms = min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** min(self._failures, 10))
                 self._failures += 1

@@ -27,10 +27,10 @@ TIMEOUT_S = 10.0
 ANSWER_BYTES_MAX = 4 << 20
 PROBLEM = "application/problem+json"
 _FINAL = {
-    (401, "unauthenticated"): "its token is not valid",
-    (404, "no-run"): "there is no such run",
-    (410, "fenced"): "the job was taken from it",
-    (410, "over"): "the run is over",
+    (401, "unauthenticated"): Refused("its token is not valid"),
+    (404, "no-run"): Refused("there is no such run"),
+    (410, "fenced"): Refused("the job was taken from it", taken=True),
+    (410, "over"): Refused("the run is over"),
 }
 """By status and code. What is not in here may be otherwise the next time."""
 
@@ -56,7 +56,7 @@ class Commands:
 
     commands: Sequence[NumberedCommand] = ()
     why: str | None = None
-    refused: bool = False
+    refused: Refused | None = None
 
 
 class LinkClient:
@@ -85,7 +85,7 @@ class LinkClient:
             return TooLarge(for_good=code is not None)
         refusal = _FINAL.get((status, code or ""))
         if refusal is not None:
-            return Refused(refusal)
+            return refusal
         return NoAnswer(_unexpected(status, code), _retry_after_ms(headers))
 
     def commands(self, *, after: CommandId, wait_s: float) -> Commands:
@@ -98,7 +98,7 @@ class LinkClient:
         code = _problem_code(body, headers)
         refusal = _FINAL.get((status, code or ""))
         if refusal is not None:
-            return Commands(why=refusal, refused=True)
+            return Commands(why=refusal.reason, refused=refusal)
         if status != 200:
             return Commands(why=_unexpected(status, code))
         try:

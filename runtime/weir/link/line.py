@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import structlog
 
-from weir.link.delivery import Delivery, NoAnswer, Post
+from weir.link.delivery import Delivery, NoAnswer, Post, Refused
 from weir.link.http import LinkAddress, LinkClient
 from weir.link.spool import Spool
 from weir.protocol.events import CommandAnswered, CommandOutcome, NumberedCommand
@@ -29,14 +29,19 @@ log = structlog.get_logger(__name__)
 
 Carry = Callable[[NumberedCommand], Callable[[], None] | str]
 """What carries a command out, or begins to; or why it is not taken up. Both are called in a thread of the line's own."""
+Taken = Callable[[str], None]
+"""With the reason; called in a thread of the line's own."""
 
 
 class ControlPlaneLine:
     """``start``, then events go out as the spool takes them in. ``close`` when the run has ended; whatever happens it returns soon."""
 
-    def __init__(self, address: LinkAddress, spool: Spool, carry: Carry, *, farewell_s: float = FAREWELL_S) -> None:
+    def __init__(self, address: LinkAddress, spool: Spool, carry: Carry, taken: Taken, *, farewell_s: float = FAREWELL_S) -> None:
+        """``taken`` is called once the control plane says that it has taken the job from this run, perhaps twice, unless the line is being
+        closed."""
         self._spool = spool
         self._carry = carry
+        self._taken = taken
         self._farewell_s = farewell_s
         self._delivery = Delivery(spool)
         self._events = LinkClient(address)
@@ -91,7 +96,8 @@ class ControlPlaneLine:
         was_failing = self._delivery.failing
         self._delivery.on_answer(answer, _now_ms(), luck=random.random())
         if self._delivery.refused is not None:
-            log.warning("the control plane takes no more events of this run", reason=self._delivery.refused)
+            log.warning("the control plane takes no more events of this run", reason=self._delivery.refused.reason)
+            self._on_refused(self._delivery.refused)
         elif isinstance(answer, NoAnswer) and not was_failing:
             log.warning("the control plane is out of reach, the job goes on and events are kept", reason=answer.reason)
         elif was_failing and not self._delivery.failing:
@@ -104,6 +110,10 @@ class ControlPlaneLine:
         too_late = self._deliver_until is not None and time.monotonic() >= self._deliver_until
         return nothing_left or too_late or self._delivery.refused is not None
 
+    def _on_refused(self, refused: Refused) -> None:
+        if refused.taken and not self._closing.is_set():
+            self._taken(f"the control plane says that {refused.reason}")
+
     # ---- commands --------------------------------------------------------------------------------
 
     def _receive(self) -> None:
@@ -113,7 +123,8 @@ class ControlPlaneLine:
             for command in answer.commands:
                 after = command.id
                 self._answer(command)
-            if answer.refused:
+            if answer.refused is not None:
+                self._on_refused(answer.refused)
                 break
             if answer.why is None:
                 pause_s = COMMANDS_PAUSE_S[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weir.link.http import LinkAddress
-from weir.link.line import Carry, ControlPlaneLine
+from weir.link.line import Carry, ControlPlaneLine, Taken
 from weir.link.reporter import Reporter
 from weir.link.spool import Spool
 from weir.protocol.events import Event, RunState, RunStateChanged
@@ -40,15 +40,16 @@ class RunLink:
     def reporter(self, graph: JsonValue, subtasks: int) -> Reporter:
         return Reporter(self._spool.append, graph=graph, subtasks=subtasks, now_ms=lambda: time.monotonic_ns() // 1_000_000)
 
-    def start(self, carry: Carry) -> None:
-        self._line = ControlPlaneLine(self._address, self._spool, carry)
+    def start(self, carry: Carry, taken: Taken) -> None:
+        """``taken``: what to do once the control plane has taken the job from this run."""
+        self._line = ControlPlaneLine(self._address, self._spool, carry, taken)
         self._line.start()
 
     def failed_to_start(self, error: BaseException) -> None:
         """Nothing was started; why is told to the control plane, then the line is closed. Not after ``start``."""
         assert self._line is None
         self._spool.append(RunStateChanged(RunState.FAILED, Generation(0), str(error), type(error).__name__))
-        self.start(lambda command: "the run has failed to start")
+        self.start(lambda command: "the run has failed to start", lambda reason: None)
         self.close()
 
     @property

@@ -173,7 +173,7 @@ def _start(
     told.append(coordinator.slot_ended_early)
     pool.report_failures(lambda error: coordinator.fail(str(error), type(error).__name__))
     if link is not None:
-        link.start(partial(carry_out, coordinator))
+        link.start(partial(carry_out, coordinator), coordinator.taken)
 
     def close() -> None:
         try:

@@ -92,7 +92,7 @@ def test_the_drivers_client_understands_every_answer(settings: Settings, databas
         assert wrong.commands(after=CommandId(0), wait_s=0).refused
         with database.session() as session:
             fence(session, run.job_id, run.id, state=RunState.FAILED, reason="replaced")
-        assert client.post(a_post(11, 1)) == Refused("the job was taken from it")
+        assert client.post(a_post(11, 1)) == Refused("the job was taken from it", taken=True)
         assert client.commands(after=CommandId(0), wait_s=20).refused
 
 
@@ -144,7 +144,7 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
     """The line of a driver goes on while nothing listens, and brings everything when the API is back."""
     port = free_port()
     spool = Spool(tmp_path / "spool", wall_ms=lambda: time.time_ns() // 1_000_000)
-    line = ControlPlaneLine(address(f"http://127.0.0.1:{port}", run), spool, lambda command: lambda: None)
+    line = ControlPlaneLine(address(f"http://127.0.0.1:{port}", run), spool, lambda command: lambda: None, print)
     line.start()
     tell = spool.append
     tell(GraphDeployed({"chains": []}))
@@ -183,7 +183,7 @@ def test_a_driver_that_cannot_start_says_why(settings: Settings, database: Datab
 def test_a_zombie_is_told_and_falls_silent(settings: Settings, database: Database, run: MadeRun, tmp_path: Path) -> None:
     with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         spool = Spool(tmp_path / "spool", wall_ms=lambda: time.time_ns() // 1_000_000)
-        line = ControlPlaneLine(address(base, run), spool, lambda command: lambda: None, farewell_s=2.0)
+        line = ControlPlaneLine(address(base, run), spool, lambda command: lambda: None, print, farewell_s=2.0)
         line.start()
         spool.append(triggered(1))
         until(lambda: stored(database, run) == 1)

@@ -129,6 +129,24 @@ def test_a_run_tells_its_story_goes_on_without_a_listener_and_stops_when_it_is_t
     assert totals(fresh / "output") == expected_totals()
 
 
+def test_a_run_whose_job_was_taken_from_it_ends_without_another_checkpoint(fresh: Path, there: ControlPlane) -> None:
+    with subprocess.Popen(
+        command(fresh, "--set", "rate=200"), env=environment(fresh, there), stderr=subprocess.PIPE, text=True
+    ) as running:  # fmt: skip
+        try:
+            there.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
+            there.status, there.code = 410, "fenced"
+            _, said = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert running.returncode == 3
+    assert "the job was taken from it" in said
+    # It goes on from there, and nothing of what the first one committed is there twice.
+    there.status = None
+    assert weir(*command(fresh, "--resume")[1:]).code == 0
+    assert totals(fresh / "output") == expected_totals()
+
+
 @pytest.mark.parametrize("wrong", [("--from", "99"), ("--master", "yarn"), ("--conf", "spark.cores.max=none at all")])
 def test_a_run_that_cannot_start_says_why(fresh: Path, there: ControlPlane, wrong: tuple[str, str]) -> None:
     done = subprocess.run(

@@ -380,6 +380,20 @@ def test_a_superseded_process_stops_for_good_and_commits_nothing_more() -> None:
     assert walk.master.tick(10_000) == []
 
 
+def test_a_process_that_the_job_was_taken_from_waits_for_its_entry_and_for_nothing_else() -> None:
+    walk = Walk().running()
+    walk.seen(walk.master.savepoint(0))
+    walk.acknowledged(1)
+    walk.seen(walk.master.on_manifest_written(walk.generation, CheckpointId(1), 0))
+    assert not only(Finish, walk.master.taken("the control plane says so", 0)), "it may be in the log"
+    (finish,) = only(Finish, walk.log_created())
+    assert finish == Finish(Outcome.SUPERSEDED, "the control plane says so", "Superseded")
+    assert walk.master.tick(10_000) == []
+    other = Walk().running()
+    assert only(Finish, other.master.taken("the control plane says so", 0))
+    assert not only(Finish, other.master.taken("the control plane says so", 0)), "said twice"
+
+
 def test_an_entry_that_cannot_be_written_is_asked_for_again_and_then_ends_the_job() -> None:
     walk = Walk()
     request = walk.log

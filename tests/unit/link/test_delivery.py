@@ -150,7 +150,7 @@ def test_a_single_event_that_never_fits_ends_it_by_name(line: Line) -> None:
     while line.delivery.refused is None:
         line.post()
         line.answer(TooLarge())
-    assert "too large" in line.delivery.refused and line.due() is None
+    assert "too large" in line.delivery.refused.reason and line.due() is None
 
 
 def test_what_is_before_the_control_plane_may_let_larger_ones_through_some_day(line: Line) -> None:
@@ -172,7 +172,7 @@ def test_who_is_not_wanted_any_more_says_nothing_more(line: Line) -> None:
     line.append()
     line.now_ms += BACKOFF_MS_MAX
     assert line.due() is None and line.delivery.wait_ms(line.now_ms) is None
-    assert line.delivery.refused == "the run is over"
+    assert line.delivery.refused == Refused("the run is over")
 
 
 def test_who_claims_to_have_what_it_was_never_sent_is_not_believed(line: Line) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 from tests.control_plane import TOKEN, ControlPlane, control_plane
@@ -30,7 +31,8 @@ class Run:
         self.refusal: str | None = None
         self.error: Exception | None = None
         self.spool = Spool(directory / "run", wall_ms=lambda: 1)
-        self.line = ControlPlaneLine(address, self.spool, self._carry, farewell_s=farewell_s)
+        self.taken: SimpleQueue[str] = SimpleQueue()
+        self.line = ControlPlaneLine(address, self.spool, self._carry, self.taken.put, farewell_s=farewell_s)
         self.line.start()
 
     def _carry(self, command: NumberedCommand) -> Callable[[], None] | str:
@@ -117,6 +119,16 @@ def test_a_run_that_is_not_wanted_stops_talking_and_keeps_its_events(
         run.spool.append(failed(number))
     run.line.close()
     assert there.posts == 1 and len(list(leftover(tmp_path / "run"))) == 4
+    assert run.taken.empty() == (code != "fenced")
+
+
+def test_a_run_whose_job_was_taken_from_it_hears_that_also_while_it_has_nothing_to_say(
+    there: ControlPlane, tmp_path: Path
+) -> None:
+    there.status, there.code = 410, "fenced"
+    run = Run(tmp_path, address(there))
+    assert run.taken.get(timeout=30.0) == "the control plane says that the job was taken from it"
+    run.line.close()
 
 
 @pytest.mark.parametrize(
@@ -130,7 +142,7 @@ def test_a_stranger_at_the_port_is_not_believed_and_the_run_is_heard_once_the_co
     run = Run(tmp_path, address(there))
     run.spool.append(failed(1))
     there.wait_for(lambda seen: there.posts > 1)
-    assert LinkClient(address(there)).commands(after=CommandId(0), wait_s=0.0).refused is False
+    assert LinkClient(address(there)).commands(after=CommandId(0), wait_s=0.0).refused is None
     there.status = None
     there.command(Suspend())
     answered = CommandAnswered(CommandId(1), CommandOutcome.ACCEPTED)
@@ -169,7 +181,7 @@ def test_closing_never_waits_for_long(there: ControlPlane, tmp_path: Path, away:
 
 def test_a_line_that_was_never_started_can_be_closed(there: ControlPlane, tmp_path: Path) -> None:
     spool = Spool(tmp_path / "run", wall_ms=lambda: 1)
-    ControlPlaneLine(address(there), spool, lambda command: lambda: None).close()
+    ControlPlaneLine(address(there), spool, lambda command: lambda: None, print).close()
 
 
 @pytest.mark.parametrize(
