@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -15,15 +14,13 @@ from sqlalchemy.orm import Session, aliased
 
 from weir_backend.alerts.decide import LAG_LASTS, JobFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
-from weir_backend.jobs.spec import Checkpointing, RestartStrategy
+from weir_backend.jobs.spec import Checkpointing, RestartStrategy, interval_s
 from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
 """Samples are taken every few seconds: a slot whose last one is older has nothing to say about now."""
 GAUGES: Mapping[str, Literal["records", "seconds"]] = {".lag_records": "records", ".lag_seconds": "seconds"}
 """How the gauges of operators end that tell how far behind a source is: ``<uid>.lag_records``."""
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 def of_jobs(
@@ -136,7 +133,7 @@ def _facts(row: Row[Any]) -> JobFacts:
         begun_at=begun_at,
         checkpoint=row.checkpoint,
         checkpoint_told_at=row.checkpoint_told_at,
-        interval_s=seconds_of(row.interval if row.interval is not None else Checkpointing().interval),
+        interval_s=interval_s(row.interval if row.interval is not None else Checkpointing().interval),
         well_after_s=row.well_after_s if row.well_after_s is not None else RestartStrategy().well_after_s,
         failures=row.failed,
         last_failure_at=row.failed_at,
@@ -144,15 +141,6 @@ def _facts(row: Row[Any]) -> JobFacts:
         gave_up=row.gave_up,
         restarts=tuple(row.restarted_at or ()),
     )
-
-
-def seconds_of(interval: str) -> float | None:
-    """As ``jobs.spec.Checkpointing`` has it. None: ``none``."""
-    if interval == "none":
-        return None
-    found = _DURATION.fullmatch(interval)
-    assert found is not None, f"{interval!r} is no duration"
-    return float(found[1]) * _UNITS[found[2]]
 
 
 # ---- lag ---------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from pydantic import AfterValidator, Field, FiniteFloat, StrictBool, StrictInt, 
 from weir_backend.kit.forms import Form, KeptText, without_nul
 
 _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|api[._-]?key", re.IGNORECASE)
-_DURATION = r"^\d{1,9}(\.\d{1,6})?(ms|s|m|h)$"
+_DURATION = r"^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$"
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SETTINGS_MAX = 200
 _TEXT_MAX = 10_000
 
@@ -48,6 +49,15 @@ class Checkpointing(Form):
     retained: Annotated[int, Field(ge=1, le=1_000)] = 3
     directory: Annotated[str, StringConstraints(pattern=r"^(/|[a-z][a-z0-9+]*://)[^\x00-\x1f]*$", max_length=1_000)] | None = None
     staging_directory: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f]*$", max_length=1_000)] | None = None
+
+
+def interval_s(interval: str) -> float | None:
+    """Of ``Checkpointing.interval``. None: ``none``."""
+    if interval == "none":
+        return None
+    found = re.fullmatch(_DURATION, interval)
+    assert found is not None, f"{interval!r} is no duration"
+    return float(found[1]) * _UNITS[found[2]]
 
 
 class RestartStrategy(Form):

@@ -37,6 +37,8 @@ def standing(
             return Standing(state, Health.PERSON, f"its code does not compile: {spec_problem}")
         if gave_up is not None:
             return Standing(state, Health.PERSON, gave_up)
+        if state is RunState.RECONCILING:
+            return Standing(state, Health.WORKING, "nothing is heard of its driver; whether it lives is being found out")
         if state in (RunState.RUNNING, RunState.FINISHED):
             return Standing(state, Health.OK, "")
         if state is RunState.FAILED and not_before is not None:

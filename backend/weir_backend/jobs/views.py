@@ -9,7 +9,9 @@ from sqlalchemy.orm import Session
 from weir_backend.jobs import repository
 from weir_backend.jobs.schemas import CheckpointBrief, JobShown, OperationShown, RunBrief
 from weir_backend.jobs.state import standing
+from weir_backend.kit.clock import now
 from weir_backend.models import Job, SpecState
+from weir_backend.runs.reach import quiet_before, shown_state
 
 
 def show(session: Session, jobs: Sequence[Job]) -> list[JobShown]:
@@ -19,6 +21,7 @@ def show(session: Session, jobs: Sequence[Job]) -> list[JobShown]:
     states = repository.spec_states(session, jobs)
     problems = repository.spec_problems(session, jobs)
     operations = repository.open_operations(session, ids)
+    quiet = quiet_before(session, now())
     shown = []
     for job in jobs:
         run, checkpoint, operation = runs.get(job.id), checkpoints.get(job.id), operations.get(job.id)
@@ -27,7 +30,7 @@ def show(session: Session, jobs: Sequence[Job]) -> list[JobShown]:
             desired=job.desired_state,
             spec_state=spec_state,
             spec_problem=problems.get(job.id),
-            run_state=run.state if run else None,
+            run_state=shown_state(run, quiet) if run else None,
             run_reason=run.reason if run else "",
             gave_up=job.gave_up,
             not_before=job.not_before,
@@ -47,7 +50,7 @@ def show(session: Session, jobs: Sequence[Job]) -> list[JobShown]:
                 version=job.version,
                 restarts=job.restarts,
                 not_before=job.not_before,
-                run=RunBrief.model_validate(run) if run else None,
+                run=RunBrief.model_validate(run).model_copy(update={"state": at.state}) if run else None,
                 last_checkpoint=CheckpointBrief.model_validate(checkpoint) if checkpoint else None,
                 operation=OperationShown.model_validate(operation) if operation else None,
                 created_at=job.created_at,

@@ -6,6 +6,7 @@ drivers say so, too: see ``say_machine``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -68,12 +69,12 @@ def _say(session: Session, part: str, moment: datetime, gap: timedelta) -> None:
     )
 
 
-def there_since(session: Session, moment: datetime) -> datetime | None:
-    """Since when all parts have been there. None: one of them is not, or never was."""
+def there_since(session: Session, moment: datetime, parts: Collection[Part] = tuple(Part)) -> datetime | None:
+    """Since when all these parts have been there. None: one of them is not, or never was."""
     rows = {
         part: (since, seen_at)
         for part, since, seen_at in session.execute(select(Presence.part, Presence.since, Presence.seen_at))
     }
-    if any(part not in rows or rows[part][1] < moment - GAP[part] for part in Part):
+    if any(part not in rows or rows[part][1] < moment - GAP[part] for part in parts):
         return None
-    return max(rows[part][0] for part in Part)
+    return max(rows[part][0] for part in parts)

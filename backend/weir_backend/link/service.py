@@ -23,7 +23,7 @@ from weir_backend.link import repository
 from weir_backend.link.batch import decode, up_to_its_end
 from weir_backend.link.fold import fold
 from weir_backend.link.rows import Facts, RunRow
-from weir_backend.models import Run, RunState
+from weir_backend.models import Run
 
 CONTACT_EVERY = timedelta(seconds=5)
 
@@ -119,14 +119,12 @@ def store(
     if fresh[0].number > run.stored_event + 1 and oldest < fresh[0].number:
         # Some of what is missing can still be had: nothing is given up that need not be.
         raise Hole(run.stored_event)
-    was_reconciling = run.state is RunState.RECONCILING
     facts = repository.facts_for(session, event_number, run, fresh)
     if over and not _are_awaited([one.event for one in fresh], facts):
         raise Gone("over", f"run {run.id} is over: what it told before its end is known", "there is nothing more to tell")
     changes = fold(facts, fresh, received_at=moment)
     repository.write(session, changes, moment=moment, contact=contact)
-    state_changed = changes.state_changed or was_reconciling
-    _tell(session, tasks, run, anything=state_changed or changes.shown, state_changed=state_changed)
+    _tell(session, tasks, run, anything=changes.state_changed or changes.shown, state_changed=changes.state_changed)
     return run.stored_event
 
 

@@ -23,7 +23,7 @@ class RunState(StrEnum):
     FAILING = "FAILING"
     CANCELLING = "CANCELLING"
     RECONCILING = "RECONCILING"
-    """Nothing is heard of it; whether it lives is being found out."""
+    """Nothing is heard of it; whether it lives is being found out. Only shown (``runs.reach``): stored is what it told last."""
     FINISHED = "FINISHED"
     SUSPENDED = "SUSPENDED"
     CANCELED = "CANCELED"

@@ -23,6 +23,10 @@ FENCED_FOR = timedelta(days=1)
 SILENT_FOR = timedelta(minutes=5)
 """Neither a worker of its machine nor the driver itself has said anything for so long: what they were doing is taken from them. Long, since
 a machine that starts anew brings its workers back, which find out for certain."""
+HANGS_AFTER_INTERVALS = 3
+"""And so many intervals of its checkpoints, plus what the slowest one may take, have to go by without one."""
+CHECKPOINT_TAKES = timedelta(minutes=10)
+"""After which the runtime gives up a checkpoint."""
 HOPELESS = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
 """Kinds of errors that another try does not mend: somebody has to change something."""
 
@@ -238,6 +242,20 @@ def silent_before(now: datetime, there_since: datetime | None) -> datetime | Non
     """Machines that have said nothing since then are gone. None: of none can that be said, as nobody was there to hear it.
     ``there_since``: of the control plane; None: it is not there."""
     return now - SILENT_FOR if there_since is not None and there_since <= now - SILENT_FOR else None
+
+
+def hangs(
+    heard_at: datetime, progressed_at: datetime | None, interval_s: float | None, since: datetime | None, now: datetime
+) -> bool:
+    """Of a driver that runs and whose process lives. Not one that only cannot reach the control plane: that one goes on completing
+    checkpoints, and is to be left alone.
+
+    ``heard_at``: when it last said anything. ``progressed_at``: the newest entry in the job's log; None: nobody can read it, or there is none.
+    ``interval_s``: of its checkpoints; None: it takes none by itself, so nothing can be said. ``since``: see ``silent_before``.
+    """
+    if since is None or heard_at >= since or interval_s is None or progressed_at is None:
+        return False
+    return progressed_at < now - max(SILENT_FOR, HANGS_AFTER_INTERVALS * timedelta(seconds=interval_s) + CHECKPOINT_TAKES)
 
 
 def towards_rest(live: LiveRun | None, command: str, now: datetime) -> Rest | EndRun | Give | Submit:

@@ -13,14 +13,15 @@ FINAL = frozenset({RunState.FINISHED, RunState.SUSPENDED, RunState.CANCELED, Run
 _WORKING = frozenset({RunState.INITIALIZING, RunState.RUNNING, RunState.RESTARTING, RunState.CANCELLING})
 
 LEGAL: dict[RunState, frozenset[RunState]] = {
-    RunState.CREATED: _WORKING | {RunState.FAILING, RunState.RECONCILING} | FINAL,
-    RunState.INITIALIZING: _WORKING | {RunState.FAILING, RunState.RECONCILING} | FINAL,
-    RunState.RUNNING: _WORKING | {RunState.FAILING, RunState.RECONCILING} | FINAL,
-    RunState.RESTARTING: _WORKING | {RunState.FAILING, RunState.RECONCILING} | FINAL,
+    RunState.CREATED: _WORKING | {RunState.FAILING} | FINAL,
+    RunState.INITIALIZING: _WORKING | {RunState.FAILING} | FINAL,
+    RunState.RUNNING: _WORKING | {RunState.FAILING} | FINAL,
+    RunState.RESTARTING: _WORKING | {RunState.FAILING} | FINAL,
     # Without a failure before it, the driver goes through this to its next generation, too.
-    RunState.CANCELLING: _WORKING | {RunState.FAILING, RunState.RECONCILING} | FINAL,
-    RunState.FAILING: frozenset({RunState.RECONCILING}) | FINAL,
-    RunState.RECONCILING: _WORKING | {RunState.FAILING} | FINAL,
+    RunState.CANCELLING: _WORKING | {RunState.FAILING} | FINAL,
+    RunState.FAILING: FINAL,
+    # What is not known is no state that anything gets into: see reach.py.
+    RunState.RECONCILING: frozenset(),
     # Whatever is told of a run that is over has its place in the log, and changes nothing.
     RunState.FINISHED: frozenset(),
     RunState.SUSPENDED: frozenset(),

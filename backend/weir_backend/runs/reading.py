@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from fastapi import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import NotFound
+from weir_backend.kit.clock import now
 from weir_backend.kit.listing import Listing, page
 from weir_backend.models import Run
 from weir_backend.runs import repository
-from weir_backend.runs.schemas import GraphBody
+from weir_backend.runs.reach import quiet_before, shown_state
+from weir_backend.runs.schemas import GraphBody, RunBody
 
 
-def list_runs(session: Session, wanted: Listing, response: Response) -> Sequence[Run]:
+def list_runs(session: Session, wanted: Listing, response: Response) -> Sequence[RunBody]:
     found: Sequence[Run] = page(session, select(Run), wanted, repository.FIELDS, response, unit="runs")
-    return found
+    quiet = quiet_before(session, now())
+    return [_shown(one, quiet) for one in found]
+
+
+def shown_run(session: Session, run_id: int) -> RunBody:
+    """Raises NotFound."""
+    return _shown(run(session, run_id), quiet_before(session, now()))
+
+
+def _shown(found: Run, quiet: datetime | None) -> RunBody:
+    return RunBody.model_validate(found).model_copy(update={"state": shown_state(found, quiet)})
 
 
 def run(session: Session, run_id: int) -> Run:

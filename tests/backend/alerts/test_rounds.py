@@ -20,6 +20,7 @@ from weir.protocol.ids import CheckpointId, Generation, SlotIndex
 from weir.protocol.messages import SlotMetrics
 from weir.protocol.snapshots import JsonValue
 from weir_backend.alerts import facts, rounds
+from weir_backend.jobs.spec import interval_s
 from weir_backend.kit import presence
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -526,4 +527,4 @@ def test_what_is_known_of_a_job_is_what_was_told(scene: Scene) -> None:
 
 @pytest.mark.parametrize(("interval", "seconds"), [("500ms", 0.5), ("10s", 10), ("1.5m", 90), ("2h", 7_200), ("none", None)])
 def test_intervals_are_read_as_specs_write_them(interval: str, seconds: float | None) -> None:
-    assert facts.seconds_of(interval) == seconds
+    assert interval_s(interval) == seconds

@@ -18,6 +18,7 @@ from weir_workers.drivers import processes
 from weir_workers.drivers.directory import ProcessName, RunDirectory
 from weir_workers.drivers.leftover import batches
 from weir_workers.task import task
+from weir_workers.tasks.hanging import end_if_it_hangs
 from weir_workers.tasks.reconcile import look
 
 log = structlog.get_logger(__name__)
@@ -55,6 +56,7 @@ def _watch(context: Context, run: Run) -> None:
             _take_in(context, run, directory)
         else:
             _end_if_deaf(context, run, known)
+            end_if_it_hangs(context, run, known)
         return
     if known is None and directory.process_name() is None:
         return  # nobody has come as far as starting it: that is asked for again

@@ -1,6 +1,6 @@
 /** Kinds of events, as runtime and backend name them, by what they are about. A kind that is not here can be typed in. */
 export const KINDS_BY_SUBJECT: Readonly<Record<string, readonly string[]>> = {
-  'State': ['RunStateChanged', 'StateWanted', 'RunBegun', 'RunEnded', 'RunStranded', 'GraphDeployed', 'JobDeployed', 'GaveUp', 'RestartPlanned'],
+  'State': ['RunStateChanged', 'StateWanted', 'RunBegun', 'RunEnded', 'RunStranded', 'DriverHung', 'GraphDeployed', 'JobDeployed', 'GaveUp', 'RestartPlanned'],
   'Failures': ['FailureOccurred', 'Recovered', 'EventsMissing'],
   'Checkpoints': [
     'CheckpointTriggered', 'CheckpointCompleted', 'CheckpointFailed', 'CheckpointPinned', 'CheckpointUnpinned', 'PinsCameTooLate', 'CheckpointDeletionAsked',

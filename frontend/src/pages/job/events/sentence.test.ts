@@ -13,6 +13,7 @@ describe('sentences of events', () => {
     ['RunBegun', { run: 4, run_id: 9, cause: 'rollback', spec: 2, start: { mode: 'from', checkpoint: 40 } }, 'run 4 (rollback) with version 2, from checkpoint 40'],
     ['RunBegun', { run: 4, run_id: 9, cause: 'upgrade', spec: 3, start: { mode: 'from', checkpoint: 0 } }, 'run 4 (upgrade) with version 3, without any state'],
     ['RunBegun', { run: 4, run_id: 9, cause: 'restore', spec: 2, start: { mode: 'path', path: '/srv/a#12' } }, 'run 4 (restore) with version 2, from checkpoint 12 in /srv/a'],
+    ['DriverHung', { run: 4, run_id: 9, host: 'b7', reason: 'nothing was heard' }, 'the driver of run 4 hangs, and is killed: nothing was heard'],
     ['RunStranded', { run: 4, run_id: 9, host: 'b7', reason: 'no shared directory' }, 'run 4 is not taken over from its silent machine b7: no shared directory'],
     ['RunEnded', { run: 4, run_id: 9, state: 'FAILED', reason: 'disk full' }, 'run 4: FAILED: disk full'],
     ['SpecCompiled', { spec: 3, state: 'INVALID', problem: 'no column speed' }, 'version 3 is invalid: no column speed'],

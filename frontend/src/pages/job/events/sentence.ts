@@ -34,6 +34,8 @@ export function sentence({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): s
       return `run ${text('run')}: ${text('state')}${because}`;
     case 'RunStranded':
       return `run ${text('run')} is not taken over from its silent machine ${text('host')}${because}`;
+    case 'DriverHung':
+      return `the driver of run ${text('run')} hangs, and is killed${because}`;
     case 'RestartPlanned':
       return `restart ${text('restarts')} in a row, at ${absolute(text('at'))}`;
     case 'GaveUp':
