@@ -9,8 +9,8 @@ import typer
 
 from weir.cli.exits import exit_of
 from weir.cli.logs import LogFormat, complain, let_go_of_broken_streams, set_up
+from weir.cli.output import JsonOption, Output, OutputOption, answer_to, print_json
 from weir.cli.plugins import WithPlugins
-from weir.cli.words import Output
 from weir.errors import WeirError
 
 app_ = typer.Typer(
@@ -77,8 +77,12 @@ def run_command(
         bool, typer.Option("--verbose", "-v", help="Also what is only of interest when something is wrong")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what went wrong")] = False,
+    output: OutputOption = Output.TEXT,
 ) -> None:
-    """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume."""
+    """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume.
+
+    As JSON: how it has ended, once it has. What the job itself prints goes to standard error then.
+    """
     logs = set_up(log_format, verbose=verbose)
     from weir.cli.link import take_link
     from weir.cli.metrics.server import take_options
@@ -102,7 +106,9 @@ def run_command(
     link = take_link(os.environ)
     page = take_options(metrics, os.environ)
     params = parse_settings(settings, "--set")
-    raise typer.Exit(run(target, params, options, yes=yes, quiet=quiet, from_path=from_path, link=link, metrics=page))
+    with answer_to(output) as answer:
+        code = run(target, params, options, yes=yes, quiet=quiet, from_path=from_path, link=link, metrics=page, answer=answer)
+    raise typer.Exit(code)
 
 
 @app_.command("checkpoints")
@@ -112,10 +118,10 @@ def checkpoints_command(
     checkpoint: Annotated[int | None, typer.Argument(metavar="ID")] = None,
     job: Annotated[str | None, typer.Option(help="Which job, where the directory holds several")] = None,
     retired: Annotated[bool, typer.Option("--retired", help="List those too that are gone")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines; lists all")] = False,
-    output: Annotated[Output, typer.Option("--output", "-o", help="json: the same as --json")] = Output.TEXT,
+    as_json: JsonOption = False,
+    output: OutputOption = Output.TEXT,
 ) -> None:
-    """List the checkpoints of a job, show one, or verify that they are whole."""
+    """List the checkpoints of a job (as JSON all that ever were), show one, or verify that they are whole."""
     from weir.cli.remote import checkpoints as remote
 
     as_json = as_json or output is Output.JSON
@@ -149,31 +155,42 @@ def graph_command(
     target: Target,
     settings: Setting = NO_SETTINGS,
     parallelism: Parallelism = 2,
-    as_json: Annotated[bool, typer.Option("--json", help="The compiled graph as JSON")] = False,
+    as_json: JsonOption = False,
+    output: OutputOption = Output.TEXT,
 ) -> None:
     """Draw a job's graph: operators, chains, how records are dealt out, which uids are derived. Runs nothing."""
     from weir.api.entry import load_job
     from weir.cli.words import parse_settings
     from weir.graph.compile import compile_graph
-    from weir.graph.render import graph_json, render
+    from weir.graph.render import render
+    from weir.protocol.codec import to_json
     from weir.spark.planner import LazySession
 
-    session = LazySession("local", parallelism, app_name=f"weir graph {target}", conf={})
-    try:
-        with session.planning():
-            logical, _ = load_job(target, parse_settings(settings, "--set")).to_graph()
-    finally:
-        session.close()
-    graph = compile_graph(logical, slots=parallelism)
-    typer.echo(graph_json(graph) if as_json else render(graph), nl=False)
+    with answer_to(Output.JSON if as_json else output) as answer:
+        session = LazySession("local", parallelism, app_name=f"weir graph {target}", conf={})
+        try:
+            with session.planning():
+                logical, _ = load_job(target, parse_settings(settings, "--set")).to_graph()
+        finally:
+            session.close()
+        graph = compile_graph(logical, slots=parallelism)
+        if answer is not None:
+            print_json(to_json(graph), answer)
+        else:
+            typer.echo(render(graph), nl=False)
 
 
 @app_.command("params")
-def params_command(target: Target) -> None:
+def params_command(target: Target, output: OutputOption = Output.TEXT) -> None:
     """The parameters that a job takes, for --set."""
     from weir.api.entry import declared_params
+    from weir.protocol.codec import to_json
 
-    declared = declared_params(target)
+    with answer_to(output) as answer:
+        declared = declared_params(target)
+        if answer is not None:
+            print_json(to_json(declared), answer)
+            return
     if declared.help:
         typer.echo(declared.help + "\n")
     for parameter in declared.parameters:

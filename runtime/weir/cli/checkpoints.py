@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 from weir.cli.exits import Exit
+from weir.cli.output import print_json
 from weir.cli.tables import new_table, print_table, size_text, time_text
 from weir.errors import CheckpointError, ConfigError
 from weir.protocol import codec
@@ -37,7 +36,7 @@ def show_list(storage: CheckpointStorage, job: str, *, retired: bool, as_json: b
     """``retired``: those too whose files are gone (as JSON always)."""
     infos = list_checkpoints(storage, JobLayout(job))
     if as_json:
-        typer.echo(json.dumps([codec.to_json(info) for info in infos], indent=2))
+        print_json([codec.to_json(info) for info in infos])
         return
     kept = [info for info in infos if retired or info.status is not CheckpointStatus.RETIRED]
     table = new_table(title=f"checkpoints of {job}")
@@ -70,7 +69,7 @@ def show_one(storage: CheckpointStorage, job: str, checkpoint: CheckpointId, *, 
     view, _ = JobLog(storage, layout).read()
     manifest = read_manifest(storage, layout, view.restore_point(checkpoint))
     if as_json:
-        typer.echo(json.dumps(codec.to_json(manifest), indent=2))
+        print_json(codec.to_json(manifest))
         return
     statistics = manifest.statistics
     typer.echo(f"checkpoint {checkpoint} of {job}, generation {manifest.generation}, branch {manifest.branch}")
@@ -117,7 +116,7 @@ def show_verification(storage: CheckpointStorage, job: str, checkpoint: Checkpoi
     wanted = [checkpoint] if checkpoint is not None else [record.checkpoint for record in view.kept]
     reports = [verify(storage, layout, one) for one in wanted]
     if as_json:
-        typer.echo(json.dumps([{"intact": report.intact} | dict(_object(report)) for report in reports], indent=2))
+        print_json([{"intact": report.intact} | dict(_object(report)) for report in reports])
     else:
         for report in reports:
             state = "whole" if report.intact else "DAMAGED"
@@ -132,7 +131,7 @@ def show_verification(storage: CheckpointStorage, job: str, checkpoint: Checkpoi
 def _show_damaged_log(layout: JobLayout, problem: str, *, as_json: bool) -> Exit:
     if as_json:
         problems = [{"path": layout.log, "problem": problem}]
-        typer.echo(json.dumps([{"intact": False, "checkpoint": None, "files": 0, "bytes": 0, "problems": problems}], indent=2))
+        print_json([{"intact": False, "checkpoint": None, "files": 0, "bytes": 0, "problems": problems}])
     else:
         typer.echo(f"the log of job {layout.job}: DAMAGED")
         typer.echo(f"  {layout.log} {problem}")

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TextIO
 
 import structlog
 
@@ -16,6 +17,7 @@ from weir.cli.from_path import begin_elsewhere
 from weir.cli.logs import complain, if_somebody_listens, tell
 from weir.cli.metrics.exposition import exposition
 from weir.cli.metrics.server import MetricsOptions, served
+from weir.cli.output import print_json
 from weir.cli.progress_line import follow
 from weir.cli.questions import confirm_leaving
 from weir.cli.words import parse_settings
@@ -72,8 +74,11 @@ def run(
     from_path: str | None = None,
     link: LinkOptions | None = None,
     metrics: MetricsOptions | None = None,
+    answer: TextIO | None = None,
 ) -> int:
-    """Returns the exit code. Raises WeirError for whatever keeps the job from starting, and for nothing else."""
+    """Returns the exit code. Raises WeirError for whatever keeps the job from starting, and for nothing else.
+
+    ``answer``: how the job has ended is also written there, as a JSON document."""
     opened = RunLink(link) if link is not None else None
     session = session_for(options, target)
     try:
@@ -81,7 +86,7 @@ def run(
             job = load_job(target, params)
             if from_path is not None:
                 options = replace(options, start=begin_elsewhere(job, from_path, options, yes=yes, link=opened))
-        return _run(job, options, session, opened, metrics, yes=yes, quiet=quiet, asked=from_path is not None)
+        return _run(job, options, session, opened, metrics, answer, yes=yes, quiet=quiet, asked=from_path is not None)
     except Exception as error:
         if opened is not None and not opened.started:
             opened.failed_to_start(error)
@@ -96,6 +101,7 @@ def _run(
     session: LazySession,
     link: RunLink | None,
     metrics: MetricsOptions | None,
+    answer: TextIO | None,
     *,
     yes: bool,
     quiet: bool,
@@ -109,10 +115,10 @@ def _run(
     with served(metrics) as page:
         running = launch(job, options, session=session, link=link)
         page.show(lambda: exposition(job.name, running.progress()))
-        return _followed(running, options, quiet=quiet)
+        return _followed(job.name, running, options, answer, quiet=quiet)
 
 
-def _followed(running: RunningJob, options: RunOptions, *, quiet: bool) -> int:
+def _followed(job: str, running: RunningJob, options: RunOptions, answer: TextIO | None, *, quiet: bool) -> int:
     suspend_on_signals(running)
     try:
         result = follow(running, quiet=quiet, as_json=options.logs.as_json)
@@ -121,6 +127,9 @@ def _followed(running: RunningJob, options: RunOptions, *, quiet: bool) -> int:
         complain(f"job failed: {error}")
         return Exit.SUPERSEDED if isinstance(error, Superseded) else Exit.JOB_FAILED
     _tell_the_end(result, quiet=quiet, as_json=options.logs.as_json)
+    if answer is not None:
+        with if_somebody_listens():
+            print_json({"job": job, **_end(result), "notes": list(result.notes)}, answer)
     return OF_OUTCOME[result.outcome]
 
 
@@ -172,17 +181,21 @@ def _tell_the_end(result: JobResult, *, quiet: bool, as_json: bool) -> None:
 def _log_the_end(result: JobResult, write: Callable[..., object]) -> None:
     for note in result.notes:
         log.info(note)
+    write("job ended", **_end(result))
+
+
+def _end(result: JobResult) -> dict[str, object]:
+    """For programs. ``records``: what the sources have read in the last generation."""
     progress = result.progress
-    write(
-        "job ended",
-        outcome=result.outcome,
-        reason=result.reason,
-        kind=result.kind,
-        records=progress.records,
-        checkpoints=len(progress.completed),
-        last_checkpoint=progress.completed[-1].checkpoint if progress.completed else None,
-        recovered_ms=[recovery.took_ms for recovery in progress.recoveries],
-    )
+    return {
+        "outcome": result.outcome,
+        "reason": result.reason,
+        "kind": result.kind,
+        "records": progress.records,
+        "checkpoints": progress.completed_total,
+        "last_checkpoint": progress.completed[-1].checkpoint if progress.completed else None,
+        "recovered_ms": [recovery.took_ms for recovery in progress.recoveries],
+    }
 
 
 def _summary(result: JobResult) -> str:
@@ -193,7 +206,7 @@ def _summary(result: JobResult) -> str:
     if progress.completed:
         last = progress.completed[-1]
         lines.append(
-            f"  {progress.records:,} records in the last generation, {len(progress.completed)} checkpoints "
+            f"  {progress.records:,} records in the last generation, {progress.completed_total:,} checkpoints "
             f"(last: {last.checkpoint}, {last.end_to_end_ms} ms, {last.state_bytes:,} bytes of state)"
         )
     lines += [f"  recovered in {recovery.took_ms} ms: {recovery.reason}" for recovery in progress.recoveries]

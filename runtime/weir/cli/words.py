@@ -1,19 +1,10 @@
-"""What options say: durations, pairs of name and value, for whom to print."""
+"""What options say: durations, pairs of name and value."""
 
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 
 from weir.errors import ConfigError
-
-
-class Output(StrEnum):
-    """For people, or for programs."""
-
-    TEXT = "text"
-    JSON = "json"
-
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}

@@ -1,18 +1,10 @@
-"""A compiled graph as text for people and as JSON for programs."""
+"""A compiled graph as text for people."""
 
 from __future__ import annotations
 
-import json
-
 from weir.graph.logical import LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import Chain, Edge, PhysicalGraph
-from weir.protocol.codec import to_json
 from weir.protocol.snapshots import JsonValue
-
-
-def graph_json(graph: PhysicalGraph) -> str:
-    """Indented; ``weir.protocol.codec.loads(PhysicalGraph, ...)`` reads it back."""
-    return json.dumps(to_json(graph), indent=2, ensure_ascii=False)
 
 
 def render(graph: PhysicalGraph) -> str:

@@ -13,6 +13,7 @@ from tests.backend.auth.people import PASSWORD, person
 from tests.backend.cli.conftest import Weir
 from tests.backend.cli.worker import Worker
 
+from weir_backend.kit.access import permissions_of
 from weir_backend.kit.database import Database
 from weir_backend.models import Role
 
@@ -44,6 +45,25 @@ def test_who_logs_in_needs_no_variables(alice: Worker, weir: Weir, file: Path) -
     assert kept["url"] == alice.url and kept["token"] not in said.out + said.err
     assert weir("jobs").code == 0
     assert [one.name for one in file.parent.iterdir()] == ["credentials.json"]
+
+
+def test_programs_are_told_who_is_logged_in_where_and_until_when_but_not_the_token(alice: Worker, weir: Weir, file: Path) -> None:
+    said = weir("login", "--url", alice.url, "--name", "alice", "--password-stdin", "--output", "json", piped=PASSWORD)
+    assert said.code == 0 and said.err == ""
+    kept = json.loads(file.read_text())
+    assert kept["token"] not in said.out
+    assert said.json == {
+        "url": alice.url,
+        "name": "alice",
+        "role": "operator",
+        "permissions": sorted(permissions_of(Role.OPERATOR, rollback=False)),
+        "expires_at": kept["expires_at"],
+        "credentials_file": str(file),
+    }
+    said = weir("logout", "-o", "json")
+    assert (said.code, said.json) == (0, {"logged_out": alice.url})
+    said = weir("logout", "-o", "json")
+    assert said.code == 2 and said.out == "" and said.err.startswith("weir: ")
 
 
 def test_the_password_is_asked_for_at_a_terminal(alice: Worker, weir: Weir, monkeypatch: pytest.MonkeyPatch, file: Path) -> None:

@@ -22,9 +22,34 @@ def test_the_graph_is_drawn_with_operators_chains_and_how_records_are_dealt_out(
     assert not (tmp_path / "output").exists(), "drawing has no side effects"
 
 
-def test_the_graph_is_printed_as_json(settings: list[str]) -> None:
-    graph = json.loads(weir("graph", JOB, *settings, "--json").out)
-    assert [one["uid"] for one in graph["logical"]["operators"]] == ["numbers", "sums", "out"]
+@pytest.fixture
+def chatty(tmp_path: Path) -> Path:
+    """The job, in a file that prints."""
+    file = tmp_path / "chatty.py"
+    file.write_text(JOB.read_text() + "\nprint('what the job says')\n")
+    return file
+
+
+def test_the_graph_is_printed_as_json(settings: list[str], chatty: Path) -> None:
+    said = weir("graph", chatty, *settings, "--output", "json")
+    assert said.err == "what the job says\n", "it is not in the document"
+    assert [one["uid"] for one in json.loads(said.out)["logical"]["operators"]] == ["numbers", "sums", "out"]
+    assert weir("graph", chatty, *settings, "--json").out == said.out
+
+
+def test_parameters_are_listed_as_json(chatty: Path) -> None:
+    said = weir("params", chatty, "--output", "json")
+    assert (said.code, said.err) == (0, "what the job says\n")
+    listed = json.loads(said.out)
+    assert listed["help"] == "Sums of numbers per key." and listed["incomplete"] is None
+    assert listed["parameters"][0] == {
+        "name": "rate",
+        "type": "int",
+        "required": False,
+        "default": 0,
+        "help": "rows a second",
+        "choices": [],
+    }
 
 
 def test_parameters_are_listed_with_type_default_and_help() -> None:

@@ -43,10 +43,12 @@ def test_sigterm_stops_with_a_final_checkpoint_and_resume_goes_on_to_the_very_sa
     assert refused.code == 2, "it has a history"
     assert "go on with --resume, go back with --from ID" in refused.message
 
-    resumed = weir("run", *arguments(fresh), "--resume")
+    resumed = weir("run", *arguments(fresh), "--resume", "--output", "json")
     assert resumed.code == 0
     refuse_tracebacks(resumed.err)
     assert "job finished" in resumed.err
+    ended = json.loads(resumed.out)
+    assert (ended["job"], ended["outcome"]) == ("small", "finished") and ended["last_checkpoint"] > 0
     assert totals(fresh / "output") == expected_totals()
 
 

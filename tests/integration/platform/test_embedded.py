@@ -83,6 +83,18 @@ def test_a_second_up_says_that_it_runs_and_does_not_tell_the_password_again(plat
     assert platform.state == before
 
 
+def test_programs_are_told_what_runs_where_and_no_secret_that_was_told_before(platform: Platform) -> None:
+    said = platform.weir("up", "--output", "json")
+    assert said.code == 0, said.err
+    found, before = json.loads(said.out), platform.state
+    assert (found["url"], found["ran_already"], found["phase"]) == (before.url, True, "up")
+    assert (found["user"], found["password"]) == ("admin", None)
+    assert found["secrets_file"] == str(platform.directory.secrets)
+    assert {one["name"]: one["pid"] for one in found["processes"] if one["pid"]} == platform.pids
+    ports = {one["name"]: one["port"] for one in found["processes"] if one["port"]}
+    assert ports == {"postgres": before.ports.postgres, "valkey": before.ports.valkey, "api": before.ports.api}
+
+
 def test_a_task_gets_to_a_worker_by_both_of_its_queues(platform: Platform) -> None:
     tasks = CeleryTasks(f"redis://:{platform.secrets.redis_password}@127.0.0.1:{platform.state.ports.valkey}/0")
     host = host_id(platform.root)
@@ -96,12 +108,14 @@ def test_a_task_gets_to_a_worker_by_both_of_its_queues(platform: Platform) -> No
 
 
 def test_the_doctor_finds_nothing_wrong(platform: Platform) -> None:
-    said = platform.weir("doctor", "--json")
+    said = platform.weir("doctor", "--output", "json")
     found = json.loads(said.out)
     warned = ["user"] if os.geteuid() == 0 else []
     assert [one["check"] for one in found["findings"] if one["verdict"] != "ok"] == warned, found
     assert said.code == 0 and found["ok"]
     assert platform.weir("migrate").out == f"the schema is at {migrate.head()}: nothing to do\n"
+    head = migrate.head()
+    assert json.loads(platform.weir("migrate", "-o", "json").out) == {"before": head, "after": head, "changed": False}
 
 
 def test_secrets_are_nowhere_but_in_their_file(platform: Platform) -> None:
@@ -190,6 +204,9 @@ def test_down_stops_all_and_leaves_the_drivers_of_jobs(platform: Platform) -> No
         assert re.search(rf"^  {title} +stopped$", said.out, re.MULTILINE), said.out
     again = platform.weir("down")
     assert (again.code, again.out) == (0, f"Weir is not running in {platform.root}.\n")
+    again = platform.weir("down", "--output", "json")
+    assert (again.code, again.err) == (0, f"Weir is not running in {platform.root}.\n")
+    assert json.loads(again.out) == {"data_dir": str(platform.root), "was_running": False, "drivers": []}
 
 
 def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to_end(started: tuple[Platform, Said]) -> None:
@@ -214,10 +231,12 @@ def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to
 def test_two_platforms_that_want_the_same_port_at_the_same_time_both_come_up_each_at_its_own() -> None:
     with somewhere() as one, somewhere() as other:
         wanted = {"WEIR_API_PORT": str(free_port())}
-        with one.begin("up", env=wanted) as first, other.begin("up", env=wanted) as second:
+        with one.begin("up", env=wanted) as first, other.begin("up", "--output", "json", env=wanted) as second:
             said = [command.communicate(timeout=120)[0] for command in (first, second)]
         assert (first.returncode, second.returncode) == (0, 0), said
-        urls = [re.findall(r"^Weir is up: (\S+)$", text, re.MULTILINE)[0] for text in said]
+        told = json.loads(said[1])
+        assert (told["ran_already"], told["password"]) == (False, other.secrets.admin_password)
+        urls = [*re.findall(r"^Weir is up: (\S+)$", said[0], re.MULTILINE), told["url"]]
         assert urls == [one.state.url, other.state.url] and urls[0] != urls[1]
         for platform in (one, other):
             assert platform.state.ports.api is not None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
-from tests.unit.cli.running import EndsSoon, NobodyListens
+from tests.unit.cli.running import EndsSoon, NobodyListens, finished
 
 from weir import Job
 from weir.cli import app, progress_line, questions, run, words
 from weir.cli.exits import Exit
 from weir.coordinator.start import FromCheckpoint
 from weir.errors import ConfigError, SinkError, Superseded
+from weir.kernel.effects import Outcome
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.joblog import CheckpointCompleted, GenerationStarted
 from weir.spark.options import RunOptions
@@ -81,6 +84,36 @@ def test_a_job_goes_on_to_its_end_though_nobody_hears_of_it(tmp_path: Path, monk
     running = EndsSoon(waits=3)
     assert code_of(running, monkeypatch, tmp_path, "--log-format", form) == Exit.OK
     assert running.waits == 0
+
+
+def test_programs_are_told_how_it_has_ended_also_where_nothing_else_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of(EndsSoon(), monkeypatch, tmp_path, "--quiet", "--output", "json") == Exit.OK
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert json.loads(said.out) == {
+        "job": "small",
+        "outcome": "finished",
+        "reason": "",
+        "kind": "",
+        "records": 0,
+        "checkpoints": 0,
+        "last_checkpoint": None,
+        "recovered_ms": [],
+        "notes": [],
+    }
+
+
+def test_a_job_that_failed_is_told_to_programs_with_the_reason_and_the_exit_code_of_always(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = EndsSoon(replace(finished(), outcome=Outcome.FAILED, reason="sink 'out' is full", kind="SinkError"))
+    assert code_of(failed, monkeypatch, tmp_path, "-o", "json") == Exit.JOB_FAILED
+    said = capsys.readouterr()
+    ended = json.loads(said.out)
+    assert (ended["outcome"], ended["reason"], ended["kind"]) == ("failed", "sink 'out' is full", "SinkError")
+    assert said.err == "job failed: sink 'out' is full\n"
 
 
 def test_a_signal_suspends_though_nobody_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.unit.graph.graph_builders import counts, graph, row_map, sink, source
 
 from weir.graph.compile import compile_graph
 from weir.graph.physical import PhysicalGraph
-from weir.graph.render import graph_json, render
+from weir.graph.render import render
 from weir.protocol import codec
 
 
@@ -43,4 +45,4 @@ def test_the_drawing_shows_chains_partitioning_parallelism_and_derived_uids() ->
 
 
 def test_the_json_form_is_read_back_as_the_same_graph() -> None:
-    assert codec.loads(PhysicalGraph, graph_json(drawn()).encode()) == drawn()
+    assert codec.loads(PhysicalGraph, json.dumps(codec.to_json(drawn())).encode()) == drawn()

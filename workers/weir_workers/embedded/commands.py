@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weir.cli.output import JsonOption, Output, OutputOption, answer_to, print_json
 from weir.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -39,43 +40,47 @@ def up(
         bool,
         typer.Option("--foreground", help="Stay until SIGTERM or Ctrl-C, which stops the platform: for containers and systemd"),
     ] = False,
+    output: OutputOption = Output.TEXT,
 ) -> None:
     """Start the platform in the background: a Postgres and a Redis of its own, API, worker. Goes on where it was.
 
     With WEIR_DATABASE_URL or WEIR_REDIS_URL that server is used instead.
+    As JSON: once it is up. The password is in it the first time only.
     """
-    with _platform(data_dir) as directory:
+    with _platform(data_dir) as directory, answer_to(output) as answer:
         from weir_workers.embedded import starting
 
         if foreground:
-            raise typer.Exit(starting.up_in_foreground(directory, os.environ))
-        starting.up(directory, os.environ)
+            raise typer.Exit(starting.up_in_foreground(directory, os.environ, answer))
+        starting.up(directory, os.environ, answer)
 
 
-def down(data_dir: Directory = None) -> None:
+def down(data_dir: Directory = None, output: OutputOption = Output.TEXT) -> None:
     """Stop the platform. Jobs that run go on, and are found again by the next `weir up`."""
-    with _platform(data_dir) as directory:
+    with _platform(data_dir) as directory, answer_to(output) as answer:
         from weir_workers.embedded import stopping
 
-        stopping.down(directory)
+        stopping.down(directory, answer)
 
 
-def doctor(data_dir: Directory = None, as_json: Annotated[bool, typer.Option("--json", help="For machines")] = False) -> None:
+def doctor(data_dir: Directory = None, as_json: JsonOption = False, output: OutputOption = Output.TEXT) -> None:
     """Say what is wrong with the platform and what to do about it. Exit code 1 if something is."""
-    with _platform(data_dir) as directory:
+    with _platform(data_dir) as directory, answer_to(Output.JSON if as_json else output) as answer:
         from weir_workers.embedded import doctor as doctor_
 
-        raise typer.Exit(doctor_.examine_and_tell(directory, os.environ, as_json=as_json))
+        raise typer.Exit(doctor_.examine_and_tell(directory, os.environ, answer))
 
 
-def migrate(data_dir: Directory = None) -> None:
+def migrate(data_dir: Directory = None, output: OutputOption = Output.TEXT) -> None:
     """Bring the database's schema to this version: of WEIR_DATABASE_URL, or of the platform in the data directory."""
-    with _platform(data_dir) as directory:
+    with _platform(data_dir) as directory, answer_to(output) as answer:
         from weir_workers.embedded.access import database_url
         from weir_workers.embedded.schema import bring_up
 
         before, after = bring_up(database_url(directory, os.environ))
-        if before == after:
+        if answer is not None:
+            print_json({"before": before, "after": after, "changed": before != after}, answer)
+        elif before == after:
             typer.echo(f"the schema is at {after}: nothing to do")
         else:
             typer.echo(f"the schema is at {after} now, it was {f'at {before}' if before else 'empty'}")

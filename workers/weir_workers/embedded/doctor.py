@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -12,11 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import TextIO
 
 import psycopg
 import redis
 from sqlalchemy.exc import SQLAlchemyError
 
+from weir.cli.output import print_json
 from weir.errors import ConfigError
 from weir_backend import migrate
 from weir_backend.kit.database import Database
@@ -73,19 +74,19 @@ class Patient:
 Check = Callable[[str, Patient], Finding]
 
 
-def examine_and_tell(directory: DataDir, environment: Mapping[str, str], *, as_json: bool) -> int:
-    """An exit code."""
+def examine_and_tell(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
+    """An exit code. ``answer``: where the findings go as JSON; None: they are told people, each as it is found."""
     wrong = False
     findings = []
     for finding in examine(directory, environment):
         wrong = wrong or finding.verdict is Verdict.PROBLEM
         findings.append(finding)
-        if not as_json:
+        if answer is None:
             say(f"  {finding.verdict:<8} {finding.check:<10} {finding.detail}")
             if finding.next_step:
                 say(f"  {'':<8} {'':<10} -> {finding.next_step}")
-    if as_json:
-        say(json.dumps({"ok": not wrong, "findings": [asdict(one) for one in findings]}, indent=2))
+    if answer is not None:
+        print_json({"ok": not wrong, "findings": [asdict(one) for one in findings]}, answer)
     elif wrong:
         say("\nSomething is wrong: see above.")
     else:

@@ -9,6 +9,7 @@ import psutil
 
 SPOOL = "WEIR_RUN_SPOOL"
 """What a driver is told about its run; its slots inherit it (weir/cli/link.py)."""
+COMMAND_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Driver:
     run: str
     """Its directory below the data directory."""
     command: str
+    """The beginning of its command line: as much as people and programs are shown."""
 
 
 def living(root: Path) -> list[Driver]:
@@ -28,7 +30,7 @@ def living(root: Path) -> list[Driver]:
             if not spool or not Path(spool).is_relative_to(root) or process.status() == psutil.STATUS_ZOMBIE:
                 continue
             run = Path(spool).relative_to(root).parent
-            found[process.pid] = (process.ppid(), Driver(process.pid, str(run), " ".join(process.cmdline())))
+            found[process.pid] = (process.ppid(), Driver(process.pid, str(run), " ".join(process.cmdline())[:COMMAND_CHARACTERS]))
         except (psutil.Error, OSError):
             continue  # it has ended meanwhile, or is somebody else's
     # What a driver has started inherits its environment.

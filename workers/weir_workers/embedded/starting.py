@@ -26,26 +26,26 @@ SILENT_S_MAX = 900.0
 STOP_S_MAX = 120.0
 
 
-def up(directory: DataDir, environment: Mapping[str, str]) -> None:
-    """Raises ConfigError with what is wrong."""
+def up(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> None:
+    """``answer``: where how to use it goes as JSON; None: people are told. Raises ConfigError with what is wrong."""
     directory.make()
     while True:
         if is_held(directory.lock):
             found = _watch(directory, None)
             if found is None:
                 continue  # it was being stopped
-            tell_how_to_use(directory, found, ran_already=True)
+            tell_how_to_use(directory, found, answer, ran_already=True)
             return
         say(f"Starting Weir in {directory.root}")
         own = _launch(directory, environment)
         found = _watch(directory, own)
         if found is not None:
-            tell_how_to_use(directory, found)
+            tell_how_to_use(directory, found, answer)
             return
 
 
-def up_in_foreground(directory: DataDir, environment: Mapping[str, str]) -> int:
-    """Until it is told to stop. An exit code. Raises ConfigError."""
+def up_in_foreground(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
+    """Until it is told to stop. An exit code. ``answer``: as for ``up``. Raises ConfigError."""
     from weir_workers.embedded import supervisor  # with all that it needs of libraries
 
     directory.make()
@@ -61,7 +61,7 @@ def up_in_foreground(directory: DataDir, environment: Mapping[str, str]) -> int:
                 say(line)
         if found.phase is Phase.UP and not told[0]:
             told[0] = True
-            tell_how_to_use(directory, found)
+            tell_how_to_use(directory, found, answer)
         elif found.phase is Phase.STOPPING and told[0]:
             told[0] = False
             say("Stopping Weir")
@@ -72,6 +72,8 @@ def up_in_foreground(directory: DataDir, environment: Mapping[str, str]) -> int:
         code = supervisor.supervise(directory, dict(environment), tell)
     if code == OWNED:
         say("Weir runs already: there is nothing to stay for.")
+        if answer is not None and (found := state.read(directory.state)) is not None:
+            tell_how_to_use(directory, found, answer, ran_already=True)
         return 0
     if code == NOTHING_STARTED:
         raise ConfigError(latest[0].problem)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Sequence
+from typing import TextIO
 
+from weir.cli.output import print_json
 from weir.errors import ConfigError
 from weir_workers.embedded import drivers, state
+from weir_workers.embedded.drivers import Driver
 from weir_workers.embedded.layout import DataDir
 from weir_workers.embedded.leftovers import end_leftovers
 from weir_workers.embedded.lock import Lock, is_held
@@ -18,16 +22,21 @@ STOP_S_MAX = 150.0
 """Longer than all that a supervisor waits for its children."""
 
 
-def down(directory: DataDir) -> None:
-    """Raises ConfigError."""
-    if not is_held(directory.lock):
+def down(directory: DataDir, answer: TextIO | None) -> None:
+    """``answer``: where it is said as JSON what has been stopped and what goes on; None: people are told. Raises ConfigError."""
+    ran = is_held(directory.lock)
+    if not ran:
         _clean_up(directory)
         say(f"Weir is not running in {directory.root}.")
     else:
         say(f"Stopping Weir in {directory.root}")
         _stop(directory)
         say("Weir is down.")
-    _tell_of_drivers(directory)
+    left = drivers.living(directory.root)
+    _tell_of_drivers(directory, left)
+    if answer is not None:
+        on = [{"pid": driver.process, "run": driver.run, "command": driver.command} for driver in left]
+        print_json({"data_dir": str(directory.root), "was_running": ran, "drivers": on}, answer)
 
 
 def _stop(directory: DataDir) -> None:
@@ -75,11 +84,11 @@ def _clean_up(directory: DataDir) -> None:
         lock.give_back()
 
 
-def _tell_of_drivers(directory: DataDir) -> None:
-    if not (found := drivers.living(directory.root)):
+def _tell_of_drivers(directory: DataDir, found: Sequence[Driver]) -> None:
+    if not found:
         return
     say()
     say("Jobs that go on without it:")
     for driver in found:
-        say(f"  {driver.run}, process {driver.process}: {driver.command[:100]}")
+        say(f"  {driver.run}, process {driver.process}: {driver.command}")
     say(f"They keep what they have to tell, and the next `weir up{option(directory)}` finds them again.")

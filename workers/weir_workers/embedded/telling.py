@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import TextIO
 
 import typer
 
+from weir.cli.output import print_json
 from weir_workers.embedded import credentials
 from weir_workers.embedded.credentials import ADMINISTRATOR
 from weir_workers.embedded.layout import DataDir, data_dir
@@ -89,20 +92,52 @@ def _line(name: str, text: str) -> str:
     return f"  {TITLES.get(name, name):<9} {text}"
 
 
-def tell_how_to_use(directory: DataDir, found: PlatformState, *, ran_already: bool = False) -> None:
-    """After ``up``: where it is, who can log in, how it is stopped. The password once, if it has not been printed yet."""
+def tell_how_to_use(directory: DataDir, found: PlatformState, answer: TextIO | None, *, ran_already: bool = False) -> None:
+    """After ``up``: where it is, who can log in, how it is stopped. The password once, if it has not been told yet.
+
+    ``answer``: where it goes as JSON; None: it is people who are told."""
+    secrets = credentials.load(directory.secrets)
+    password = secrets.admin_password if secrets is not None and not secrets.admin_password_told else None
+    if answer is not None:
+        print_json(_how_to_use(directory, found, password, ran_already=ran_already), answer)
+    else:
+        _say_how_to_use(directory, found, password, ran_already=ran_already)
+    if secrets is not None and password is not None:
+        credentials.note_as_told(directory.secrets, secrets)
+
+
+def _how_to_use(directory: DataDir, found: PlatformState, password: str | None, *, ran_already: bool) -> dict[str, object]:
+    ports = asdict(found.ports)
+    return {
+        "url": found.url,
+        "phase": found.phase,
+        "ran_already": ran_already,
+        "data_dir": str(directory.root),
+        "logs_dir": str(directory.logs),
+        "user": ADMINISTRATOR,
+        "password": password,
+        "secrets_file": str(directory.secrets),
+        "version": found.version,
+        "installed_version": weir_version(),
+        "supervisor_pid": found.supervisor.number,
+        "processes": [
+            {"name": name, "state": child.state, "pid": child.process.number if child.process else None, "port": ports.get(name)}
+            for name, child in found.children.items()
+        ],
+        "external": dict(found.external),
+        "notes": list(found.notes),
+    }
+
+
+def _say_how_to_use(directory: DataDir, found: PlatformState, password: str | None, *, ran_already: bool) -> None:
     if not ran_already:
         say()
         for note in found.notes:
             say(f"Note: {note}.")
     say(f"Weir {'runs already' if ran_already else 'is up'}: {found.url}")
-    secrets = credentials.load(directory.secrets)
-    if secrets is not None and not secrets.admin_password_told:
+    if password is not None:
         say(f"  user      {ADMINISTRATOR}")
-        say(
-            f"  password  {secrets.admin_password}   (made for this installation, not shown again; it is kept in {directory.secrets})"
-        )
-        credentials.note_as_told(directory.secrets, secrets)
+        say(f"  password  {password}   (made for this installation, not shown again; it is kept in {directory.secrets})")
     else:
         say(f"  user      {ADMINISTRATOR}   (its first password is in {directory.secrets})")
     say(f"  log in    weir login --url {found.url} --name {ADMINISTRATOR}")

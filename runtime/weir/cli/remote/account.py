@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 import typer
 
 from weir.cli.logs import tell
+from weir.cli.output import Output, print_json
 from weir.cli.remote import place
 from weir.cli.remote.errors import Declined, NoPlatform, NotAllowed, Refused
 from weir.cli.remote.opening import opened
 from weir.cli.remote.place import Kept, Place
 from weir.cli.remote.shapes import Token
-from weir.cli.remote.telling import moment_of, print_json, print_rows, time_of
-from weir.cli.words import Output
+from weir.cli.remote.telling import moment_of, print_rows, time_of
 
 PASSWORD_BYTES_MAX = 64 << 10
 
 
-def log_in(url: str | None, name: str | None, *, password_stdin: bool) -> None:
+def log_in(url: str | None, name: str | None, *, password_stdin: bool, output: Output) -> None:
     file = place.credentials_file(os.environ)
     before = _before(file)
     at = _where(url, before)
@@ -33,7 +33,11 @@ def log_in(url: str | None, name: str | None, *, password_stdin: bool) -> None:
     with opened(at) as client:
         session = client.log_in(name, password)
     place.write(file, Kept(at.url, session["token"], session["name"], session["expires_at"]))
-    typer.echo(f"logged in at {at.url} as {session['name']} ({session['role']}) until {time_of(session['expires_at'])} UTC")
+    if output is Output.JSON:
+        known = {"name": session["name"], "role": session["role"], "permissions": session["permissions"]}
+        print_json({"url": at.url, **known, "expires_at": session["expires_at"], "credentials_file": str(file)})
+    else:
+        typer.echo(f"logged in at {at.url} as {session['name']} ({session['role']}) until {time_of(session['expires_at'])} UTC")
     if os.environ.get(place.TOKEN):
         tell(f"note: {place.TOKEN} is set, and goes before what was kept just now; unset it to use this log-in")
 
@@ -89,7 +93,7 @@ def _password_from_stdin() -> str:
     return password
 
 
-def log_out() -> None:
+def log_out(output: Output) -> None:
     file = place.credentials_file(os.environ)
     kept = place.read(file)
     if kept is None:
@@ -102,7 +106,10 @@ def log_out() -> None:
     finally:
         # Whatever the platform says: here it is forgotten.
         place.remove(file)
-    typer.echo(f"logged out of {kept.url}")
+    if output is Output.JSON:
+        print_json({"logged_out": kept.url})
+    else:
+        typer.echo(f"logged out of {kept.url}")
 
 
 def create_token(name: str, role: str, *, rollback: bool, days: int, output: Output) -> None:

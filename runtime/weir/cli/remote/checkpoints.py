@@ -9,12 +9,13 @@ from typing import Any
 
 import typer
 
+from weir.cli.output import print_json
 from weir.cli.remote import place
 from weir.cli.remote.errors import Refused
 from weir.cli.remote.naming import find_job
 from weir.cli.remote.opening import opened
 from weir.cli.remote.shapes import Checkpoint, Job
-from weir.cli.remote.telling import print_facts, print_json, print_rows, time_of
+from weir.cli.remote.telling import print_facts, print_rows, time_of
 from weir.cli.tables import size_text
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

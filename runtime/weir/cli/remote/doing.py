@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from weir.cli.logs import tell
+from weir.cli.output import Output, print_json
 from weir.cli.remote import deploying
 from weir.cli.remote.client import Client
 from weir.cli.remote.errors import Declined, OperationFailed, Refused
@@ -17,8 +18,6 @@ from weir.cli.remote.naming import find_job
 from weir.cli.remote.opening import opened
 from weir.cli.remote.planning import carry_out, newest_applied
 from weir.cli.remote.shapes import Job, Operation
-from weir.cli.remote.telling import print_json
-from weir.cli.words import Output
 
 _PATHS = {"savepoint": "savepoints", "checkpoint": "checkpoints"}
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import typer
 
+from weir.cli.output import Output, print_json
 from weir.cli.remote.client import Client
 from weir.cli.remote.naming import find_job
 from weir.cli.remote.opening import opened
 from weir.cli.remote.shapes import Job
 from weir.cli.remote.stream import follow as follow_stream
-from weir.cli.remote.telling import harmless, print_json, time_of
-from weir.cli.words import Output
+from weir.cli.remote.telling import harmless, time_of
 
 
 def show(name: str, limit: int, *, follow: bool, output: Output) -> None:

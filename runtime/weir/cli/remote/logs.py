@@ -10,13 +10,13 @@ import time
 import typer
 
 from weir.cli.logs import tell
+from weir.cli.output import Output
 from weir.cli.remote.client import Client
 from weir.cli.remote.errors import Refused
 from weir.cli.remote.naming import find_job
 from weir.cli.remote.opening import opened
 from weir.cli.remote.shapes import Job
 from weir.cli.remote.telling import clock_of, harmless_if_seen
-from weir.cli.words import Output
 
 PIECE_BYTES = 256 << 10
 LOOK_EVERY_S = 1.0

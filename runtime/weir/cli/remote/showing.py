@@ -7,11 +7,11 @@ from typing import Any
 
 import typer
 
+from weir.cli.output import Output, print_json
 from weir.cli.remote.naming import find_job
 from weir.cli.remote.opening import opened
 from weir.cli.remote.shapes import Diff, Job, Operation, Plan
-from weir.cli.remote.telling import ago, harmless, print_json, print_rows, time_of
-from weir.cli.words import Output
+from weir.cli.remote.telling import ago, harmless, print_rows, time_of
 
 
 def jobs(output: Output) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import typer
 
+from weir.cli.output import Output, print_json
 from weir.cli.remote.client import Client
 from weir.cli.remote.errors import Refused
 from weir.cli.remote.naming import find_job
 from weir.cli.remote.opening import opened
 from weir.cli.remote.shapes import Job, Subtask
-from weir.cli.remote.telling import ago, print_facts, print_json, print_rows, time_of
+from weir.cli.remote.telling import ago, print_facts, print_rows, time_of
 from weir.cli.tables import size_text
-from weir.cli.words import Output
 
 RECENT = timedelta(seconds=90)
 """Older samples say nothing about now."""

@@ -1,21 +1,15 @@
-"""How answers are printed: for people as lines and tables, for programs as the API gave them."""
+"""How answers are printed for people: as lines and tables."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import typer
 from rich.text import Text
 
 from weir.cli.tables import new_table, print_table
-
-
-def print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2))
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: frozenset[str] = frozenset()) -> None:

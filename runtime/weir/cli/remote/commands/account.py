@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weir.cli.remote.commands.options import OutputOption
-from weir.cli.words import Output
+from weir.cli.output import Output, OutputOption
 
 
 class Role(StrEnum):
@@ -31,18 +30,19 @@ def login(
     url: Annotated[str | None, typer.Option(help="Of the platform; default: WEIR_API_URL, or the one of the last time")] = None,
     name: Annotated[str | None, typer.Option(help="Of the user; default: that of the last time, or it is asked for")] = None,
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input")] = False,
+    output: OutputOption = Output.TEXT,
 ) -> None:
     """Log in to a platform. The token that it gives is kept for you alone, and lasts some hours."""
     from weir.cli.remote import account
 
-    account.log_in(url, name, password_stdin=password_stdin)
+    account.log_in(url, name, password_stdin=password_stdin, output=output)
 
 
-def logout() -> None:
+def logout(output: OutputOption = Output.TEXT) -> None:
     """End the session, and forget its token."""
     from weir.cli.remote import account
 
-    account.log_out()
+    account.log_out(output)
 
 
 def create(

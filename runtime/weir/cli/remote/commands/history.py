@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from weir.cli.remote.commands.options import JobName, OutputOption
+from weir.cli.output import Output, OutputOption
+from weir.cli.remote.commands.options import JobName
 from weir.cli.remote.commands.plans import Limit
-from weir.cli.words import Output
 
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="And what comes; Ctrl-C ends it")]
 

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from weir.cli.words import Output, parse_duration_ms
+from weir.cli.words import parse_duration_ms
 
 JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name, or its id")]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or as the API gives it, for programs")]
 Wait = Annotated[bool, typer.Option("--wait", help="Until it is done; exit code 1 if it fails")]
 Timeout = Annotated[
     str | None, typer.Option(metavar="DURATION", help="How long to wait: 90s, 10m, 1h; default: as long as the platform tries")

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from weir.cli.remote.commands.options import JobName, OutputOption, Timeout, Wait, Yes, seconds
-from weir.cli.words import Output
+from weir.cli.output import Output, OutputOption
+from weir.cli.remote.commands.options import JobName, Timeout, Wait, Yes, seconds
 from weir.errors import ConfigError
 
 
