@@ -76,11 +76,13 @@ class SourcePosition(Shown):
 
 
 class SinkEffect(Shown):
-    """`revocable`: what is abandoned is taken back from readers. If not, they will see these records twice."""
+    """`revocable`: what is abandoned is taken back from readers. If not, they will see these records twice. `records`: of one that is not
+    revocable, how many were committed with `abandoned` and `again` when this was looked into; null: that is not known."""
 
     sink: str
     kind: str
     revocable: bool
+    records: int | None = None
 
 
 class Origin(Shown):
@@ -94,7 +96,9 @@ class Origin(Shown):
 
 
 class Inspection(Shown):
-    """What a worker found in checkpoint storage. `abandoned`: checkpoints that are left behind; `returning`: those that are shown again.
+    """What a worker found in checkpoint storage. `abandoned`: checkpoints that are left behind, and with them those that the job completes
+    until it is stopped; `returning`: those that are shown again. `again`: those that the job goes on from without anybody knowing that what
+    was committed with them was handed on, so it is, once more: a sink that is not revocable shows it twice.
     `misfit`: why the graph that is to run cannot go on with that state, by the name of an operator. `origin`: of a restore, what was
     found there. The plan would work if `whole` and no `misfit`."""
 
@@ -104,6 +108,7 @@ class Inspection(Shown):
     bytes: int
     abandoned: list[int]
     returning: list[int]
+    again: list[int] = []
     sources: list[SourcePosition]
     sinks: list[SinkEffect]
     notes: list[str]
@@ -115,7 +120,8 @@ class Preview(Shown):
     """`checkpoint`: the one that the job will go on from; None: the one that it is stopped with, unless `origin`, the path of one that is
     elsewhere, or `anew` (without any state) says otherwise. `age_s`: how old it was when this was
     computed. `restarts`: operators that begin anew: all of them, as a driver is replaced. `duplicates`: sinks whose readers will
-    see records twice."""
+    see records twice: those that were committed with `inspection.abandoned` (and until the job is stopped) and `inspection.again`; without
+    a checkpoint to go back to, those that were committed with the one that it is stopped with."""
 
     checkpoint: int | None
     completed_at: datetime | None

@@ -210,9 +210,8 @@ def _preview(session: Session, job: Job, computed: Computed) -> Preview:
     graph = jobs.find_graph(session, graph_id) if graph_id is not None else None
     sinks = list(sinks_of(graph.body)) if graph is not None else []
     live = runs.live(session, job.id) is not None
-    duplicates = (
-        [uid for uid, _, revocable in sinks if not revocable] if computed.abandons or computed.stop_with == "Cancel" else []
-    )
+    # Whoever never ran has handed on nothing. All others commit again what they go on from, as nobody knows that they have.
+    duplicates = [uid for uid, _, revocable in sinks if not revocable] if computed.abandons or job.run_number > 0 else []
     age_s = (now() - target.completed_at).total_seconds() if target is not None and target.completed_at is not None else None
     return Preview(
         checkpoint=target.number if target else None,
@@ -225,7 +224,7 @@ def _preview(session: Session, job: Job, computed: Computed) -> Preview:
         stop_with=computed.stop_with,
         steps=_steps(computed, live=live),
         restarts=operators_of(graph.body) if graph is not None else [],
-        warnings=_warnings(computed, job, live=live, graph_known=graph is not None),
+        warnings=_warnings(computed, job, duplicates, live=live, graph_known=graph is not None),
         duplicates=duplicates,
         inspection=None,
     )
@@ -260,12 +259,15 @@ def _steps(computed: Computed, *, live: bool) -> list[str]:
     return steps
 
 
-def _warnings(computed: Computed, job: Job, *, live: bool, graph_known: bool) -> list[str]:
+def _warnings(computed: Computed, job: Job, duplicates: list[str], *, live: bool, graph_known: bool) -> list[str]:
     found = []
     if not live and job.desired_state is not DesiredState.RUNNING:
         found.append("the job is not running now; it will be")
     if computed.stop_with == "Cancel" and live:
         found.append("what was read since the newest checkpoint is read again")
+    if duplicates and not computed.abandons:
+        stopped = "the newest checkpoint" if computed.stop_with == "Cancel" else "the checkpoint that the job is stopped with"
+        found.append(f"what was committed with {stopped} is handed on once more by {', '.join(duplicates)}")
     if not graph_known:
         found.append("the graph is not known yet, so sinks and operators cannot be listed")
     return found

@@ -42,7 +42,6 @@ export function propose(world: World, one: FakeJob, { request, dry_run }: Schema
   }
   const cancels = request.kind === 'upgrade' && request.mode === 'last-state';
   const lives = one.job.run?.ended_at === null;
-  const back = target !== null || origin !== null || anew;
   const printed = one.scene.name === 'payments-fraud-score';
   const sinks = sinksOf(one);
   const plan: Plan = {
@@ -62,7 +61,7 @@ export function propose(world: World, one: FakeJob, { request, dry_run }: Schema
         'if it does not start, bring it back to where it was stopped',
       ],
       restarts: one.scene.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['the job is not running now; it will be'] : [],
-      duplicates: printed && (back || cancels) ? sinks.map(({ sink }) => sink) : [], inspection: null,
+      duplicates: printed ? sinks.map(({ sink }) => sink) : [], inspection: null,
     },
     undo_of: undone?.id ?? null, safety_checkpoint: null, problem: null, operation_id: null, created_by: 1, approved_by: null,
     created_at: iso(world.nowMs), approved_at: null, ended_at: null,

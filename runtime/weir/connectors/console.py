@@ -31,7 +31,8 @@ class PrintedRows:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSink(Sink):
-    """At most ``rows`` rows of each writer and checkpoint are shown. A restarted coordinator may print an epoch again."""
+    """At most ``rows`` rows of each writer and checkpoint are shown. A restarted coordinator prints
+    the epochs again of which its checkpoint does not know that they were printed: mostly the last one."""
 
     rows: int = 20
 
@@ -94,10 +95,11 @@ class ConsoleCommitter(Committer):
             if self._printed.get(committable.writer, -1) >= committable.checkpoint:
                 continue
             epoch = from_json(PrintedRows, committable.payload)
-            for line in epoch.lines:
-                print(line, file=out)
+            lines = list(epoch.lines)
             if epoch.rows > len(epoch.lines):
-                print(f"... {epoch.rows - len(epoch.lines)} more of checkpoint {committable.checkpoint}", file=out)
+                lines.append(f"... {epoch.rows - len(epoch.lines)} more of checkpoint {committable.checkpoint}")
+            # In one piece: the log of a driver goes to the same place, and would come in between the halves of a row.
+            out.write("".join(f"{line}\n" for line in lines))
             self._printed[committable.writer] = committable.checkpoint
         out.flush()
 

@@ -54,6 +54,17 @@ def test_a_version_that_completes_no_checkpoint_is_taken_back(deploy: Deploy, we
     assert (status["state"], status["health"], status["spec_number"]) == ("RUNNING", "ok", 1)
 
 
+def test_a_version_that_comes_up_and_fails_again_and_again_is_taken_back_in_time(
+    deploy: Deploy, weir: Weir, job_file: JobFile
+) -> None:
+    assert deploy(job_file(), "flights").returncode == 0
+    done = deploy(job_file("faints"), "flights", within="3s")
+    assert done.returncode == 1, done.stderr
+    assert "flights is not well with version 2" in done.stderr and "flights is back at version 1" in done.stderr, done.stderr
+    status = weir("status", "flights", "-o", "json").json
+    assert (status["state"], status["spec_number"]) == ("RUNNING", 1)
+
+
 def test_a_version_that_does_not_come_up_is_brought_back_by_the_platform(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("dies"), "flights")

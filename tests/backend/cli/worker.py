@@ -1,7 +1,7 @@
 """The part of workers and drivers, played in threads: what they would find out is made up, what they tell goes the real way.
 
 The code of a job says by a word in it what becomes of it: ``broken`` does not compile, ``dies`` ends as soon as it runs, ``restless``
-never completes a checkpoint by itself.
+never completes a checkpoint by itself, ``faints`` comes up each time and fails at its first record.
 """
 
 from __future__ import annotations
@@ -279,6 +279,9 @@ class Driver(threading.Thread):
             self.end(RunState.FAILED, "there is no such input: flights.csv", "ConfigError")
             return
         self.tell(RunStateChanged(RunState.RUNNING, Generation(1)))
+        if "faints" in self.code:
+            self.end(RunState.FAILED, "it cannot bear the number 7", "UserCodeError")
+            return
         if "restless" not in self.code:
             self.complete_checkpoint()
         after = 0

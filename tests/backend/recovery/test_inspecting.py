@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from weir.graph.logical import LogicalGraph, OperatorKind
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.joblog import CheckpointCompleted
-from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile
+from weir.protocol.snapshots import Committable, OperatorSnapshot, Split, StateFile
 from weir.storage.layout import JobLayout
 from weir.storage.local import LocalStorage
 from weir.storage.manifests import write_manifest
@@ -40,16 +40,25 @@ class Words(RunningJob):
     """Of the job whose graph is ``logical``, in a directory."""
 
     logical: LogicalGraph = word_count()
+    hands_on: dict[int, int] = field(default_factory=dict)
+    """Of the next checkpoint: records by the epoch that they belong to, as a console's writer says it."""
+    published_up_to: int = 0
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
         file = self.write_state(checkpoint)
         made = manifest_of(self.generation, checkpoint, (file,), job=self.layout.job)
         (subtask,) = made.subtasks
         reading = OperatorSnapshot(OperatorUid("lines"), 0, splits=(Split("a.txt", {}, 100 * checkpoint),))
+        epochs = tuple(
+            Committable(JOB, OperatorUid("out"), self.generation, CheckpointId(epoch), 0, {"lines": [], "rows": rows})
+            for epoch, rows in self.hands_on.items()
+        )
+        writing = OperatorSnapshot(OperatorUid("out"), 0, committables=epochs)
         made = replace(
             made,
             graph=codec.to_json(compile_graph(self.logical, slots=2)),
-            subtasks=(replace(subtask, operators=(*subtask.operators, reading)),),
+            subtasks=(replace(subtask, operators=(*subtask.operators, reading, writing)),),
+            published_up_to=CheckpointId(self.published_up_to),
         )
         written = write_manifest(self.storage, self.layout, made)
         self.append(
@@ -95,6 +104,31 @@ def test_going_back_it_says_what_is_left_behind_and_from_where_is_read_again(mak
     (again,) = found.sources
     assert again.source == "lines" and again.splits == [{"id": "a.txt", "payload": {}, "position": 100}]
     assert [(one.sink, one.revocable) for one in found.sinks] == [("out", True)]
+
+
+def printing() -> LogicalGraph:
+    return graph(source("lines"), operator("out", OperatorKind.SINK, "lines", config={"kind": "console", "rows": 20}))
+
+
+def test_of_a_sink_that_takes_nothing_back_it_says_which_records_are_handed_on_twice_and_how_many(
+    make: Make, subject: Subject, tmp_path: Path
+) -> None:
+    ours = make("ours", checkpoints=0, logical=printing())
+    for number in range(1, 5):
+        # The writer of the third has not heard yet that the second was completed, so it names that, too.
+        ours.hands_on = {2: 10, 3: 100} if number == 3 else {number: 10 ** (number - 1)}
+        ours.published_up_to = number - 1
+        ours.complete(number)
+    subject = replace(subject, wanted=version(printing()))
+    found = look_into(replace(subject, checkpoint=2))
+    assert found is not None and (found.abandoned, found.again) == ([3, 4], [2])
+    assert [(one.kind, one.revocable, one.records) for one in found.sinks] == [("console", False, 1_110)]
+    anew = look_into(replace(subject, anew=True))
+    assert anew is not None and (anew.again, anew.sinks[0].records) == ([], 1_111)
+
+    (tmp_path / "ours" / JobLayout(JOB).checkpoints / "4" / "manifest-g1.json").write_bytes(b"{}")
+    found = look_into(replace(subject, checkpoint=2))
+    assert found is not None and would_work(found) and found.sinks[0].records is None, "going back behind it is the way out"
 
 
 def test_a_checkpoint_elsewhere_is_the_newest_there_or_the_one_that_is_named(

@@ -23,7 +23,7 @@ from weir_backend.reconciling.chasing import AGAIN, chase
 from weir_backend.recovery.carrying_out import WAYS_BACK_MAX
 from weir_backend.recovery.decide import PIN_TAKES
 from weir_backend.recovery.schemas import Inspection, Origin
-from weir_backend.recovery.sinks import REVOCABLE
+from weir_backend.recovery.sinks import REVOCABLE, records_in
 from weir_backend.retention.repository import old_ways_back
 from weir_backend.retention.service import forget_old_ways_back
 from weir_backend.settings import Settings
@@ -228,6 +228,10 @@ def test_going_back_needs_a_permission_of_its_own_and_an_upgrade_does_not(
     stage.headers = login(Role.ADMIN)
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden"
     rescale = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    preview = stage.send("GET", f"/plans/{rescale}", status=200)["preview"]
+    assert preview["duplicates"] == ["shown"] and preview["warnings"] == [
+        "what was committed with the checkpoint that the job is stopped with is handed on once more by shown"
+    ]
     assert stage.send("POST", f"/plans/{rescale}/approve", status=409)["code"] == "spec-not-valid"
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{rescale}/approve", status=200)
@@ -563,3 +567,11 @@ def test_the_sinks_that_the_backend_calls_revocable_are_those_that_are() -> None
 
     made: list[Sink] = [parquet("/tmp/x"), json_lines("/tmp/x"), console()]
     assert {one.kind for one in made if one.committer().revocable} == REVOCABLE
+
+
+def test_what_the_backend_counts_is_what_the_console_writes() -> None:
+    from weir.connectors.console import PrintedRows
+
+    (payload,) = PrintedRows(("a", "b"), 7).finish()
+    assert records_in("console", payload) == 7
+    assert records_in("stats", payload) is None and records_in("console", {"rows": "7"}) is None

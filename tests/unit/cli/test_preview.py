@@ -14,7 +14,7 @@ PREVIEW: dict[str, Any] = {
     "duplicates": [], "inspection": None,
 }  # fmt: skip
 INSPECTION: dict[str, Any] = {
-    "whole": True, "damage": None, "files": 1, "bytes": 1, "abandoned": [], "returning": [], "sources": [], "sinks": [], "notes": [],
+    "whole": True, "damage": None, "files": 1, "bytes": 1, "abandoned": [], "returning": [], "again": [], "sources": [], "sinks": [], "notes": [],
     "misfit": None, "origin": None,
 }  # fmt: skip
 
@@ -63,6 +63,16 @@ def test_a_checkpoint_from_elsewhere_and_no_checkpoint_at_all_are_said_as_such()
     for shown in (out, told(anew=True)):
         assert "taken back from readers (an undo brings it back): out" in shown
     assert "taken back" not in told(), "an upgrade takes nothing back"
+
+
+def test_what_readers_of_a_sink_see_twice_is_said_by_checkpoint_and_number_of_records() -> None:
+    sinks = [{"sink": "shown", "kind": "console", "revocable": False, "records": 41}]
+    inspection = INSPECTION | {"abandoned": [8, 9], "again": [7], "sinks": sinks}
+    plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"duplicates": ["shown"], "inspection": inspection}}
+    out = "\n".join(preview_of(JOB, cast(Plan, plan)))
+    assert "readers will see these records twice: shown" in out
+    assert "what was committed with checkpoints 8, 9, and what is until the job is stopped" in out
+    assert "what was committed with checkpoint 7, as nobody knows" in out and "of shown: 41 records by now" in out
 
 
 def test_state_that_does_not_fit_is_shown_by_name() -> None:

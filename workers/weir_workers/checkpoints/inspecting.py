@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,11 +20,13 @@ from weir.storage.layout import JobLayout
 from weir.storage.manifests import read_manifest
 from weir.storage.open import open_storage
 from weir_backend.recovery.schemas import Inspection, Origin, SinkEffect, SourcePosition
-from weir_backend.recovery.sinks import sinks_of
+from weir_backend.recovery.sinks import records_in, sinks_of
 from weir_workers.checkpoints import elsewhere
 from weir_workers.checkpoints.fitting import Fit, Version, fit
 
 SPLITS_SHOWN = 50
+MANIFESTS_COUNTED = 200
+"""What more checkpoints than that have committed is not counted, as each manifest has to be read."""
 BYTES_AT_ONCE, FILES_AT_ONCE = 1 << 30, 500
 """A checkpoint with more than that is read by a verification, in parts: one task could not come to its end."""
 _UNREADABLE = (CheckpointError, StorageError, ConfigError)
@@ -94,7 +98,9 @@ def look_into(subject: Subject) -> Inspection | None:
         if subject.origin is not None:
             return _from_elsewhere(subject, subject.origin)
         if subject.anew:
-            return _said(subject, abandoned=list(_see(subject).view.left_behind_by(None)))
+            seen = _see(subject)
+            left = seen.view.left_behind_by(None)
+            return _said(subject, abandoned=list(left), sinks=_counted(subject, seen, left))
         if subject.checkpoint is not None:
             return _going_back(subject, CheckpointId(subject.checkpoint))
     except _UNREADABLE as error:
@@ -113,7 +119,9 @@ def _going_back(subject: Subject, checkpoint: CheckpointId) -> Inspection | None
         damage = subject.verified.damage
     else:
         return None
-    line = set(seen.view.ancestry(checkpoint))
+    line = seen.view.ancestry(checkpoint)
+    left = seen.view.left_behind_by(checkpoint)
+    again = [one for one in line if one > manifest.published_up_to]
     return _said(
         subject,
         manifest,
@@ -121,8 +129,10 @@ def _going_back(subject: Subject, checkpoint: CheckpointId) -> Inspection | None
         damage=damage,
         files=len(files),
         bytes=sum(file.bytes for file in files),
-        abandoned=list(seen.view.left_behind_by(checkpoint)),
-        returning=sorted(line - set(seen.view.current)),
+        abandoned=list(left),
+        returning=sorted(set(line) - set(seen.view.current)),
+        again=again,
+        sinks=_counted(subject, seen, [*left, *again]),
     )
 
 
@@ -130,6 +140,7 @@ def _from_elsewhere(subject: Subject, path: str) -> Inspection:
     found = elsewhere.look(path, subject.origin_checkpoint, job=subject.job, allowed=subject.allowed)
     foreign, report = found.foreign, found.report
     seen = _see(subject)
+    left = seen.view.left_behind_by(None)
     return _said(
         subject,
         foreign.manifest,
@@ -137,7 +148,8 @@ def _from_elsewhere(subject: Subject, path: str) -> Inspection:
         damage="; ".join(f"{one.path} {one.problem}" for one in report.problems[:3]) or None,
         files=report.files,
         bytes=report.bytes,
-        abandoned=list(seen.view.left_behind_by(None)),
+        abandoned=list(left),
+        sinks=_counted(subject, seen, left),
         origin=Origin(
             job=foreign.place.layout.job,
             checkpoint=foreign.record.checkpoint,
@@ -166,6 +178,34 @@ def _see(subject: Subject) -> _Seen:
     return _Seen(storage, layout, JobLog(storage, layout).read()[0])
 
 
+def _counted(subject: Subject, seen: _Seen, checkpoints: Iterable[CheckpointId]) -> list[SinkEffect]:
+    """With how many records those that take nothing back have handed on with these checkpoints."""
+    numbers = sorted(set(checkpoints))
+    kinds = {sink.sink: sink.kind for sink in subject.sinks if not sink.revocable}
+    records: dict[str, int | None] = dict.fromkeys(kinds)
+    if kinds and len(numbers) <= MANIFESTS_COUNTED:
+        # One that is damaged, or that the job has retired just now: going back behind it is possible, counting is not.
+        with suppress(*_UNREADABLE):
+            handed_on = list(_handed_on(seen, numbers))
+            for uid, kind in kinds.items():
+                counts = [records_in(kind, payload) for sink, payload in handed_on if sink == uid]
+                records[uid] = sum(one for one in counts if one is not None) if None not in counts else None
+    return [sink.model_copy(update={"records": records.get(sink.sink)}) for sink in subject.sinks]
+
+
+def _handed_on(seen: _Seen, checkpoints: Iterable[CheckpointId]) -> Iterator[tuple[str, Any]]:
+    """Sink and payload of each committable, once. Raises CheckpointError."""
+    known: set[tuple[Any, ...]] = set()
+    for number in checkpoints:
+        manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(number))
+        for one in manifest.committables():
+            # A later manifest names it, too, if its writer has not heard of the earlier one.
+            identity = (one.sink, one.generation, one.checkpoint, one.writer)
+            if identity not in known:
+                known.add(identity)
+                yield one.sink, one.payload
+
+
 def _fits(subject: Subject, manifest: Manifest) -> Fit:
     return fit(manifest, subject.wanted, maker=subject.maker) if subject.wanted is not None else Fit(None)
 
@@ -185,9 +225,9 @@ def _said(subject: Subject, manifest: Manifest | None = None, **what: Any) -> In
         *(f"{len(splits)} unfinished splits of {uid}" for uid, splits in sorted(positions.items()) if len(splits) > SPLITS_SHOWN),
     ]
     empty: dict[str, Any] = {"whole": True, "damage": None, "files": 0, "bytes": 0, "abandoned": [], "returning": []}
+    empty["sinks"] = subject.sinks
     return Inspection(
         **(empty | what),
         sources=[SourcePosition(source=uid, splits=splits[:SPLITS_SHOWN]) for uid, splits in sorted(positions.items())],
-        sinks=subject.sinks,
         notes=notes,
     )

@@ -156,12 +156,13 @@ def _upgrade(client: Client, wanted: Wanted, job: Job, spec: Spec, waiting: Wait
 
 
 def wait_until_done(client: Client, wanted: Wanted, done: Deployed, waiting: Waiting) -> None:
-    """It runs, or, if it is not to be started, it compiles. Raises OperationFailed, Declined, Unreachable."""
+    """It has come to run, or, if it is not to be started, it compiles. Raises OperationFailed, Declined, Unreachable."""
     job = done.job
     if wanted.start or done.spec_before is None:
         if done.operation is not None and done.operation["kind"] in _LEADS_THERE:
+            # Then it has run. Whether it stays well is another matter, and no reason to wait for as many restarts as it is given.
             done.operation = follow(client, job, done.operation, waiting)
-        if wanted.start:
+        elif wanted.start:
             wait_until_well(client, job, waiting, checkpoint=False)
     else:
         wait_for_compiled(client, job, client.spec(job["id"], done.spec), waiting)

@@ -104,3 +104,17 @@ def _sinks(preview: Preview, inspection: Inspection | None) -> Iterator[str]:
         yield f"  taken back from readers (an undo brings it back): {harmless(', '.join(back))}"
     if preview["duplicates"]:
         yield f"  cannot be taken back, readers will see these records twice: {harmless(', '.join(preview['duplicates']))}"
+        yield from _twice(preview, inspection) if inspection is not None else ()
+
+
+def _twice(preview: Preview, inspection: Inspection) -> Iterator[str]:
+    """Which records these are. Of a plan that goes on from where the job is stopped a warning says so."""
+    left, again = inspection["abandoned"], inspection.get("again", [])
+    if left:
+        yield f"    what was committed with {_numbers(left)}, and what is until the job is stopped"
+    if again:
+        yield f"    what was committed with {_numbers(again)}, as nobody knows whether it was handed on"
+    for sink in inspection["sinks"]:
+        records = sink.get("records")
+        if sink["sink"] in preview["duplicates"] and records is not None and (left or again):
+            yield f"    of {harmless(sink['sink'])}: {records} records by now"

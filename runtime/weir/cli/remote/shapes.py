@@ -78,6 +78,7 @@ class SinkEffect(TypedDict):
     sink: str
     kind: str
     revocable: bool
+    records: int | None
 
 
 class Source(TypedDict):
@@ -100,6 +101,7 @@ class Inspection(TypedDict):
     bytes: int
     abandoned: list[int]
     returning: list[int]
+    again: list[int]
     sources: list[Source]
     sinks: list[SinkEffect]
     notes: list[str]
