@@ -13,6 +13,7 @@ from sqlalchemy import Float, Row, Select, and_, cast, func, or_, select, true, 
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, aliased
 
+from weir.protocol.lag import LAG_RECORDS, LAG_SECONDS
 from weir_backend.alerts.decide import LAG_LASTS, JobFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
 from weir_backend.jobs.spec import Checkpointing, RestartStrategy
@@ -20,7 +21,7 @@ from weir_backend.models import Checkpoint, CheckpointState, Failure, Job, Metri
 
 RECENT = timedelta(minutes=1)
 """Samples are taken every few seconds: a slot whose last one is older has nothing to say about now."""
-GAUGES: Mapping[str, Literal["records", "seconds"]] = {".lag_records": "records", ".lag_seconds": "seconds"}
+GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", LAG_SECONDS: "seconds"}
 """How the gauges of operators end that tell how far behind a source is: ``<uid>.lag_records``."""
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
