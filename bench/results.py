@@ -132,7 +132,9 @@ def measurement(
         sync_own_ms_p99=percentile(sync_own_ms, 0.99),
         longest_batch_ms_max=held_up.longest_batch_ms_max if held_up else None,
         longest_batch_core_wait_ms=held_up.longest_batch_core_wait_ms if held_up else None,
-        checkpointed_bytes=round(statistics.fmean(one.state_bytes for one in run.checkpoints)) if run.checkpoints else None,
+        checkpointed_bytes=round(statistics.fmean(one.checkpointed_bytes for one in run.checkpoints))
+        if run.checkpoints
+        else None,
         peak_rss_mb=run.peak_rss_bytes / 1e6,
         start_s=run.start_s,
         latency_p50_ms=run.totals.latency_ms(0.5),

@@ -6,10 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, field_validator
+from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from weir.errors import ConfigError
+from weir.protocol.metrics_address import TOKEN_CHARACTERS_MIN, is_token, parse_address
 from weir_backend.recovery.elsewhere import PathElsewhere
 from weir_backend.webhooks.addresses import Reach
 
@@ -17,7 +18,7 @@ from weir_backend.webhooks.addresses import Reach
 class Settings(BaseSettings):
     """Of the API and of the workers alike."""
 
-    model_config = SettingsConfigDict(env_prefix="WEIR_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="WEIR_", extra="ignore", frozen=True, hide_input_in_errors=True)
 
     database_url: SecretStr
     """``postgresql://user:password@host:port/name``."""
@@ -62,6 +63,10 @@ class Settings(BaseSettings):
     directories and object stores, with commas between them."""
     verify_after_hours: Annotated[float, Field(gt=0)] = 24.0
     """How long the files of a checkpoint are believed to be as they were."""
+    driver_metrics: str | None = None
+    """Where drivers that workers start serve their metrics on their own machine: HOST:PORT or HOST:FIRST-LAST. If not given, nowhere."""
+    driver_metrics_token: Annotated[SecretStr | None, Field(validate_default=True)] = None
+    """Who has it may read them."""
     webhook_reach: Reach = Reach.PRIVATE
     """How far into the inside workers may be made to send messages: public, private or loopback. Never to link-local addresses."""
     webhook_keys_dir: Path | None = None
@@ -75,6 +80,31 @@ class Settings(BaseSettings):
     """Claim of the identity token that holds viewer, operator or admin."""
     oidc_new_users: Literal["refused", "viewer"] = "refused"
     """Who is new, and of whose role the token says nothing. An issuer may know half the world."""
+
+    @field_validator("driver_metrics", "driver_metrics_token", mode="before")
+    @classmethod
+    def _nothing(cls, value: object) -> object:
+        return None if value == "" else value
+
+    @field_validator("driver_metrics")
+    @classmethod
+    def _is_address(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                parse_address(value)
+            except ConfigError as error:
+                raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("driver_metrics_token")
+    @classmethod
+    def _no_port_without_it(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
+        if others.data.get("driver_metrics") is not None and not is_token(value.get_secret_value() if value else ""):
+            raise ValueError(
+                f"WEIR_DRIVER_METRICS has drivers open a port, and nobody reads it without a token: a word of {TOKEN_CHARACTERS_MIN} "
+                "characters or more (openssl rand -hex 24)"
+            )
+        return value
 
     @field_validator("restore_roots", mode="before")
     @classmethod

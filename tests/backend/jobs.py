@@ -92,7 +92,10 @@ def triggered(checkpoint: int, *, trigger: str = "periodic", generation: int = 1
     return CheckpointTriggered(CheckpointId(checkpoint), Generation(generation), trigger, subtasks)
 
 
-def completed(checkpoint: int, *, trigger: str = "periodic", generation: int = 1, subtasks: int = 2) -> CheckpointCompleted:
+def completed(
+    checkpoint: int, *, trigger: str = "periodic", generation: int = 1, subtasks: int = 2, written: int | None = None
+) -> CheckpointCompleted:
+    """``written``: bytes of the state files that it wrote itself. None: an older driver."""
     return CheckpointCompleted(
         CheckpointId(checkpoint), Generation(generation), trigger, 40 + checkpoint, 1_000 * subtasks,
         tuple(
@@ -104,6 +107,7 @@ def completed(checkpoint: int, *, trigger: str = "periodic", generation: int = 1
             )
             for place in range(subtasks)
         ),
+        written,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Float, Row, Select, and_, cast, func, or_, select, true, 
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, aliased
 
+from weir.protocol.lag import LAG_RECORDS, LAG_SECONDS
 from weir_backend.alerts.decide import LAG_LASTS, JobFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
 from weir_backend.jobs.spec import Checkpointing, RestartStrategy, interval_s
@@ -19,7 +20,7 @@ from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure,
 
 RECENT = timedelta(minutes=1)
 """Samples are taken every few seconds: a slot whose last one is older has nothing to say about now."""
-GAUGES: Mapping[str, Literal["records", "seconds"]] = {".lag_records": "records", ".lag_seconds": "seconds"}
+GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", LAG_SECONDS: "seconds"}
 """How the gauges of operators end that tell how far behind a source is: ``<uid>.lag_records``."""
 
 

@@ -123,12 +123,15 @@ class ChainStatisticsBody(BaseModel):
 
 
 class CheckpointStatisticsBody(BaseModel):
+    """``state_size``: of all files that it needs; ``checkpointed_size``: of those that it wrote itself. ``external_path``: of its manifest,
+    once it is completed; without what may be a secret in the address of a storage."""
+
     id: int
     status: CheckpointState
     is_savepoint: bool
     trigger_timestamp: int
     latest_ack_timestamp: int | None
-    checkpointed_size: int | None = None
+    checkpointed_size: int | None
     state_size: int | None
     end_to_end_duration: int | None
     alignment_buffered: int | None = None
@@ -136,7 +139,7 @@ class CheckpointStatisticsBody(BaseModel):
     persisted_data: int = 0
     num_subtasks: int
     num_acknowledged_subtasks: int
-    external_path: str | None = None
+    external_path: str | None
     discarded: bool
     failure_timestamp: int | None
     failure_message: str | None

@@ -10,7 +10,9 @@ from fastapi import Response
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
+from weir.protocol.ids import CheckpointId, Generation
 from weir_backend.checkpoints import repository, statistics
+from weir_backend.checkpoints.place import place_of_run
 from weir_backend.checkpoints.schemas import (
     CheckpointBody,
     CheckpointDetailBody,
@@ -55,10 +57,12 @@ def detail(session: Session, checkpoint_id: int) -> CheckpointDetailBody:
         is_savepoint=found.is_savepoint,
         trigger_timestamp=triggered_ms,
         latest_ack_timestamp=_ms(found.latest_ack_at) if found.latest_ack_at else None,
+        checkpointed_size=found.checkpointed_bytes,
         state_size=found.state_bytes,
         end_to_end_duration=found.end_to_end_ms,
         num_subtasks=found.subtasks,
         num_acknowledged_subtasks=found.acknowledged,
+        external_path=_path_of(session, found),
         discarded=found.discarded_at is not None,
         failure_timestamp=_ms(found.failed_at) if found.failed_at else None,
         failure_message=found.failure,
@@ -67,6 +71,13 @@ def detail(session: Session, checkpoint_id: int) -> CheckpointDetailBody:
     )
     known = CheckpointBody.model_validate(found).model_dump()
     return CheckpointDetailBody(**known, progress=found.progress, statistics=measured)
+
+
+def _path_of(session: Session, checkpoint: Checkpoint) -> str | None:
+    if checkpoint.state is not CheckpointState.COMPLETED:
+        return None
+    where = place_of_run(session, checkpoint.run_id)
+    return where.manifest(CheckpointId(checkpoint.number), Generation(checkpoint.generation)) if where is not None else None
 
 
 def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:

@@ -238,6 +238,7 @@ class _Fold:
         row.state, row.completed_at = CheckpointState.COMPLETED, at
         row.failed_at = row.failure = None
         row.end_to_end_ms, row.state_bytes = event.end_to_end_ms, event.state_bytes
+        row.checkpointed_bytes = event.checkpointed_bytes
         row.acknowledged = len(event.subtasks)
         row.statistics = [[one.subtask.chain, one.subtask.index, codec.to_json(one.statistics)] for one in event.subtasks]
         if self._newest_completed is None or self._newest_completed < row.number:

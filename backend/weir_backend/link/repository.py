@@ -39,7 +39,7 @@ _RUNS, _JOBS, _CHECKPOINTS, _FAILURES, _COMMANDS, _OPERATIONS = (
 _AT_ONCE = ("number", "generation", "trigger", "triggered_at", "triggered_event", "subtasks")
 _LATER = (
     "state", "parent", "latest_ack_at", "completed_at", "failed_at", "failure", "end_to_end_ms", "state_bytes",
-    "acknowledged", "progress", "statistics",
+    "checkpointed_bytes", "acknowledged", "progress", "statistics",
 )  # fmt: skip
 """Columns of a checkpoint that change after it was triggered."""
 _UPDATE_CHECKPOINT = (
@@ -124,7 +124,7 @@ def _checkpoints(session: Session, run: RunRow, numbers: Iterable[int]) -> tuple
         Checkpoint.run_id, Checkpoint.number, Checkpoint.generation, Checkpoint.state, Checkpoint.trigger, Checkpoint.parent,
         Checkpoint.triggered_at, Checkpoint.triggered_event, Checkpoint.subtasks, Checkpoint.id, Checkpoint.latest_ack_at,
         Checkpoint.completed_at, Checkpoint.failed_at, Checkpoint.failure, Checkpoint.end_to_end_ms, Checkpoint.state_bytes,
-        Checkpoint.acknowledged, Checkpoint.progress,
+        Checkpoint.checkpointed_bytes, Checkpoint.acknowledged, Checkpoint.progress,
     )  # fmt: skip
     in_progress = and_(Checkpoint.run_id == run.id, Checkpoint.state == CheckpointState.IN_PROGRESS)
     mentioned = and_(Checkpoint.job_id == run.job_id, Checkpoint.number.in_(sorted(numbers)))

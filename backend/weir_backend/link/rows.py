@@ -44,6 +44,7 @@ class CheckpointRow:
     failure: str | None = None
     end_to_end_ms: int | None = None
     state_bytes: int | None = None
+    checkpointed_bytes: int | None = None
     acknowledged: int = 0
     progress: list[Any] = field(default_factory=list)
     statistics: list[Any] | None = None

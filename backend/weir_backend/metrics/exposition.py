@@ -10,6 +10,8 @@ from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from weir.protocol.lag import source_lags
+from weir_backend.graphs.names import operators_by_chain
 from weir_backend.models import CheckpointState, DeliveryState
 
 _CHECKPOINT_STATES = {
@@ -33,6 +35,7 @@ class Shown:
     samples: Sequence[Any]
     alerts: Sequence[Any]
     deliveries: Sequence[Any]
+    chains: Sequence[Any]
 
 
 class JobsCollector:
@@ -47,6 +50,8 @@ class JobsCollector:
         yield from self._checkpoints()
         yield from self._recoveries()
         yield from self._subtasks()
+        yield from self._lags()
+        yield self._operators()
         yield from self._alerts()
 
     def _states(self) -> Metric:
@@ -63,6 +68,7 @@ class JobsCollector:
                 family.add_metric([name], counted[job_id, state])
             yield family
         duration = GaugeMetricFamily("weir_job_last_checkpoint_duration_seconds", "End to end", labels=["job"])
+        written = GaugeMetricFamily("weir_job_last_checkpoint_size_bytes", "That it has written itself", labels=["job"])
         size = GaugeMetricFamily("weir_job_last_checkpoint_full_size_bytes", "All that it refers to", labels=["job"])
         number = GaugeMetricFamily("weir_job_last_completed_checkpoint_id", "Its number in the job", labels=["job"])
         age = GaugeMetricFamily(
@@ -72,10 +78,12 @@ class JobsCollector:
             if row.job_id in self._names:
                 name = self._names[row.job_id]
                 duration.add_metric([name], row.end_to_end_ms / 1000)
+                if row.checkpointed_bytes is not None:
+                    written.add_metric([name], row.checkpointed_bytes)
                 size.add_metric([name], row.state_bytes)
                 number.add_metric([name], row.number)
                 age.add_metric([name], max(0.0, (self._shown.at - row.completed_at).total_seconds()))
-        yield from (duration, size, number, age)
+        yield from (duration, written, size, number, age)
 
     def _recoveries(self) -> Iterator[Metric]:
         restarts = CounterMetricFamily("weir_job_num_restarts", "Recoveries from failures", labels=["job"])
@@ -122,3 +130,25 @@ class JobsCollector:
                 for name, family in times.items():
                     family.add_metric(of, one[f"{name}_us"] / 1e6)
         yield from (*counted.values(), *times.values(), memory, gauges)
+
+    def _lags(self) -> Iterator[Metric]:
+        told: dict[int, list[Any]] = {}
+        for row in self._shown.samples:
+            told.setdefault(row.job_id, []).append(row.metrics["gauges"])
+        lags = {self._names[job_id]: source_lags(gauges) for job_id, gauges in told.items() if job_id in self._names}
+        for place, unit in enumerate(("records", "seconds")):
+            family = GaugeMetricFamily(f"weir_source_lag_{unit}", "As the source tells it", labels=["job", "source"])
+            for job, found in lags.items():
+                for source, lag in found[place].items():
+                    family.add_metric([job, source], lag)
+            yield family
+
+    def _operators(self) -> Metric:
+        family = GaugeMetricFamily("weir_chain_operator", "1 for each operator of a chain", labels=["job", "chain", "operator"])
+        for row in self._shown.chains:
+            if row.job_id in self._names:
+                for chain, operators in operators_by_chain({"chains": row.chains}).items():
+                    # Said twice, it would spoil the whole page.
+                    for uid in dict.fromkeys(one.uid for one in operators):
+                        family.add_metric([self._names[row.job_id], str(chain), uid], 1)
+        return family

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from weir.protocol.lag import LAG_RECORDS, LAG_SECONDS
 from weir_backend.metrics.series import BackpressureLevel, Series, SlotSeries
 
-LAG_RECORDS, LAG_SECONDS = ".lag_records", ".lag_seconds"
 _ORDER = list(BackpressureLevel)
 
 

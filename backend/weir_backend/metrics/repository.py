@@ -111,10 +111,11 @@ def checkpoint_counts(session: Session) -> Sequence[Row[int, CheckpointState, in
     ).all()
 
 
-def last_checkpoints(session: Session) -> Sequence[Row[int, int, int | None, int | None, datetime | None]]:
+def last_checkpoints(session: Session) -> Sequence[Row[int, int, int | None, int | None, int | None, datetime | None]]:
     return session.execute(
         select(
-            Checkpoint.job_id, Checkpoint.number, Checkpoint.end_to_end_ms, Checkpoint.state_bytes, Checkpoint.completed_at
+            Checkpoint.job_id, Checkpoint.number, Checkpoint.end_to_end_ms, Checkpoint.state_bytes, Checkpoint.checkpointed_bytes,
+            Checkpoint.completed_at,
         )
         .ext(distinct_on(Checkpoint.job_id))
         .where(Checkpoint.state == CheckpointState.COMPLETED)
@@ -159,6 +160,12 @@ def deliveries(session: Session) -> Sequence[Row[str, DeliveryState | None, int]
         .group_by(Webhook.name, Delivery.state)
         .order_by(Webhook.name, Delivery.state)
     ).all()
+
+
+def chains(session: Session) -> Sequence[Row[int, Any]]:
+    """Of the graphs that live runs have deployed, as they are kept."""
+    query = select(Run.job_id, Graph.body["chains"].label("chains")).join(Graph, Run.graph_id == Graph.id)
+    return session.execute(query.where(Run.ended_at.is_(None)).order_by(Run.job_id)).all()
 
 
 def newest_samples(session: Session, since: datetime) -> Sequence[Row[Any]]:

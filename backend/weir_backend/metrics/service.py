@@ -112,6 +112,7 @@ def exposition(session: Session) -> bytes:
         repository.newest_samples(session, moment - LIVE),
         repository.firing_alerts(session),
         repository.deliveries(session),
+        repository.chains(session),
     )
     registry = CollectorRegistry(auto_describe=False)
     registry.register(JobsCollector(shown))

@@ -51,6 +51,8 @@ class Checkpoint(Base):
     failure: Mapped[str | None]
     end_to_end_ms: Mapped[int | None]
     state_bytes: Mapped[int | None]
+    checkpointed_bytes: Mapped[int | None]
+    """Of the files that it wrote itself. None: its driver did not say."""
     subtasks: Mapped[int]
     acknowledged: Mapped[int] = mapped_column(server_default=text("0"))
     # These two are heavy: they are loaded when somebody asks for them, and never by a list.

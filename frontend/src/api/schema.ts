@@ -1718,20 +1718,24 @@ export interface components {
          * @enum {string}
          */
         CheckpointState: "IN_PROGRESS" | "COMPLETED" | "FAILED";
-        /** CheckpointStatisticsBody */
+        /**
+         * CheckpointStatisticsBody
+         * @description ``state_size``: of all files that it needs; ``checkpointed_size``: of those that it wrote itself. ``external_path``: of its manifest,
+         *     once it is completed; without what may be a secret in the address of a storage.
+         */
         CheckpointStatisticsBody: {
             /** Alignment Buffered */
             alignment_buffered?: number | null;
             /** Chains */
             chains: components["schemas"]["ChainStatisticsBody"][];
             /** Checkpointed Size */
-            checkpointed_size?: number | null;
+            checkpointed_size: number | null;
             /** Discarded */
             discarded: boolean;
             /** End To End Duration */
             end_to_end_duration: number | null;
             /** External Path */
-            external_path?: string | null;
+            external_path: string | null;
             /** Failure Message */
             failure_message: string | null;
             /** Failure Timestamp */

@@ -49,8 +49,8 @@ export function detailOf(body: Schemas['CheckpointBody'], graph: FakeGraph, ackn
     progress: acknowledged.map(({ chain, index, afterMs }) => [chain, index, afterMs]),
     statistics: {
       id: body.number, status: body.state, is_savepoint: body.is_savepoint, trigger_timestamp: triggered, latest_ack_timestamp: ms(body.latest_ack_at),
-      checkpointed_size: null, state_size: body.state_bytes, end_to_end_duration: body.end_to_end_ms, alignment_buffered: null, processed_data: null,
-      persisted_data: 0, num_subtasks: body.subtasks, num_acknowledged_subtasks: body.acknowledged, external_path: null,
+      checkpointed_size: body.state_bytes, state_size: body.state_bytes, end_to_end_duration: body.end_to_end_ms, alignment_buffered: null, processed_data: null,
+      persisted_data: 0, num_subtasks: body.subtasks, num_acknowledged_subtasks: body.acknowledged, external_path: done ? `/data/checkpoints/${body.job_id}/checkpoints/${body.number}/manifest-g${body.generation}.json` : null,
       discarded: body.discarded_at !== null, failure_timestamp: ms(body.failed_at), failure_message: body.failure,
       summary: summary(done ? acknowledged : []),
       chains: graph.chains

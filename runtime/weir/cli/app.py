@@ -70,7 +70,10 @@ def run_command(
     ] = NO_SETTINGS,
     metrics: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there, to who has the token in WEIR_METRICS_TOKEN"),
+        typer.Option(
+            metavar="HOST:PORT[-LAST]",
+            help="Serve metrics for Prometheus there, at the first port that is free, to who has the token in WEIR_METRICS_TOKEN",
+        ),
     ] = None,
     log_format: Annotated[LogFormat, typer.Option(help="Logs for people or for machines")] = LogFormat.TEXT,
     verbose: Annotated[

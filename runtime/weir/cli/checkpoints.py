@@ -12,10 +12,11 @@ from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
 from weir.protocol.logview import CheckpointStatus
 from weir.protocol.manifest import Manifest
+from weir.protocol.paths import encode_segment
 from weir.storage.base import CheckpointStorage
 from weir.storage.inspection import CheckpointInfo, list_checkpoints, list_jobs, verify
 from weir.storage.joblog import JobLog
-from weir.storage.layout import JobLayout, encode_segment
+from weir.storage.layout import JobLayout
 from weir.storage.manifests import read_manifest
 
 

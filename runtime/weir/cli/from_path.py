@@ -58,6 +58,8 @@ def begin_elsewhere(job: Job, path: str, options: RunOptions, *, yes: bool, link
 def _tell(found: Imported, name: str, link: RunLink | None) -> None:
     if link is not None:
         # Whoever imported it may have died before this was heard: told twice it is one checkpoint all the same.
-        link.tell(CheckpointCompleted(found.checkpoint, found.generation, IMPORTED, 0, found.state_bytes, ()))
+        link.tell(
+            CheckpointCompleted(found.checkpoint, found.generation, IMPORTED, 0, found.state_bytes, (), found.bytes or None)
+        )
     size = size_text(found.bytes)
     tell(f"{name} is checkpoint {found.checkpoint} of this job now ({size} copied); it is kept like a savepoint")

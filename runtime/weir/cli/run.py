@@ -112,7 +112,7 @@ def _run(
         left = confirm_going_back(job, options.start.checkpoint, options, yes=yes)
         # Spark takes seconds to come up, and a run that is still alive may complete more: that was not agreed to.
         options = replace(options, start=replace(options.start, leaving=None if yes else left))
-    with served(metrics) as page:
+    with served(metrics, courtesy=link is not None) as page:
         running = launch(job, options, session=session, link=link)
         page.show(lambda: exposition(job.name, running.progress()))
         return _followed(job.name, running, options, answer, quiet=quiet)

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 
 from weir.kernel.effects import Finish, Report, ReportKind
 from weir.kernel.job import JobPhase
-from weir.protocol.ids import CheckpointId, Generation, SlotIndex
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
 from weir.protocol.messages import FromSlot, SlotMetrics, SubtaskMetrics
+from weir.storage.manifests import statistics_of
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSummary:
-    """Of a completed checkpoint. Durations in ms, ``*_us`` in microseconds; tuples hold one value a subtask."""
+    """Of a completed checkpoint. Durations in ms, ``*_us`` in microseconds; tuples hold one value a subtask. ``checkpointed_bytes``: of
+    the files that it wrote itself."""
 
     checkpoint: CheckpointId
     kind: str
     end_to_end_ms: int
     state_bytes: int
+    checkpointed_bytes: int
     alignment_ms_max: float
     sync_us: tuple[int, ...]
     sync_cpu_us: tuple[int, ...]
@@ -57,6 +60,12 @@ class Snapshot:
     downtime_total_ms: int
     last_completed_age_ms: int | None
     """None: none has completed yet."""
+    in_progress: int
+    """Checkpoints."""
+    slots: tuple[SlotMetrics, ...]
+    """As they said last, of the running generation."""
+    operators: tuple[tuple[int, OperatorUid], ...]
+    """And the chain that each is in."""
 
 
 HISTORY_MAX = 1_000
@@ -68,6 +77,8 @@ class Progress:
     """Written by the coordinator's loop, read from any thread."""
 
     source_chains: frozenset[int]
+    operators: tuple[tuple[int, OperatorUid], ...] = ()
+    """As ``Snapshot.operators``."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _phase: JobPhase = JobPhase.CREATED
     _generation: Generation = Generation(0)
@@ -82,6 +93,7 @@ class Progress:
     _recoveries_total: int = 0
     _downtime_total_ms: int = 0
     _last_completed_ms: int | None = None
+    _in_progress: set[CheckpointId] = field(default_factory=set)
     _peak_rss: dict[SlotIndex, int] = field(default_factory=dict)
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
@@ -89,6 +101,7 @@ class Progress:
             if generation != self._generation:
                 self._metrics.clear()
                 self._before.clear()
+                self._in_progress.clear()
             self._phase, self._generation = phase, generation
 
     def on_finish(self, finish: Finish) -> None:
@@ -118,14 +131,19 @@ class Progress:
                     self._recoveries_total += 1
                     self._downtime_total_ms += report.value_ms
                 case ReportKind.CHECKPOINT_ABORTED:
+                    assert report.checkpoint is not None
+                    self._in_progress.discard(report.checkpoint)
                     self._aborted.append(f"checkpoint {report.checkpoint}: {report.text}")
                     self._aborted_total += 1
                 case ReportKind.CHECKPOINT_COMPLETED:
+                    assert report.checkpoint is not None
+                    self._in_progress.discard(report.checkpoint)
                     self._completed.append(_summary(report))
                     self._completed_total += 1
                     self._last_completed_ms = _now_ms()
                 case ReportKind.CHECKPOINT_TRIGGERED:
-                    pass
+                    assert report.checkpoint is not None
+                    self._in_progress.add(report.checkpoint)
             for history in (self._completed, self._aborted, self._recoveries):
                 del history[:-HISTORY_MAX]
 
@@ -147,6 +165,9 @@ class Progress:
                 recoveries_total=self._recoveries_total,
                 downtime_total_ms=self._downtime_total_ms,
                 last_completed_age_ms=_now_ms() - self._last_completed_ms if self._last_completed_ms is not None else None,
+                in_progress=len(self._in_progress),
+                operators=self.operators,
+                slots=tuple(metrics for _, metrics in sorted(self._metrics.items())),
             )
 
     def _backpressure(self) -> float:
@@ -175,13 +196,18 @@ def _age_us(subtask: SubtaskMetrics) -> int:
 
 def _summary(report: Report) -> CheckpointSummary:
     assert report.pending is not None and report.checkpoint is not None and report.value_ms is not None
-    measured = [snapshot.statistics for snapshot in report.pending.snapshots.values()]
+    assert report.generation is not None
+    snapshots = report.pending.snapshots.values()
+    measured = [snapshot.statistics for snapshot in snapshots]
     held_up = max(measured, key=lambda one: one.longest_batch_ms)
     return CheckpointSummary(
         checkpoint=report.checkpoint,
         kind=report.pending.kind,
         end_to_end_ms=report.value_ms,
         state_bytes=sum(one.state_bytes for one in measured),
+        checkpointed_bytes=statistics_of(
+            snapshots, checkpoint=report.checkpoint, generation=report.generation, end_to_end_ms=report.value_ms
+        ).checkpointed_bytes,
         alignment_ms_max=max(one.alignment_ms for one in measured),
         sync_us=tuple(one.sync_us for one in measured),
         sync_cpu_us=tuple(one.sync_cpu_us for one in measured),

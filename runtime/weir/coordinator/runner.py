@@ -29,12 +29,12 @@ from weir.protocol.joblog import (
     GenerationStarted,
 )
 from weir.protocol.logview import LogView
-from weir.protocol.manifest import Manifest, summarise
+from weir.protocol.manifest import Manifest
 from weir.protocol.snapshots import Split
 from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import Appended, JobLog
 from weir.storage.layout import JobLayout
-from weir.storage.manifests import WrittenManifest, write_manifest
+from weir.storage.manifests import WrittenManifest, statistics_of, write_manifest
 
 log = structlog.get_logger(__name__)
 
@@ -248,7 +248,9 @@ class EffectRunner:
             graph=self._graph,
             subtasks=subtasks,
             assigners=dict(effect.assigners),
-            statistics=summarise(subtasks, end_to_end_ms=float(took_ms)),
+            statistics=statistics_of(
+                subtasks, checkpoint=pending.checkpoint, generation=effect.generation, end_to_end_ms=float(took_ms)
+            ),
             published_up_to=self._publishing.confirmed,
         )
 

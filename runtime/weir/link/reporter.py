@@ -23,6 +23,7 @@ from weir.protocol.events import (
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import Acknowledge, FromSlot, SlotMetrics
 from weir.protocol.snapshots import JsonValue
+from weir.storage.manifests import statistics_of
 
 SAMPLE_EVERY_MS = 2_000
 """Slots report twice a second, which is more than a chart of hours can show."""
@@ -130,4 +131,7 @@ def _completed(report: Report) -> CheckpointCompleted:
         subtasks=tuple(
             AcknowledgedStatistics(SubtaskId(snapshot.chain, snapshot.index), snapshot.statistics) for snapshot in snapshots
         ),
+        checkpointed_bytes=statistics_of(
+            snapshots, checkpoint=report.checkpoint, generation=report.generation, end_to_end_ms=report.value_ms
+        ).checkpointed_bytes,
     )

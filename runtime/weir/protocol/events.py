@@ -106,7 +106,11 @@ IMPORTED = "import"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCompleted:
-    """Its entry is in the job's log: from now on it can be restored."""
+    """Its entry is in the job's log: from now on it can be restored.
+
+    ``state_bytes``: of all files it needs; ``checkpointed_bytes``: of those that it wrote itself. None: an older driver, or one that
+    found a copy of an imported one.
+    """
 
     checkpoint: CheckpointId
     generation: Generation
@@ -114,6 +118,7 @@ class CheckpointCompleted:
     end_to_end_ms: int
     state_bytes: int
     subtasks: tuple[AcknowledgedStatistics, ...]
+    checkpointed_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

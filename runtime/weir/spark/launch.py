@@ -216,7 +216,10 @@ def _coordinator(
     link: RunLink | None,
 ) -> tuple[Coordinator, Progress]:
     plan, start = planned.plan, planned.start
-    progress = Progress(frozenset(plan.graph.chain_of(uid).index for uid in plan.sources))
+    progress = Progress(
+        frozenset(plan.graph.chain_of(uid).index for uid in plan.sources),
+        tuple((chain.index, uid) for chain in plan.graph.chains for uid in chain.operators),
+    )
     runner = EffectRunner(plan, storage, start.log, may_leave_behind=leaves_behind(options.start))
     slots = SlotControl(replace=pool.replace, release=pool.release)
     listeners: list[Listener] = [progress]

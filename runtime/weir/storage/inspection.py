@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from weir.errors import CheckpointError
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.logview import CheckpointRecord, CheckpointStatus
+from weir.protocol.paths import decode_segment
 from weir.storage.base import CheckpointStorage
 from weir.storage.joblog import JobLog
-from weir.storage.layout import JobLayout, decode_segment, log_number
+from weir.storage.layout import JobLayout, log_number
 from weir.storage.manifests import read_manifest
 from weir.storage.snapshots import ExaminedFiles
 

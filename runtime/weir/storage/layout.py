@@ -15,47 +15,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from weir.errors import ConfigError
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
-from weir.storage.checksums import checksum
+from weir.protocol.paths import encode_segment, job_root
 
-SEGMENT_CHARACTERS_MAX = 160
 STAGED_KIND = "dataframe"
 """Of a source, in a graph: its rows lie in ``staged-splits``, are no part of any checkpoint, and belong to one history of one job."""
-_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-_ENCODED = re.compile(r"\.([0-9a-f]{2})")
-_SHORTENED = re.compile(r"[A-Za-z0-9_.-]{125,126}\.\.[0-9a-f]{32}")
 _LOG_ENTRY = re.compile(r"log/(\d{8,})\.json")
 _MANIFEST = re.compile(r"checkpoints/(\d+)/manifest-g(\d+)\.json")
 _STATE = re.compile(r"state/[^/]+/g(\d+)-c(\d+)-s\d+-[^/]+\.arrow")
 _PACKED = "state/packed.slots/"
 """No encoded uid: in those two hex digits follow a dot."""
 _PACK = re.compile(re.escape(_PACKED) + r"g(\d+)-c(\d+)-[^/]+\.pack")
-
-
-def encode_segment(name: str) -> str:
-    """Every byte of UTF-8 other than a letter, digit, ``_`` or ``-`` becomes ``.`` and two hex digits.
-
-    A name too long for a file name keeps its beginning and ends in ``..`` and a checksum of the whole. That stands for the name
-    wherever the name itself is not known any more (``decode_segment``), and is longer than any name of a job or operator can be.
-    """
-    if not name:
-        raise ConfigError("an empty name cannot name a job or an operator in checkpoint storage: give it one")
-    if _SHORTENED.fullmatch(name):
-        return name
-    encoded = "".join(chr(byte) if byte in _PLAIN else f".{byte:02x}" for byte in name.encode())
-    if len(encoded) <= SEGMENT_CHARACTERS_MAX:
-        return encoded
-    digest = checksum((name.encode(),)).removeprefix("xxh3:")
-    return f"{encoded[: SEGMENT_CHARACTERS_MAX - 34].rstrip('.')}..{digest}"
-
-
-def decode_segment(segment: str) -> str:
-    """The name again; a shortened one is given as it stands."""
-    if ".." in segment:
-        return segment
-    raw = _ENCODED.sub(lambda match: chr(int(match[1], 16)), segment)
-    return raw.encode("latin-1").decode(errors="replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +45,7 @@ class JobLayout:
     @property
     def root(self) -> str:
         """With a ``/`` at its end."""
-        return f"{encode_segment(self.job)}/"
+        return job_root(self.job)
 
     @property
     def log(self) -> str:
@@ -104,11 +74,6 @@ class JobLayout:
         """Prefix of the directories of a source's staged rows, one for each run that began anew; needed as long as a checkpoint
         that reads it can be restored."""
         return f"{self.root}staged-splits/{encode_segment(source)}/"
-
-
-def manifest_path(checkpoint: CheckpointId, generation: Generation) -> str:
-    """Relative. A generation uses a checkpoint id once, so no two attempts share it."""
-    return f"checkpoints/{checkpoint}/manifest-g{generation}.json"
 
 
 def state_path(uid: OperatorUid, *, generation: Generation, checkpoint: CheckpointId, subtask: int, attempt: str) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from weir.errors import CheckpointError, NotFound, ProtocolError
+from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.logview import CheckpointRecord
-from weir.protocol.manifest import Manifest, decode_manifest, encode_manifest
+from weir.protocol.manifest import CheckpointStatistics, Manifest, decode_manifest, encode_manifest, summarise
+from weir.protocol.paths import manifest_path
+from weir.protocol.snapshots import SubtaskSnapshot
 from weir.storage.base import CheckpointStorage
 from weir.storage.checksums import checksum
-from weir.storage.layout import JobLayout, manifest_path
+from weir.storage.layout import FileIdentity, JobLayout, identify
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,17 @@ def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: Checkpo
     if (manifest.checkpoint, manifest.generation) != (record.checkpoint, record.generation):
         raise _unusable(storage, record, path, f"is that of checkpoint {manifest.checkpoint}, generation {manifest.generation}")
     return manifest
+
+
+def statistics_of(
+    subtasks: Iterable[SubtaskSnapshot], *, checkpoint: CheckpointId, generation: Generation, end_to_end_ms: float
+) -> CheckpointStatistics:
+    """What a checkpoint has written itself is told from what it only refers to by the names of its files."""
+    snapshots = tuple(subtasks)
+    own = FileIdentity(generation, checkpoint)
+    paths = {file.path for subtask in snapshots for operator in subtask.operators for file in operator.files}
+    earlier = {path for path in paths if identify(path) not in (own, None)}
+    return summarise(snapshots, end_to_end_ms=end_to_end_ms, earlier_files=earlier)
 
 
 def _unusable(storage: CheckpointStorage, record: CheckpointRecord, path: str, why: str) -> CheckpointError:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from weir.errors import ConfigError
 from weir.protocol.ids import CheckpointId
+from weir.protocol.paths import decode_segment
 from weir.storage.base import CheckpointStorage
 from weir.storage.importing import Place
 from weir.storage.inspection import list_jobs
-from weir.storage.layout import JobLayout, decode_segment, log_number
+from weir.storage.layout import JobLayout, log_number
 from weir.storage.open import open_storage
 
 _NAMED = re.compile(r"(?P<path>.+?)(?:#(?P<checkpoint>[0-9]{1,18}))?", re.DOTALL)

@@ -11,8 +11,8 @@ import time
 from collections.abc import Collection
 
 from weir.errors import ConfigError, NotFound
+from weir.protocol.paths import encode_segment
 from weir.storage.base import CheckpointStorage
-from weir.storage.layout import encode_segment
 
 LEFT_MS_MIN = 24 * 3600 * 1000
 """A mark older than this, of a run that another one has overtaken, was left by a driver that was killed."""

@@ -17,7 +17,7 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.summaries import summary_of
 from weir_backend.link import service
-from weir_backend.models import AuditEntry, Checkpoint, Role
+from weir_backend.models import AuditEntry, Checkpoint, Role, Run
 from weir_backend.retention import pins
 
 GRAPH = {
@@ -49,7 +49,14 @@ def id_of(database: Database, number: int) -> int:
 
 
 def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
-    tell(database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), *acks(1, [10, 12, 11, 90]), completed(1, subtasks=4))
+    tell(
+        database,
+        run,
+        GraphDeployed(GRAPH),
+        triggered(1, subtasks=4),
+        *acks(1, [10, 12, 11, 90]),
+        completed(1, subtasks=4, written=1_500),
+    )
     answer = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login(Role.VIEWER))
     assert answer.status_code == 200, answer.text
     body = answer.json()
@@ -57,6 +64,9 @@ def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database,
     assert body["progress"] == [[0, 0, 10], [0, 1, 12], [1, 0, 11], [1, 1, 90]]
     found = body["statistics"]
     assert (found["id"], found["status"], found["state_size"], found["end_to_end_duration"]) == (1, "COMPLETED", 4000, 41)
+    assert found["checkpointed_size"] == 1_500 and found["external_path"] is None, (
+        "nobody has said where its run has its checkpoints"
+    )
     assert (found["trigger_timestamp"], found["num_subtasks"], found["num_acknowledged_subtasks"]) == (AT_MS + 2, 4, 4)
     assert [[name["name"] for name in chain["operators"]] for chain in found["chains"]] == [["read words"], ["count", "sink"]]
     slow = found["chains"][1]["subtasks"][1]
@@ -64,6 +74,41 @@ def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database,
     assert slow["checkpoint"] == {"sync": 0.4, "async": 6.0} and slow["alignment"]["duration"] == 2.0
     assert sum(one["straggler"] for chain in found["chains"] for one in chain["subtasks"]) == 1
     assert found["summary"]["sync"]["max"] == 0.4 and found["chains"][0]["summary"]["async"]["avg"] == pytest.approx(2.25)
+
+
+@pytest.mark.parametrize(
+    ("directory", "shown"),
+    [
+        ("/srv/checkpoints", "/srv/checkpoints"),
+        ("/srv/odd?and#/", "/srv/odd?and#"),
+        ("s3://bucket/a prefix/", "s3://bucket/a prefix"),
+        ("s3://key:secret@bucket/x?signature=secret#secret", "s3://bucket/x"),
+        ("https://secret@host:9000/bucket", "https://host:9000/bucket"),
+        ("abfss://container@account.dfs.core.windows.net/x?sig=secret", "abfss://container@account.dfs.core.windows.net/x"),
+        ("abfss://container:secret@account.dfs.core.windows.net/x", "abfss://container@account.dfs.core.windows.net/x"),
+    ],
+)
+def test_a_completed_checkpoint_says_where_it_is_and_no_secret(
+    client: TestClient, database: Database, login: Login, run: MadeRun, directory: str, shown: str
+) -> None:
+    graph = {**GRAPH, "logical": {**GRAPH["logical"], "job": "route delays"}}
+    with database.session() as session:
+        session.get_one(Run, run.id).checkpoint_directory = directory
+    taken: list[Event] = [
+        triggered(1, generation=3),
+        completed(1, generation=3),
+        triggered(2),
+        CheckpointFailed(CheckpointId(2), "no"),
+    ]
+    tell(database, run, GraphDeployed(graph), *taken)
+
+    def told(number: int) -> Any:
+        return client.get(f"/api/v1/checkpoints/{id_of(database, number)}", headers=login()).json()["statistics"]
+
+    # As weir.storage.layout names it, which the control plane does not see.
+    assert told(1)["external_path"] == f"{shown}/route.20delays/checkpoints/1/manifest-g3.json"
+    assert told(1)["checkpointed_size"] is None, "an older driver does not say"
+    assert told(2)["external_path"] is None, "there is none"
 
 
 def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:

@@ -113,7 +113,7 @@ def test_what_a_driver_tells_is_in_the_tables(client: TestClient, database: Data
     tell(
         client, run,
         GraphDeployed(GRAPH), state(Told.INITIALIZING), state(Told.RUNNING), MetricsSampled(sample(0, 1)),
-        triggered(1), ack(1, 0, 1, 7), ack(1, 0, 0, 9), completed(1),
+        triggered(1), ack(1, 0, 1, 7), ack(1, 0, 0, 9), completed(1, written=700),
     )  # fmt: skip
     found = the_run(database, run)
     assert (found.state, found.generation, found.stored_event) == (RunState.RUNNING, 1, 8)
@@ -122,6 +122,7 @@ def test_what_a_driver_tells_is_in_the_tables(client: TestClient, database: Data
     assert (one.state, one.acknowledged, one.progress) == (CheckpointState.COMPLETED, 2, [[0, 1, 7], [0, 0, 9]])
     assert (one.triggered_at, one.latest_ack_at, one.completed_at) == (at(5), at(7), at(8))
     assert (one.end_to_end_ms, one.state_bytes, one.subtasks, one.triggered_event) == (41, 2000, 2, 5)
+    assert one.checkpointed_bytes == 700
     assert [row[:2] for row in one.statistics] == [[0, 0], [0, 1]] and one.statistics[1][2]["sync_us"] == 200
     with database.session() as session:
         log = session.execute(select(LogEntry.number, LogEntry.run_event, LogEntry.kind, LogEntry.fields, LogEntry.at)).all()

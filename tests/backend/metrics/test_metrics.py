@@ -158,10 +158,15 @@ def test_rates_without_a_graph_a_second_sample_or_lag_say_what_is_known() -> Non
 def test_prometheus_is_shown_all_jobs(client: TestClient, database: Database, login: Login) -> None:
     run, moment = new_run(database, new_job(database, 'odd "name"\\')), now()
     new_job(database, "quiet")
+    behind = [
+        replace(sample(slot, 7), gauges={"in.lag_records": 40, "in.lag_seconds": 3.5 + slot, "in.odd": "x"}) for slot in (1, 2)
+    ]
     tell(
-        database, run, (triggered(1), moment), (completed(1), moment - timedelta(seconds=30)), (triggered(2), moment),
+        database, run, (GraphDeployed(GRAPH), moment), (triggered(1), moment),
+        (completed(1, written=700), moment - timedelta(seconds=30)), (triggered(2), moment),
         (CheckpointFailed(CheckpointId(2), "no"), moment), (triggered(3), moment), (FailureOccurred(Generation(1), "x"), moment),
         (Recovered(Generation(2), "x", 2_500), moment), (MetricsSampled(sample(0, 7)), moment),
+        *((MetricsSampled(one), moment) for one in behind),
     )  # fmt: skip
     assert client.get("/metrics").status_code == 401
     answer = client.get("/metrics", headers=login(Role.VIEWER))
@@ -174,6 +179,10 @@ def test_prometheus_is_shown_all_jobs(client: TestClient, database: Database, lo
     job = ("job", 'odd "name"\\')
     assert shown["weir_job_last_checkpoint_duration_seconds", job] == pytest.approx(0.041)
     assert shown["weir_job_last_checkpoint_full_size_bytes", job] == 2000
+    assert shown["weir_job_last_checkpoint_size_bytes", job] == 700
+    assert shown["weir_source_lag_records", job, ("source", "in")] == 80
+    assert shown["weir_source_lag_seconds", job, ("source", "in")] == 5.5
+    assert shown["weir_chain_operator", ("chain", "0"), job, ("operator", "u")] == 1
     assert shown["weir_job_last_completed_checkpoint_id", job] == 1
     assert 30 <= shown["weir_job_last_completed_checkpoint_age_seconds", job] < 60
     for word in ("in_progress", "completed", "failed"):
@@ -184,3 +193,11 @@ def test_prometheus_is_shown_all_jobs(client: TestClient, database: Database, lo
     assert shown["weir_operator_gauge", ("gauge", "counts.keys"), job, ("slot", "0")] == 70
     assert shown["weir_job_state", ("job", "quiet"), ("state", "NONE")] == 1
     assert shown["weir_job_number_of_completed_checkpoints", ("job", "quiet")] == 0
+
+
+def test_what_an_older_driver_does_not_tell_of_a_checkpoint_is_not_shown(
+    client: TestClient, database: Database, login: Login
+) -> None:
+    tell(database, new_run(database), (triggered(1), now()), (completed(1), now()))
+    text = client.get("/metrics", headers=login(Role.VIEWER)).text
+    assert "\nweir_job_last_checkpoint_full_size_bytes{" in text and "\nweir_job_last_checkpoint_size_bytes{" not in text

@@ -6,15 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr, ValidationError
 from typer.testing import CliRunner
 
 from weir.errors import ConfigError
 from weir.spark.settings import FIXED, demand_python_memory, session_settings
 from weir_backend.jobs.spec import SpecBody
-from weir_backend.models import ArtifactKind
+from weir_backend.models import ArtifactKind, Run
+from weir_backend.settings import Settings
 from weir_workers.drivers.command import compile_environment, environment, run_command, target
+from weir_workers.drivers.directory import RunDirectory
+from weir_workers.tasks.submit import _told
 
 CODE = Path("/run/code")
+TOKEN = "a-token-of-our-own"
 MASTERS = ["local", "local[4]", "spark://host:7077", "yarn", "k8s://https://cluster:6443"]
 
 
@@ -54,6 +59,51 @@ def test_the_command_line_is_one_that_weir_run_understands(master: str) -> None:
     said = CliRunner().invoke(app_, words)
     assert isinstance(said.exception, Exception) and "pkg" in str(said.exception), (said.output, said.exception)
     assert option(command, "--from") == ["7"] and "--yes" in command
+
+
+def test_metrics_are_served_where_workers_are_told_so_and_the_command_line_has_no_token() -> None:
+    from weir.cli.app import app_
+
+    assert "--metrics" not in line(body()), "no port is opened if nobody says so"
+    command = run_command(
+        body(), job="pkg.jobs:job", directory="/x", start={"mode": "resume"}, archive=None, metrics="[::1]:9400-9419"
+    )
+    assert option(command, "--metrics") == ["[::1]:9400-9419"]
+    said = CliRunner().invoke(app_, command[command.index("run") :], env={"WEIR_METRICS_TOKEN": TOKEN})
+    assert isinstance(said.exception, Exception) and "pkg" in str(said.exception), (said.output, said.exception)
+
+
+def settings(**more: Any) -> Settings:
+    return Settings(
+        database_url=SecretStr("postgresql://nobody@127.0.0.1:1/nothing"), redis_url=SecretStr("redis://127.0.0.1:1/0"),
+        secret_key=SecretStr("a key for tests, as long as it has to be"), data_dir=Path("/nowhere"), **more,
+    )  # fmt: skip
+
+
+def test_a_driver_is_told_the_token_of_its_metrics_and_code_that_is_compiled_is_not() -> None:
+    run, directory = Run(id=7, directory="7-1-x"), RunDirectory(Path("/run"))
+    served = settings(driver_metrics="127.0.0.1:9400", driver_metrics_token=TOKEN)
+    ours = {"WEIR_DRIVER_METRICS": "127.0.0.1:9400", "WEIR_DRIVER_METRICS_TOKEN": TOKEN, "WEIR_METRICS_TOKEN": "of somebody else"}
+    found = environment(ours, _told(served, run, directory), code=CODE)
+    assert found["WEIR_METRICS_TOKEN"] == TOKEN and "WEIR_DRIVER_METRICS_TOKEN" not in found
+    assert TOKEN not in repr(served)
+    assert "WEIR_METRICS_TOKEN" not in environment(ours, _told(settings(), run, directory), code=CODE)
+    assert not any(name.startswith("WEIR_") for name in compile_environment(ours, {}, also="WEIR_*", code=CODE))
+
+
+@pytest.mark.parametrize("token", [None, "", "short", "with a blank in it, long"])
+def test_settings_that_would_open_a_port_without_a_token_are_refused(token: str | None) -> None:
+    with pytest.raises(ValidationError, match="nobody reads it without a token") as refused:
+        settings(driver_metrics="127.0.0.1:9400", driver_metrics_token=token)
+    assert [one["loc"] for one in refused.value.errors()] == [("driver_metrics_token",)]
+    assert not token or token not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["9400", "localhost", "localhost:9410-9400", "localhost:70000"])
+def test_settings_with_an_address_that_is_none_are_refused(address: str) -> None:
+    with pytest.raises(ValidationError, match="write HOST:PORT"):
+        settings(driver_metrics=address, driver_metrics_token=TOKEN)
+    assert settings(driver_metrics="", driver_metrics_token="").driver_metrics is None, "empty is as if it were not said"
 
 
 @pytest.mark.parametrize("master", MASTERS)

@@ -15,10 +15,11 @@ from weir.coordinator.progress import Progress
 from weir.errors import ConfigError
 from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
 from weir.kernel.job import JobPhase
-from weir.kernel.reports import aborted, completed, failure, recovered
-from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
+from weir.kernel.reports import aborted, completed, failure, recovered, triggered
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
-from weir.protocol.snapshots import SubtaskSnapshot, SubtaskStatistics
+from weir.protocol.metrics_address import MetricsAddress
+from weir.protocol.snapshots import OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
 
 TOKEN = "a-token-of-our-own"
 ONE = Generation(1)
@@ -42,11 +43,21 @@ def values(text: str) -> dict[str, float]:
 
 
 def test_all_that_a_driver_knows_is_shown() -> None:
-    progress = Progress(frozenset({0}))
+    progress = Progress(frozenset({0}), ((0, OperatorUid("in")), (0, OperatorUid("a"))))
     progress.on_phase(JobPhase.RUNNING, ONE)
-    progress.on_message(SlotMetrics(ONE, SlotIndex(0), 1 << 20, 5, (SubtaskMetrics(0, 1, 10, 9, 8, 7, 4_000_000, 3, 2, 1),), {}))
-    snapshot = SubtaskSnapshot(0, 1, (), (), (), False, SubtaskStatistics())
+    one = SubtaskMetrics(0, 1, 10, 9, 8, 7, 4_000_000, 3, 2, 1)
+    progress.on_message(
+        SlotMetrics(ONE, SlotIndex(0), 1 << 20, 5, (one,), {"in.lag_records": 40, "in.lag_seconds": 3.5, "a.x": 7})
+    )
+    progress.on_message(
+        SlotMetrics(ONE, SlotIndex(1), 1 << 20, 5, (), {"in.lag_records": 2, "in.lag_seconds": 4.5, "a.odd": "x"})
+    )
+    files = tuple(StateFile(f"state/u/g1-c{number}-s1-a.arrow", size, "xxh3:00") for number, size in ((7, 60), (6, 40)))
+    operators = (OperatorSnapshot(OperatorUid("u"), 1, files),)
+    snapshot = SubtaskSnapshot(0, 1, operators, (), (), False, SubtaskStatistics(state_bytes=100))
     pending = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, 1_000, snapshots={SubtaskId(0, 1): snapshot})
+    for number in (7, 8, 9):
+        progress.on_report(triggered(CheckpointId(number), CheckpointKind.PERIODIC))
     progress.on_report(completed(ONE, pending, now_ms=1_250))
     progress.on_report(aborted(CheckpointId(8), "declined"))
     progress.on_report(failure(ONE, "killed"))
@@ -58,10 +69,28 @@ def test_all_that_a_driver_knows_is_shown() -> None:
     assert found[f"weir_job_last_checkpoint_duration_seconds{{{of}}}"] == 0.25
     assert 0 <= found[f"weir_job_last_completed_checkpoint_age_seconds{{{of}}}"] < 60
     assert found[f"weir_job_checkpoints_completed_total{{{of}}}"] == found[f"weir_job_checkpoints_failed_total{{{of}}}"] == 1
+    for word in ("in_progress", "completed", "failed"):
+        assert found[f"weir_job_number_of_{word}_checkpoints{{{of}}}"] == 1
+    assert found[f"weir_job_last_checkpoint_size_bytes{{{of}}}"] == 60, "what it refers to was written by another one"
+    assert found[f"weir_job_last_checkpoint_full_size_bytes{{{of}}}"] == 100
+    assert found[f'weir_source_lag_records{{{of},source="in"}}'] == 42
+    assert found[f'weir_source_lag_seconds{{{of},source="in"}}'] == 4.5
+    assert found[f'weir_operator_gauge{{gauge="a.x",{of},slot="0"}}'] == 7
+    assert found[f'weir_chain_operator{{chain="0",{of},operator="a"}}'] == 1
+    assert found[f'weir_slot_rss_bytes{{{of},slot="1"}}'] == 1 << 20
     assert found[f"weir_job_num_restarts_total{{{of}}}"] == 1
     assert found[f"weir_job_recovery_downtime_seconds_total{{{of}}}"] == 1.5
     assert found[f'weir_subtask_records_in_total{{chain="0",{of},subtask="1"}}'] == 10
     assert found[f'weir_subtask_busy_seconds_total{{chain="0",{of},subtask="1"}}'] == 4
+
+
+def test_a_checkpoint_of_an_older_generation_is_not_in_progress_any_more() -> None:
+    progress = Progress(frozenset())
+    progress.on_phase(JobPhase.RUNNING, ONE)
+    progress.on_report(triggered(CheckpointId(7), CheckpointKind.PERIODIC))
+    assert progress.snapshot().in_progress == 1
+    progress.on_phase(JobPhase.STARTING, Generation(2))
+    assert progress.snapshot().in_progress == 0
 
 
 def test_a_job_that_has_done_nothing_yet_has_a_page() -> None:
@@ -70,7 +99,7 @@ def test_a_job_that_has_done_nothing_yet_has_a_page() -> None:
 
 def test_only_who_has_the_token_reads_anything() -> None:
     port = free_port()
-    with served(MetricsOptions("127.0.0.1", port, TOKEN)) as page:
+    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page:
         page.show(lambda: b"weir_up 1\n")
         assert get(port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 1\n")
         assert get(port, "/elsewhere", Authorization=f"Bearer {TOKEN}")[0] == 404
@@ -83,7 +112,7 @@ def test_only_who_has_the_token_reads_anything() -> None:
 def test_strangers_who_never_come_to_an_end_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weir.cli.metrics.server.REQUEST_S_MAX", 0.5)
     port = free_port()
-    with served(MetricsOptions("127.0.0.1", port, TOKEN)) as page, ExitStack() as strangers:
+    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, ExitStack() as strangers:
         page.show(lambda: b"weir_up 1\n")
         first, *others = [
             strangers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX - 1)
@@ -97,7 +126,7 @@ def test_strangers_who_never_come_to_an_end_keep_nobody_waiting(monkeypatch: pyt
 
 def test_more_connections_than_there_is_room_for_are_hung_up_on_at_once() -> None:
     port = free_port()
-    with served(MetricsOptions("127.0.0.1", port, TOKEN)), ExitStack() as strangers:
+    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)), ExitStack() as strangers:
         many = [strangers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX + 3)]
         for one in many[CONNECTIONS_MAX:]:
             one.settimeout(3)
@@ -107,12 +136,18 @@ def test_more_connections_than_there_is_room_for_are_hung_up_on_at_once() -> Non
 def test_the_token_is_taken_out_of_the_environment_and_shows_nowhere() -> None:
     environment = {"WEIR_METRICS_TOKEN": TOKEN}
     options = take_options("[::1]:9400", environment)
-    assert options == MetricsOptions("::1", 9400, TOKEN) and not environment
+    assert options == MetricsOptions(MetricsAddress("::1", 9400), TOKEN) and not environment
     assert TOKEN not in repr(options)
+    several = take_options("0.0.0.0:9400-9419", {"WEIR_METRICS_TOKEN": TOKEN})
+    assert several == MetricsOptions(MetricsAddress("0.0.0.0", 9400, 20), TOKEN)
     assert take_options(None, {}) is None
 
 
-@pytest.mark.parametrize("address", ["9400", ":9400", "localhost", "localhost:port", "localhost:70000"])
+@pytest.mark.parametrize(
+    "address",
+    ["9400", ":9400", "localhost", "localhost:port", "localhost:70000", "localhost:9400-", "localhost:9410-9400", "localhost:0-5",
+     "localhost:9400-65536", "localhost:9000-10000"],
+)  # fmt: skip
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match=r"write HOST:PORT"):
         take_options(address, {"WEIR_METRICS_TOKEN": TOKEN})
@@ -126,10 +161,33 @@ def test_no_port_is_opened_without_a_token(token: str) -> None:
 
 def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
     port = free_port()
-    options = MetricsOptions("127.0.0.1", port, TOKEN)
+    options = MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)
     with (
         served(options),
         pytest.raises(ConfigError, match=rf"--metrics 127\.0\.0\.1:{port}: .*choose another address"),
         served(options),
     ):
         pass
+
+
+def test_of_several_ports_the_first_one_is_taken_that_is_free() -> None:
+    with served(MetricsOptions(MetricsAddress("127.0.0.1", 0), TOKEN)) as taken:
+        assert taken.port is not None
+        both = MetricsOptions(MetricsAddress("127.0.0.1", taken.port, 2), TOKEN)
+        with served(both) as second:
+            assert second.port == taken.port + 1
+            second.show(lambda: b"weir_up 2\n")
+            assert get(second.port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 2\n")
+            with pytest.raises(ConfigError, match=rf"--metrics 127\.0\.0\.1:{taken.port}-{second.port}: "), served(both):
+                pass
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "203.0.113.1", "no.such.host.invalid"])
+def test_a_job_that_a_platform_runs_goes_on_without_its_metrics(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with served(MetricsOptions(MetricsAddress("127.0.0.1", 0), TOKEN)) as taken:
+        assert taken.port is not None
+        with served(MetricsOptions(MetricsAddress(host, taken.port), TOKEN), courtesy=True) as page:
+            page.show(lambda: b"")
+            assert page.port is None
+    said = capsys.readouterr()
+    assert "metrics cannot be read" in said.out + said.err and TOKEN not in said.out + said.err

@@ -38,7 +38,7 @@ EVENTS: tuple[Event, ...] = (
     Recovered(Generation(2), "slot 1 was lost", 182),
     CheckpointTriggered(SEVEN, ONE, "periodic", 4),
     SubtaskAcknowledged(SEVEN, SUBTASK, 12),
-    CheckpointCompleted(SEVEN, ONE, "periodic", 31, 4096, (AcknowledgedStatistics(SUBTASK, SubtaskStatistics(sync_us=3)),)),
+    CheckpointCompleted(SEVEN, ONE, "periodic", 31, 4096, (AcknowledgedStatistics(SUBTASK, SubtaskStatistics(sync_us=3)),), 96),
     CheckpointFailed(SEVEN, "declined by 2/1: disk full"),
     MetricsSampled(
         SlotMetrics(ONE, SlotIndex(0), 1 << 28, 900_000, (SubtaskMetrics(2, 1, 1, 2, 3, 4, 5, 6, 7, 8),), {"a.keys": 5})

@@ -8,6 +8,7 @@ from tests.unit.link.link_examples import COMMANDS, EVENTS
 
 from weir.errors import ProtocolError
 from weir.protocol.events import (
+    CheckpointCompleted,
     Event,
     FailureOccurred,
     NumberedCommand,
@@ -30,6 +31,12 @@ def test_every_kind_of_event_arrives_as_it_was() -> None:
     assert {type(event) for event in EVENTS} == set(get_args(Event))
     sent = numbered(EVENTS, first=41)
     assert decode_batch(encode_batch([encode_event(one) for one in sent])) == tuple(sent)
+
+
+def test_a_completion_of_an_older_driver_does_not_say_what_was_written() -> None:
+    told = b'[[1, 2, "CheckpointCompleted", {"checkpoint": 7, "generation": 1, "trigger": "periodic", "end_to_end_ms": 31, '
+    (arrived,) = decode_batch(told + b'"state_bytes": 4096, "subtasks": []}]]')
+    assert isinstance(arrived.event, CheckpointCompleted) and arrived.event.checkpointed_bytes is None
 
 
 def test_half_a_character_in_a_reason_does_not_keep_an_event_from_being_told() -> None:

@@ -21,9 +21,9 @@ from weir.protocol.events import (
     RunStateChanged,
     SubtaskAcknowledged,
 )
-from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
 from weir.protocol.messages import Acknowledge, SlotMetrics, SubtaskMetrics
-from weir.protocol.snapshots import SubtaskSnapshot, SubtaskStatistics
+from weir.protocol.snapshots import OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
 
 ONE, TWO, SEVEN = Generation(1), Generation(2), CheckpointId(7)
 STATISTICS = SubtaskStatistics(sync_us=5, state_bytes=100)
@@ -47,7 +47,11 @@ def told() -> Told:
 
 
 def acknowledge(checkpoint: CheckpointId = SEVEN, generation: Generation = ONE) -> Acknowledge:
-    return Acknowledge(generation, checkpoint, SubtaskSnapshot(2, 1, (), (), (), False, STATISTICS))
+    files = tuple(
+        StateFile(f"state/u/g{generation}-c{one}-s1-a.arrow", size, "xxh3:00") for one, size in ((checkpoint, 60), (1, 40))
+    )
+    operators = (OperatorSnapshot(OperatorUid("u"), 1, files),)
+    return Acknowledge(generation, checkpoint, SubtaskSnapshot(2, 1, operators, (), (), False, STATISTICS))
 
 
 def running(told: Told, generation: Generation = ONE) -> None:
@@ -106,7 +110,7 @@ def test_a_checkpoint_from_its_trigger_to_its_completion(told: Told) -> None:
     assert told.since() == [
         CheckpointTriggered(SEVEN, ONE, "savepoint", 3),
         SubtaskAcknowledged(SEVEN, SubtaskId(2, 1), 12),
-        CheckpointCompleted(SEVEN, ONE, "savepoint", 31, 100, (AcknowledgedStatistics(SubtaskId(2, 1), STATISTICS),)),
+        CheckpointCompleted(SEVEN, ONE, "savepoint", 31, 100, (AcknowledgedStatistics(SubtaskId(2, 1), STATISTICS),), 60),
     ]
 
 

@@ -80,7 +80,7 @@ def history(storage: CheckpointStorage, manifest: Manifest) -> LogView:
 def completed(*checkpoints: int) -> Snapshot:
     progress = Progress(frozenset())
     progress._completed += [
-        CheckpointSummary(CheckpointId(one), "checkpoint", 0, 0, 0.0, (), (), (), 0.0, 0.0, 0.0) for one in checkpoints
+        CheckpointSummary(CheckpointId(one), "checkpoint", 0, 0, 0, 0.0, (), (), (), 0.0, 0.0, 0.0) for one in checkpoints
     ]
     return progress.snapshot()
 

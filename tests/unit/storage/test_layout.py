@@ -8,18 +8,8 @@ from hypothesis import strategies as st
 
 from weir.errors import ConfigError
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
-from weir.storage.layout import (
-    SEGMENT_CHARACTERS_MAX,
-    FileIdentity,
-    JobLayout,
-    decode_segment,
-    encode_segment,
-    identify,
-    log_number,
-    manifest_path,
-    pack_path,
-    state_path,
-)
+from weir.protocol.paths import SEGMENT_CHARACTERS_MAX, decode_segment, encode_segment, manifest_path
+from weir.storage.layout import FileIdentity, JobLayout, identify, log_number, pack_path, state_path
 from weir.storage.paths import checked
 
 _NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)

@@ -11,7 +11,7 @@ from weir.protocol.logview import CheckpointRecord
 from weir.protocol.manifest import Manifest, decode_manifest, encode_manifest, summarise
 from weir.protocol.snapshots import Committable, OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.layout import JobLayout
-from weir.storage.manifests import read_manifest, write_manifest
+from weir.storage.manifests import read_manifest, statistics_of, write_manifest
 from weir.storage.memory import MemoryStorage
 
 FILES = tuple(StateFile(f"state/per-route/g1-c7-s0-a.{number}.arrow", 100, "xxh3:00", 5, (0, 63)) for number in (1, 0))
@@ -54,6 +54,23 @@ def test_every_file_is_referenced_once_and_committables_are_collected() -> None:
     shared = SubtaskSnapshot(0, 2, (OperatorSnapshot(UID, 2, (in_one_object,)),), (), (), False, SubtaskStatistics())
     assert summarise((*subtasks, shared), end_to_end_ms=0).state_bytes == 250
     assert (statistics.sync_us_max, statistics.alignment_ms_max) == (1, 2.0)
+
+
+def test_what_a_checkpoint_has_written_is_told_from_what_it_only_refers_to_by_the_names_of_the_files() -> None:
+    own, of_six, of_an_older_generation, packed, packed_by_six = (
+        "state/u/g2-c7-s0-a.0.arrow", "state/u/g2-c6-s0-a.0.arrow", "state/u/g1-c7-s0-a.0.arrow",
+        "state/packed.slots/g2-c7-a.pack", "state/packed.slots/g2-c6-a.pack",
+    )  # fmt: skip
+    files = tuple(
+        StateFile(path, size, "xxh3:00", offset=offset)
+        for path, size, offset in (
+            (own, 1, 0), (of_six, 10, 0), (of_an_older_generation, 100, 0), (packed, 1_000, 0), (packed, 10_000, 64),
+            (packed_by_six, 100_000, 64),
+        )
+    )  # fmt: skip
+    subtask = SubtaskSnapshot(0, 0, (OperatorSnapshot(UID, 0, files),), (), (), False, SubtaskStatistics())
+    found = statistics_of((subtask,), checkpoint=CheckpointId(7), generation=Generation(2), end_to_end_ms=3)
+    assert (found.checkpointed_bytes, found.state_bytes, found.end_to_end_ms) == (11_001, 111_111, 3)
 
 
 def test_a_half_written_or_damaged_manifest_names_itself_and_the_way_out() -> None:

@@ -47,9 +47,10 @@ def run_command(
     start: Mapping[str, Any],
     archive: Path | None,
     at_least: int | None = None,
+    metrics: str | None = None,
 ) -> list[str]:
     """``job``: of ``target``. ``directory``: of checkpoints. ``archive``: a zip or wheel that executors elsewhere need. ``at_least``: so far
-    the job has come there, as is known; None: nothing is known."""
+    the job has come there, as is known; None: nothing is known. ``metrics``: where it serves them, to who has the token in its environment."""
     checkpointing = body["checkpointing"]
     conf = dict(body["spark_conf"])
     if archive is not None and not body["master"].startswith("local"):
@@ -61,6 +62,7 @@ def run_command(
         *(["--staging-dir", checkpointing["staging_directory"]] if checkpointing["staging_directory"] else []),
         *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
         *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],
+        *(["--metrics", metrics] if metrics is not None else []),
         *_beginning(start, at_least), "--log-format", "json", "--quiet",
     ]  # fmt: skip
 

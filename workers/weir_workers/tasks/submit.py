@@ -16,6 +16,7 @@ from weir_backend.models import Run, RunState
 from weir_backend.reconciling import repository, runs
 from weir_backend.reconciling.service import driver_gone
 from weir_backend.reconciling.taking_over import known_checkpoint
+from weir_backend.settings import Settings
 from weir_workers.context import Context, current
 from weir_workers.drivers import command, processes
 from weir_workers.drivers.code import place
@@ -83,16 +84,24 @@ def _start(context: Context, run: Run, directory: RunDirectory) -> None:
         job = command.target(artifact.kind, artifact.name, spec.body["entry"], directory.code)
         line = command.run_command(
             spec.body, job=job, directory=run.checkpoint_directory, start=run.start, archive=archive,
-            at_least=known.number if known is not None else None,
+            at_least=known.number if known is not None else None, metrics=context.settings.driver_metrics,
         )  # fmt: skip
-        url = f"{str(context.settings.public_url).rstrip('/')}/api/v1/runs/{run.id}"
-        told = {
-            "WEIR_RUN_URL": url,
-            "WEIR_RUN_TOKEN": runs.token(context.settings, run.directory),
-            "WEIR_RUN_SPOOL": str(directory.spool),
-        }
+        told = _told(context.settings, run, directory)
         processes.start(directory, line, command.environment(os.environ, told, code=directory.code))
     _remember(context, run)
+
+
+def _told(settings: Settings, run: Run, directory: RunDirectory) -> dict[str, str]:
+    """What the environment of its driver has of its own. Secrets are in there, and nowhere else: everybody reads a command line."""
+    told = {
+        "WEIR_RUN_URL": f"{str(settings.public_url).rstrip('/')}/api/v1/runs/{run.id}",
+        "WEIR_RUN_TOKEN": runs.token(settings, run.directory),
+        "WEIR_RUN_SPOOL": str(directory.spool),
+    }
+    if settings.driver_metrics is not None:
+        assert settings.driver_metrics_token is not None, "settings have no address without it"
+        told["WEIR_METRICS_TOKEN"] = settings.driver_metrics_token.get_secret_value()
+    return told
 
 
 def _remember(context: Context, run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
 import socket
 import threading
@@ -15,11 +16,11 @@ from typing import Any
 import structlog
 
 from weir.errors import ConfigError
+from weir.protocol.metrics_address import TOKEN_CHARACTERS_MIN, MetricsAddress, is_token, parse_address
 
 TOKEN = "WEIR_METRICS_TOKEN"
 PATH = "/metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-TOKEN_CHARACTERS_MIN = 16
 REQUEST_S_MAX = 5.0
 """Who has not got its answer by then is hung up on, however steadily it sends."""
 CONNECTIONS_MAX = 16
@@ -29,27 +30,27 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MetricsOptions:
-    """``port`` 0: a free one, which the log tells."""
+    """Which of its ports it is, the log tells."""
 
-    host: str
-    port: int
+    address: MetricsAddress
     token: str = field(repr=False)
 
 
 def take_options(address: str | None, environment: MutableMapping[str, str]) -> MetricsOptions | None:
-    """``address``: of ``--metrics``, HOST:PORT. The token is taken out of ``environment``. Raises ConfigError."""
+    """``address``: of ``--metrics``, see ``parse_address``. The token is taken out of ``environment``. Raises ConfigError."""
     token = environment.pop(TOKEN, "")
     if address is None:
         return None
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > 65_535:
-        raise ConfigError(f"--metrics {address}: write HOST:PORT, such as 127.0.0.1:9400")
-    if len(token) < TOKEN_CHARACTERS_MIN or not token.isascii() or not token.isprintable() or " " in token:
+    try:
+        found = parse_address(address)
+    except ConfigError as error:
+        raise ConfigError(f"--metrics {error}") from None
+    if not is_token(token):
         raise ConfigError(
             f"--metrics opens a port, and nobody reads it without a token: set {TOKEN} to a word of {TOKEN_CHARACTERS_MIN} characters "
             "or more (openssl rand -hex 24), and give the same one to Prometheus as credentials of type Bearer"
         )
-    return MetricsOptions(host.strip("[]"), int(port), token)
+    return MetricsOptions(found, token)
 
 
 class Page:
@@ -57,6 +58,8 @@ class Page:
 
     def __init__(self) -> None:
         self.render: Callable[[], bytes] = lambda: b""
+        self.port: int | None = None
+        """None: it is not served."""
 
     def show(self, render: Callable[[], bytes]) -> None:
         """``render`` is called for each request, in another thread."""
@@ -64,19 +67,25 @@ class Page:
 
 
 @contextmanager
-def served(options: MetricsOptions | None) -> Iterator[Page]:
-    """While the context lasts. Raises ConfigError if the address cannot be had: before anything is started."""
+def served(options: MetricsOptions | None, *, courtesy: bool = False) -> Iterator[Page]:
+    """While the context lasts. Raises ConfigError if the address cannot be had: before anything is started. ``courtesy``: nobody is there to
+    choose another address, and what matters is the job; so it is only told, and the job goes on without."""
     page = Page()
     if options is None:
         yield page
         return
     try:
-        server = _Server(options, page)
-    except OSError as error:
-        raise ConfigError(f"--metrics {options.host}:{options.port}: {error.strerror or error}; choose another address") from None
+        server = _listening(options, page)
+    except ConfigError as error:
+        if not courtesy:
+            raise
+        log.warning("metrics cannot be read, the job goes on without", reason=str(error))
+        yield page
+        return
+    page.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, name="weir-metrics", daemon=True)
     thread.start()
-    log.info("metrics can be read", address=f"http://{options.host}:{server.server_port}{PATH}")
+    log.info("metrics can be read", address=f"http://{_host(options)}:{server.server_port}{PATH}")
     try:
         yield page
     finally:
@@ -84,17 +93,37 @@ def served(options: MetricsOptions | None) -> Iterator[Page]:
         server.server_close()
 
 
+def _listening(options: MetricsOptions, page: Page) -> _Server:
+    """At the first port that can be had. Raises ConfigError."""
+    address = options.address
+    why: OSError | None = None
+    for port in range(address.port, address.port + address.ports):
+        try:
+            return _Server(options, port, page)
+        except OSError as error:
+            why = error
+            if error.errno != errno.EADDRINUSE:
+                break
+    assert why is not None
+    shown = f"{address.port}-{address.port + address.ports - 1}" if address.ports > 1 else f"{address.port}"
+    raise ConfigError(f"--metrics {_host(options)}:{shown}: {why.strerror or why}; choose another address")
+
+
+def _host(options: MetricsOptions) -> str:
+    return f"[{options.address.host}]" if ":" in options.address.host else options.address.host
+
+
 class _Server(ThreadingHTTPServer):
     """A thread for each connection, so that who has no token keeps nobody waiting; more than a few at once are hung up on."""
 
     daemon_threads = True
 
-    def __init__(self, options: MetricsOptions, page: Page) -> None:
+    def __init__(self, options: MetricsOptions, port: int, page: Page) -> None:
         self.expected = f"Bearer {options.token}".encode()
         self.page = page
-        self.address_family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        self.address_family = socket.AF_INET6 if ":" in options.address.host else socket.AF_INET
         self._room = threading.BoundedSemaphore(CONNECTIONS_MAX)
-        super().__init__((options.host, options.port), _Handler)
+        super().__init__((options.address.host, port), _Handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         return self._room.acquire(blocking=False)

@@ -4,6 +4,7 @@ import { useMemo, type ReactNode } from 'react';
 
 import { answered, api } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
+import { bytes } from '../../../format';
 import { useJobLive } from '../../../live/JobLiveProvider';
 import { When } from '../../../shared/Ago';
 import { Answered } from '../../../shared/Answered';
@@ -25,7 +26,7 @@ export function Detail({ of }: { of: Checkpoint }) {
   return (
     <Box role="region" aria-label={`Checkpoint ${of.number}`} sx={{ py: 1, display: 'flex', flexDirection: 'column', gap: 2 }}>
       <Box sx={{ display: 'flex', gap: 2, alignItems: 'flex-start', justifyContent: 'space-between', flexWrap: 'wrap' }}>
-        <Facts of={factsOf(of)} />
+        <Facts of={factsOf(of, query.data?.id === of.id ? query.data.statistics : null)} />
         <Verbs of={of} />
       </Box>
       <Answered query={query} height={220}>{(detail) => <Subtasks of={of} detail={detail} />}</Answered>
@@ -62,12 +63,14 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function factsOf(of: Checkpoint): [string, ReactNode][] {
+function factsOf(of: Checkpoint, measured: Schemas['CheckpointStatisticsBody'] | null): [string, ReactNode][] {
   const known: [string, ReactNode][] = [
     ['Triggered', <When key="triggered" at={of.triggered_at} />],
     ['Goes on from', of.parent === null ? 'the beginning' : `checkpoint ${of.parent}`],
     ['Taken by', <>run <RunNumber key="run" of={of.run_id} />, generation {of.generation}</>],
   ];
+  if (measured !== null && measured.checkpointed_size !== null) known.push(['Has written', bytes(measured.checkpointed_size)]);
+  if (measured !== null && measured.external_path !== null) known.push(['Is at', measured.external_path]);
   if (of.failure !== null) known.push(['Failed', <>{of.failure} <When at={of.failed_at} /></>]);
   if (of.pinned) known.push(['Pinned', `${of.pinned_reason || 'without a reason'}${of.pin_in_force ? '' : "; in force once a worker has written it into the job's log"}`]);
   if (of.damage !== null) known.push(['Damage', of.damage]);

@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
+import { bytes } from '../../../format';
 import { World } from '../../../fake/world';
 import { renderJob } from '../../../testing/render';
 
@@ -32,7 +33,9 @@ describe('checkpoints of a job', () => {
     const detail = await open(number, user);
     const timeline = await within(detail).findByRole('region', { name: 'Timeline' });
     const took = within(timeline).getAllByRole('row').slice(1).map((row) => within(row).getAllByRole('cell')[0]!.textContent);
-    const { measured } = fake.world.find(CLICKS)!.checkpoints.find(({ body }) => body.number === number)!;
+    const { body: taken, measured } = fake.world.find(CLICKS)!.checkpoints.find(({ body }) => body.number === number)!;
+    expect(within(detail).getByText('Has written').nextElementSibling).toHaveTextContent(bytes(taken.state_bytes));
+    expect(within(detail).getByText('Is at').nextElementSibling).toHaveTextContent(`checkpoints/${number}/manifest-g`);
     const slowest = measured.at(-1)!;
     expect(took[0]).toContain(`[${slowest.index}]`);
     expect(within(timeline).getAllByRole('img', { name: /sync .*async/ })).toHaveLength(measured.length);

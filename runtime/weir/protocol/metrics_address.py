@@ -1,0 +1,41 @@
+"""Where a driver shows its metrics, and to whom: the form in which people write it, on a command line or in the settings of workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weir.errors import ConfigError
+
+TOKEN_CHARACTERS_MIN = 16
+PORTS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsAddress:
+    """``ports``: how many there are to choose from, beginning with ``port``. ``port`` 0: any that is free."""
+
+    host: str
+    port: int
+    ports: int = 1
+
+
+def parse_address(text: str) -> MetricsAddress:
+    """HOST:PORT or HOST:FIRST-LAST. Raises ConfigError."""
+    host, _, said = text.rpartition(":")
+    first, dash, last = said.partition("-")
+    if host and _is_port(first) and (not dash or (_is_port(last) and 0 < int(first) <= int(last))):
+        ports = int(last) - int(first) + 1 if dash else 1
+        if ports <= PORTS_MAX:
+            return MetricsAddress(host.strip("[]"), int(first), ports)
+    raise ConfigError(
+        f"{text}: write HOST:PORT, such as 127.0.0.1:9400, or HOST:FIRST-LAST with {PORTS_MAX:,} ports at most, such as 127.0.0.1:9400-9419"
+    )
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 5 and int(text) <= 65_535
+
+
+def is_token(text: str) -> bool:
+    """Long enough not to be guessed, and of what can stand in a header."""
+    return len(text) >= TOKEN_CHARACTERS_MIN and text.isascii() and text.isprintable() and " " not in text
