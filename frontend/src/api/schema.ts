@@ -818,7 +818,7 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description Runs with their generations. Filters: `job_id`, `state`.
+         * @description Runs with their generations. Filters: `job_id`, `state` (as the run told it last: one of which nothing is heard is shown as RECONCILING).
          */
         get: operations["list_runs"];
         put?: never;
