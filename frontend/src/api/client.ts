@@ -10,6 +10,7 @@ import createClient from 'openapi-fetch';
 
 import { ApiProblem, problemOf } from './problem';
 import type { paths } from './schema';
+import { heardDate } from './serverClock';
 import { address, send, sessionIsOver } from './transport';
 
 const LOG_IN = '/api/v1/session';
@@ -17,6 +18,7 @@ const LOG_IN = '/api/v1/session';
 export const api = createClient<paths>({ baseUrl: address('/'), fetch: send });
 api.use({
   async onResponse({ request, response }) {
+    heardDate(response.headers.get('Date'), Date.now());
     if (response.ok) return;
     const problem = await problemOf(response);
     if (problem.status === 401 && !(request.method === 'POST' && new URL(request.url).pathname === LOG_IN)) sessionIsOver(problem);

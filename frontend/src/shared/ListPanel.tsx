@@ -1,6 +1,7 @@
 import { type ReactElement, type ReactNode } from 'react';
 import { ListBase, Pagination, useListContext, type RaRecord, type SortPayload } from 'react-admin';
 
+import { rangeOf } from '../data/contentRange';
 import { Panel } from './Panel';
 import { Failure, Waiting } from './Standins';
 
@@ -40,7 +41,10 @@ export function ListContent({ empty, children }: { empty: ReactElement; children
     <>
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {children}
-      <Pagination rowsPerPageOptions={[10, 25, 50, 100]} />
+      <Pagination rowsPerPageOptions={[10, 25, 50, 100]} {...LABELS} />
     </>
   );
 }
+
+/** Handed on to the component of MUI behind it; react-admin's types do not name it. */
+const LABELS = { labelDisplayedRows: rangeOf };

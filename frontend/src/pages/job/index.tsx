@@ -39,17 +39,17 @@ function OneJob({ jobId }: { jobId: number }) {
     <JobContext value={query.data}>
       <JobLiveProvider jobId={jobId}>
         <FailureNotices />
-        <Shell asOf={query.dataUpdatedAt} />
+        <Shell />
       </JobLiveProvider>
     </JobContext>
   );
 }
 
-function Shell({ asOf }: { asOf: number }) {
+function Shell() {
   const job = useJob();
-  // The stream is faster than asking again.
+  // The stream is faster than asking again; but it tells what the run said last, and of one that says nothing the server knows.
   const run = useJobLive((live) => live.run);
-  const state = run && (!job.run || run.number >= job.run.number) ? run.state : job.state;
+  const state = run && job.state !== 'RECONCILING' && (!job.run || run.number >= job.run.number) ? run.state : job.state;
   return (
     <Page
       title={job.name}
@@ -57,7 +57,7 @@ function Shell({ asOf }: { asOf: number }) {
       actions={<JobVerbs />}
     >
       <Banner />
-      <RunOutOfReach asOf={asOf} />
+      <RunOutOfReach />
       {job.why && <Box sx={{ color: 'text.secondary', mt: -1, overflowWrap: 'anywhere' }}>{job.why}</Box>}
       <JobTabs id={job.id} />
       <Content id={job.id} />

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 
 import { answered, api } from '../../../api/client';
+import { serverNow } from '../../../api/serverClock';
 import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
 import { NOW_AGAIN_MS, NOW_S, NOW_STEP_S, type Range } from './ranges';
@@ -22,7 +23,7 @@ export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: num
     // New numbers each time: to compare them with the old ones would only take time, of thousands of subtasks a lot.
     structuralSharing: false,
     queryFn: ({ signal }) => {
-      const since = new Date(Date.now() - seconds * 1000).toISOString();
+      const since = new Date(serverNow() - seconds * 1000).toISOString();
       return answered(api.GET('/api/v1/jobs/{job_id}/metrics', {
         params: { path: { job_id: id }, query: { since, step_s: stepS, ...(chain === null ? {} : { chain }) } }, signal,
       }));

@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
+import { EVENTS_MAX } from '../../../live/jobLive';
 import { renderJob } from '../../../testing/render';
 
 it('the log grows by itself, and has only the kinds that are chosen', async () => {
@@ -22,4 +23,15 @@ it('the log grows by itself, and has only the kinds that are chosen', async () =
   expect(await screen.findByText('PlanFailed', { selector: 'code' })).toBeVisible();
   expect(screen.queryByText(/of another kind/)).toBeNull();
   expect(screen.getAllByRole('row')).toHaveLength(2);
+});
+
+it('is asked for again before the stream forgets what the list does not have', async () => {
+  const { fake } = await renderJob(1, '/events');
+  const table = await screen.findByRole('table');
+  const rows = (): number => within(table).getAllByRole('row').length;
+  await vi.waitFor(() => expect(rows()).toBeGreaterThan(1));
+  for (let told = 0; told < EVENTS_MAX / 2; told += 1) fake.world.tell(fake.world.find(1)!, 'FailureOccurred', { generation: 1, reason: `slot ${told} was lost` });
+  expect(await within(table).findByText(`slot ${EVENTS_MAX / 2 - 1} was lost`, { exact: false })).toBeVisible();
+  // The page has as many as it has, once it was asked for again: not those that were told since it was asked for first.
+  await vi.waitFor(() => expect(rows()).toBeLessThan(EVENTS_MAX / 4), { timeout: 10_000 });
 });

@@ -1,8 +1,8 @@
-import { useMemo, useState, type ReactNode } from 'react';
+import { useEffect, useMemo, useState, type ReactNode } from 'react';
 import { DataTable, ListBase, ListContextProvider, useListContext } from 'react-admin';
 
 import { useJobLive } from '../../../live/JobLiveProvider';
-import type { JobEvent } from '../../../live/jobLive';
+import { EVENTS_MAX, type JobEvent } from '../../../live/jobLive';
 import { Ago } from '../../../shared/Ago';
 import { ListContent } from '../../../shared/ListPanel';
 import { Panel } from '../../../shared/Panel';
@@ -10,10 +10,12 @@ import { Empty } from '../../../shared/Standins';
 import { RunNumber } from '../RunNumber';
 import { useJob } from '../useJob';
 import { KindFilter } from './KindFilter';
-import { withTold } from './merged';
+import { withMore, withTold } from './merged';
 import { sentence } from './sentence';
 
 const PER_PAGE = 50;
+/** Events, of those that the stream keeps. */
+const AGAIN_AFTER = EVENTS_MAX / 2;
 
 export default function Events() {
   const { id } = useJob();
@@ -61,9 +63,17 @@ function SaidBy({ event: { run_id, run_event } }: { event: JobEvent }) {
 function Live({ kinds, children }: { kinds: readonly string[]; children: ReactNode }) {
   const list = useListContext<JobEvent>();
   const told = useJobLive((live) => live.events);
-  const { data, page, sort, total } = list;
+  const { data, page, sort, total, refetch } = list;
   const newestFirst = page === 1 && (sort.field === 'number' || sort.field === 'at') && sort.order === 'DESC';
+  const last = told.at(-1)?.number ?? 0;
+  const [asked, setAsked] = useState({ data, at: last });
+  if (asked.data !== data) setAsked({ data, at: last });
+  // The stream's memory is short: what it has forgotten, and the list was asked for before, would be missing in between.
+  const forgets = newestFirst && asked.data === data && last - asked.at >= AGAIN_AFTER;
+  useEffect(() => {
+    if (forgets) void refetch();
+  }, [forgets, refetch]);
   const shown = useMemo(() => (data && newestFirst ? withTold(data, told, kinds) : data), [data, told, kinds, newestFirst]);
   const more = (shown?.length ?? 0) - (data?.length ?? 0);
-  return <ListContextProvider value={{ ...list, data: shown, total: (total ?? 0) + more } as typeof list}>{children}</ListContextProvider>;
+  return <ListContextProvider value={{ ...list, data: shown, total: withMore(total ?? 0, more) } as typeof list}>{children}</ListContextProvider>;
 }

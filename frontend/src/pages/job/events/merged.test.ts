@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { JobEvent } from '../../../live/jobLive';
-import { withTold } from './merged';
+import { withMore, withTold } from './merged';
 
 const event = (number: number, kind = 'CheckpointCompleted'): JobEvent => ({
   id: 1000 + number, job_id: 1, number, run_id: 1, run_event: number, kind, fields: {}, at: '2026-11-22T03:00:00Z', received_at: '2026-11-22T03:00:00Z',
@@ -19,4 +19,8 @@ describe('the log with what was told since', () => {
   });
 
   it('begins with what is told if there was nothing', () => expect(numbers(withTold([], [event(1), event(2)], []))).toEqual([2, 1]));
+});
+
+it('adds to what was counted, and not to what is only known to be more', () => {
+  expect([withMore(40, 3), withMore(10_000, 3), withMore(10_001, 3)]).toEqual([43, 10_003, 10_001]);
 });

@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 
 import { answered, api } from '../../../api/client';
+import { serverNow } from '../../../api/serverClock';
 import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
 
@@ -25,7 +26,7 @@ export function useMetrics(): readonly Schemas['SubtaskSeriesBody'][] {
     queryFn: ({ signal }) =>
       answered(
         api.GET('/api/v1/jobs/{job_id}/metrics', {
-          params: { path: { job_id: id }, query: { since: new Date(Date.now() - OVER_MS).toISOString(), step_s: STEP_S } },
+          params: { path: { job_id: id }, query: { since: new Date(serverNow() - OVER_MS).toISOString(), step_s: STEP_S } },
           signal,
         }),
       ),

@@ -1,6 +1,7 @@
 /** The wavefront that is shown, outside of React: what draws a part of it is drawn anew when that part has changed, in frames of the browser. */
 import { createContext, use, useEffect, useLayoutEffect, useMemo, useState, useSyncExternalStore } from 'react';
 
+import { serverNow } from '../../../api/serverClock';
 import { useJobStore } from '../../../live/JobLiveProvider';
 import { Store } from '../../../live/store';
 import { nextLive, noWave, type LiveNews, type LiveWave } from './liveWave';
@@ -94,13 +95,13 @@ export function useLiveWave(topology: Topology): LiveStore {
     let frame = 0;
     const draw = (): void => {
       frame = 0;
-      store.tell({ type: 'told', job: jobStore.get(), nowMs: Date.now() });
+      store.tell({ type: 'told', job: jobStore.get(), nowMs: serverNow() });
     };
     // However many messages come in one frame, they are drawn once.
     const ask = (): void => void (frame ||= requestAnimationFrame(draw));
     ask();
     const end = jobStore.subscribe(ask);
-    const clock = setInterval(() => store.tell({ type: 'clock', nowMs: Date.now() }), CLOCK_MS);
+    const clock = setInterval(() => store.tell({ type: 'clock', nowMs: serverNow() }), CLOCK_MS);
     return () => {
       end();
       clearInterval(clock);

@@ -6,7 +6,7 @@ import { When } from '../../../shared/Ago';
 import { Facts } from '../../../shared/Facts';
 import { State } from '../../../shared/State';
 import { goesBack, isInStorage, whyNotWorking } from './allowed';
-import { positionOf, ranges } from './planWords';
+import { numbered, positionOf, twice } from './planWords';
 import type { Plan } from './useRecovery';
 
 /** The id of what says why it would not work. */
@@ -25,12 +25,15 @@ export function Preview({ plan }: { plan: Plan }) {
       {obstacle && <Alert id={OBSTACLE} severity="error" variant="outlined">{obstacle}</Alert>}
       {preview.warnings.map((warning) => <Alert key={warning} severity="warning" variant="outlined">{sentence(warning)}</Alert>)}
       {preview.duplicates.length > 0 && (
-        <Alert severity="warning" variant="outlined">Readers of {preview.duplicates.join(', ')} will see records twice: what was handed on there cannot be taken back.</Alert>
+        <Alert severity="warning" variant="outlined">
+          Readers of {preview.duplicates.join(', ')} will see records twice: what was handed on there cannot be taken back.
+          {inspection && twice(inspection).map((text) => <Box key={text}>{sentence(text)}</Box>)}
+        </Alert>
       )}
       <Facts of={factsOf(plan)} />
       <Box sx={{ display: 'grid', gap: 3, gridTemplateColumns: { xs: 'minmax(0, 1fr)', md: 'minmax(0, 1fr) minmax(0, 1fr)' } }}>
         <Part title="What is read again"><Sources of={plan} /></Part>
-        <Part title="What becomes of the output"><Sinks of={inspection} back={goesBack(plan)} /></Part>
+        <Part title="What becomes of the output"><Sinks of={plan} /></Part>
         <Part title="What is done">
           <Box component="ol" sx={{ m: 0, pl: 2.5 }}>{preview.steps.map((step) => <li key={step}>{step}</li>)}</Box>
         </Part>
@@ -135,19 +138,22 @@ function Sources({ of }: { of: Plan }) {
   );
 }
 
-function Sinks({ of, back }: { of: Inspection | null; back: boolean }) {
-  if (of === null) return <Muted>Being looked at.</Muted>;
-  if (of.sinks.length === 0) return <Muted>The job has no sinks.</Muted>;
+function Sinks({ of }: { of: Plan }) {
+  const { inspection, duplicates } = of.preview;
+  if (inspection === null) return <Muted>Being looked at.</Muted>;
+  if (inspection.sinks.length === 0) return <Muted>The job has no sinks.</Muted>;
   return (
     <Table size="small">
       <TableHead><TableRow><TableCell>Sink</TableCell><TableCell>Kind</TableCell><TableCell>Effect</TableCell></TableRow></TableHead>
       <TableBody>
-        {of.sinks.map(({ sink, kind, revocable }) => (
+        {inspection.sinks.map(({ sink, kind, revocable, records }) => (
           <TableRow key={sink}>
             <TableCell sx={{ fontWeight: 600 }}>{sink}</TableCell>
             <TableCell>{kind}</TableCell>
             <TableCell>
-              {!back ? 'goes on' : revocable ? 'what came after is taken back from readers; an undo brings it back' : <State of="backpressure" is="low" label="readers see it twice" />}
+              {duplicates.includes(sink) ? (
+                <State of="backpressure" is="low" label={records ? `readers see ${counted(records, 'record')} twice, by now` : 'readers see it twice'} />
+              ) : !goesBack(of) || !revocable ? 'goes on' : 'what came after is taken back from readers; an undo brings it back'}
             </TableCell>
           </TableRow>
         ))}
@@ -159,7 +165,5 @@ function Sinks({ of, back }: { of: Inspection | null; back: boolean }) {
 function Muted({ children }: { children: ReactNode }) {
   return <Box sx={{ color: 'text.secondary' }}>{children}</Box>;
 }
-
-const numbered = (checkpoints: readonly number[]): string => `${checkpoints.length === 1 ? 'checkpoint' : 'checkpoints'} ${ranges(checkpoints)}`;
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;

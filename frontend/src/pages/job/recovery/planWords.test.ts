@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { planOf } from './planOfRun';
-import { positionOf, ranges, stagesOf, titleOf, verbOf } from './planWords';
+import { positionOf, ranges, stagesOf, titleOf, twice, verbOf } from './planWords';
 
 it('says ranges of numbers', () => {
   expect([[], [4], [4, 5], [1, 2, 3, 7, 9, 10]].map(ranges)).toEqual(['', '4', '4, 5', '1–3, 7, 9, 10']);
@@ -59,4 +59,12 @@ it('finds the plan that a run was begun for by its beginning and its time', () =
   expect(planOf({ created_at: at(2) }, { at: 'elsewhere', path: '/srv/a', number: 12 }, others)?.id).toBe(5);
   expect(planOf({ created_at: at(2) }, { at: 'nothing' }, others)?.id).toBe(4);
   expect(planOf({ created_at: at(2) }, { at: 'nothing' }, plans)).toBeNull();
+});
+
+it('says which records are seen twice', () => {
+  expect(twice({ abandoned: [] })).toEqual([]);
+  expect(twice({ abandoned: [4, 5, 6], again: [3] })).toEqual([
+    'what was committed with checkpoints 4–6, and what is until the job is stopped',
+    'what was committed with checkpoint 3, as nobody knows whether it was handed on',
+  ]);
 });

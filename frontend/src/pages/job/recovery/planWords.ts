@@ -84,3 +84,13 @@ export function stagesOf(plan: Pick<Plan, 'phase' | 'state'>, { steps, state }: 
   const still = over || plan.phase === null ? [] : STILL[plan.phase];
   return [...done, ...still.map((text): Stage => ({ text, is: 'waiting', at: null }))];
 }
+
+export const numbered = (checkpoints: readonly number[]): string => `${checkpoints.length === 1 ? 'checkpoint' : 'checkpoints'} ${ranges(checkpoints)}`;
+
+/** Which records readers of a sink see twice that takes nothing back. Of a plan that goes on from where the job is stopped a warning says so. */
+export function twice({ abandoned, again = [] }: Pick<Schemas['Inspection'], 'abandoned' | 'again'>): string[] {
+  const found: string[] = [];
+  if (abandoned.length > 0) found.push(`what was committed with ${numbered(abandoned)}, and what is until the job is stopped`);
+  if (again.length > 0) found.push(`what was committed with ${numbered(again)}, as nobody knows whether it was handed on`);
+  return found;
+}
