@@ -84,6 +84,17 @@ def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool,
     ).all()
 
 
+def completed_since(session: Session, job_id: int, generation: int) -> frozenset[int]:
+    """Numbers of those that this generation of the runtime has completed, or a later one."""
+    return frozenset(
+        session.scalars(
+            select(Checkpoint.number).where(
+                Checkpoint.job_id == job_id, Checkpoint.state == CheckpointState.COMPLETED, Checkpoint.generation >= generation
+            )
+        )
+    )
+
+
 def measured_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[int | None, int | None]]:
     """Duration and size of the last ones that were completed."""
     return session.execute(

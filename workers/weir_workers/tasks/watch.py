@@ -5,6 +5,9 @@ from __future__ import annotations
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
 
+from weir.protocol.ids import Generation
+from weir_backend.checkpoints import repository as checkpoints
+from weir_backend.checkpoints.place import place_of_run
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.clock import now
 from weir_backend.kit.presence import say_machine
@@ -17,6 +20,7 @@ from weir_workers.context import Context, current
 from weir_workers.drivers import processes
 from weir_workers.drivers.directory import ProcessName, RunDirectory
 from weir_workers.drivers.leftover import batches
+from weir_workers.drivers.untold import untold
 from weir_workers.task import task
 from weir_workers.tasks.hanging import end_if_it_hangs
 from weir_workers.tasks.reconcile import look
@@ -61,6 +65,7 @@ def _watch(context: Context, run: Run) -> None:
     if known is None and directory.process_name() is None:
         return  # nobody has come as far as starting it: that is asked for again
     _tell_the_rest(context, run, directory)
+    _tell_the_untold(context, run)
     with context.database.session() as session:
         jobs.find(session, run.job_id, lock=True)
         if processes.lives(directory, known):
@@ -105,6 +110,22 @@ def _tell_the_rest(context: Context, run: Run, directory: RunDirectory) -> None:
     for batch in batches(directory.spool, after=run.stored_event):
         with context.database.session() as session:
             link.store_leftover(session, context.tasks, run.id, batch)
+
+
+def _tell_the_untold(context: Context, run: Run) -> None:
+    """What it had completed, and not even begun to tell."""
+    with context.database.session() as session:
+        found = repository.find(session, run.id)
+        place = place_of_run(session, run.id)
+        if found is None or place is None or found.generation == 0:
+            return
+        generation, after = Generation(found.generation), found.stored_event
+        known = checkpoints.completed_since(session, run.job_id, generation)
+    events = untold(place, generation, known=known, after=after)
+    if events:
+        log.info("a driver has completed checkpoints that it did not tell of", run=run.id, checkpoints=len(events))
+        with context.database.session() as session:
+            link.store_leftover(session, context.tasks, run.id, events)
 
 
 def _why(run: Run, directory: RunDirectory, *, cancelled: bool) -> str:

@@ -73,7 +73,7 @@ def _found(inspection: Inspection) -> Iterator[str]:
         yield f"  shows again what was committed with: {_numbers(inspection['returning'])}"
     for source in inspection["sources"]:
         splits = source["splits"]
-        yield f"  reads again from {harmless(source['source'])}: {len(splits)} unfinished splits"
+        yield f"  reads again from {harmless(source['source'])}: {len(splits)} unfinished {'split' if len(splits) == 1 else 'splits'}"
         for split in splits[:SPLITS_SHOWN]:
             yield f"    {harmless(_split(split))}"
         if len(splits) > SPLITS_SHOWN:
