@@ -28,7 +28,7 @@ def test_a_dry_run_shows_all_of_it_and_does_nothing(further: Worker, weir: Weir)
         "goes on from checkpoint 1; completed ",
         "verified: all of it is there",
         "abandons what was committed with: checkpoints 2, 3",
-        "reads again from read: 1 unfinished splits",
+        "reads again from read: 1 unfinished split",
         "flights.csv from 4711",
         "taken back from readers (an undo brings it back): files",
         "cannot be taken back, readers will see these records twice: console",
