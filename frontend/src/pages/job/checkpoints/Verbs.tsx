@@ -7,6 +7,8 @@ import { answered, api, ifMatch, once } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
 import { useCan } from '../../../auth/useCan';
 import { Verb } from '../../../shared/Verb';
+import { whyNotBackTo } from '../recovery/allowed';
+import { usePropose } from '../recovery/useRecovery';
 import { useJob } from '../useJob';
 import { allowed } from './allowed';
 
@@ -37,11 +39,13 @@ export function Verbs({ of }: { of: Checkpoint }) {
       void queries.invalidateQueries({ queryKey: ['job', job.id, 'checkpoints'] });
     },
   });
+  const propose = usePropose();
   if (!useCan('operate')) return null;
   const why = allowed(of, job);
   const busy = isPending ? 'It is being asked for.' : null;
   return (
     <Box role="group" aria-label={`What can be done with checkpoint ${of.number}`} sx={{ display: 'flex', gap: 1, flexWrap: 'wrap' }}>
+      <Verb label="Go back…" name={`Go back to checkpoint ${of.number}: see what would happen`} why={(propose.isPending ? 'A plan is being proposed.' : null) ?? whyNotBackTo(of, job)} onClick={() => propose.mutate({ kind: 'rollback', checkpoint: of.number })} />
       {of.pinned ? (
         <Verb label="Unpin" why={busy ?? why.pin} onClick={() => mutate({ verb: 'unpin' })} />
       ) : (

@@ -46,6 +46,15 @@ describe('checkpoints of a job', () => {
     expect(within(operators).getByText('subtask 1')).toBeVisible();
   });
 
+  it('can be gone back to, each of them', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints');
+    const { number } = fake.world.find(CLICKS)!.job.last_checkpoint!;
+    const detail = await open(number, user);
+    await user.click(within(detail).getByRole('button', { name: `Go back to checkpoint ${number}: see what would happen` }));
+    expect(await screen.findByText(/A worker reads the files/)).toBeVisible();
+    expect(paths(fake, 'POST')).toContain(`/api/v1/jobs/${CLICKS}/plans`);
+  });
+
   it('grow while they are in progress, subtask by subtask', async () => {
     const { user, fake } = await renderJob(1, '/checkpoints');
     fake.world.advance(fake.world.nowMs + 7_000);
@@ -141,7 +150,7 @@ describe('checkpoints of a job', () => {
   it('are not touched by who may only look', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'viewer' });
     const detail = await open(fake.world.find(CLICKS)!.job.last_checkpoint!.number, user);
-    for (const name of ['Pin', 'Verify', 'Delete', 'Take savepoint']) expect(within(detail).queryByRole('button', { name })).toBeNull();
+    for (const name of [/^Go back/, 'Pin', 'Verify', 'Delete', 'Take savepoint']) expect(within(detail).queryByRole('button', { name })).toBeNull();
     for (const name of ['Trigger checkpoint', 'Take savepoint']) expect(screen.queryByRole('button', { name })).toBeNull();
   });
 
