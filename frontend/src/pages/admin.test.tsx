@@ -13,7 +13,7 @@ describe('users', () => {
     expect(screen.getByText('j.ortega').closest('tr')).toHaveTextContent('disabled');
     await user.click(screen.getByLabelText('Role'));
     await user.click(await screen.findByRole('option', { name: 'admin' }));
-    expect(await screen.findByText('1-1 of 1')).toBeVisible();
+    expect(await screen.findByText('1–1 of 1')).toBeVisible();
     expect(screen.queryByText('mira.holt')).toBeNull();
   });
 
@@ -119,7 +119,7 @@ describe('the audit', () => {
     await screen.findByText('disabled, role');
     await user.click(screen.getByLabelText('Of what'));
     await user.click(await screen.findByRole('option', { name: 'plan' }));
-    expect(await screen.findByText('1-1 of 1')).toBeVisible();
+    expect(await screen.findByText('1–1 of 1')).toBeVisible();
     await user.type(screen.getByLabelText('Name of the user'), 'nobody');
     expect(await screen.findByText('Nothing fits these filters')).toBeVisible();
     await user.click(screen.getByRole('button', { name: 'Clear the filters' }));
