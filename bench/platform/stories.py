@@ -25,6 +25,7 @@ from weir_backend.graphs import repository as graphs
 from weir_backend.graphs.content import content_of
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service as job_service
+from weir_backend.jobs.history import record
 from weir_backend.jobs.schemas import JobDraft, SpecDraft
 from weir_backend.jobs.spec import SpecBody
 from weir_backend.kit.access import Caller
@@ -44,6 +45,8 @@ RUNS = 3
 DAYS = 30
 """So long ago the first event of a job happened."""
 BATCH_EVENTS = 2_000
+EVENTS_OF_AN_END = 20
+"""Of the driver and the control plane together, at most."""
 _WHOLE = Inspection(whole=True, damage=None, files=24, bytes=24 << 20, abandoned=[], returning=[], sources=[], sinks=[], notes=[])
 
 
@@ -210,8 +213,10 @@ def tell_story(author: Author, wanted: Wanted) -> Told:
     _take_savepoint(author, job_id, driver, number, luck, at_ms)
     _tell_samples(driver, wanted, begin_ms=sampled_ms)
     author.propose_rollback(job_id, number)
+    # A run that is over tells nothing any more, so the log is filled before that.
+    _fill_log(author, job_id, driver, wanted.events - EVENTS_OF_AN_END, until_ms)
     _end(author, job_id, driver, wanted.end, until_ms)
-    told.events = _fill_log(author, job_id, driver, wanted, until_ms)
+    told.events = _top_up(author, job_id, wanted.events)
     return told
 
 
@@ -272,10 +277,17 @@ def _end(author: Author, job_id: int, driver: Driver, end: RunState | None, at_m
     author.look(job_id)
 
 
-def _fill_log(author: Author, job_id: int, driver: Driver, wanted: Wanted, at_ms: int) -> int:
-    """The log gets as long as it is to be: what the control plane itself has said is counted first."""
+def _fill_log(author: Author, job_id: int, driver: Driver, events: int, at_ms: int) -> None:
+    """Until there are so many: what the control plane itself has said is counted first."""
     with author.database.session() as session:
         so_far = session.get_one(Job, job_id).event_number
-    missing = max(0, wanted.events - so_far)
-    driver.tell([(at_ms, SamplesDropped(17, at_ms - 34_000, at_ms))] * missing)
-    return so_far + missing
+    driver.tell([(at_ms, SamplesDropped(17, at_ms - 34_000, at_ms))] * max(0, events - so_far))
+
+
+def _top_up(author: Author, job_id: int, events: int) -> int:
+    """By the control plane. How many there are."""
+    with author.database.session() as session:
+        job = session.get_one(Job, job_id, with_for_update=True)
+        for _ in range(events - job.event_number):
+            record(session, job, "StateWanted", desired=job.desired_state.value, by=author.caller.name)
+        return job.event_number
