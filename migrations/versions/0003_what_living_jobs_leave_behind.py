@@ -24,6 +24,7 @@ REFERENCES = (
 
 
 def upgrade() -> None:
+    op.create_index(op.f("ix_checkpoints_job_id_id"), "checkpoints", ["job_id", "id"])
     for column in ("recoveries_forgotten", "downtime_forgotten_ms"):
         op.add_column("jobs", sa.Column(column, sa.BigInteger(), server_default=sa.text("0"), nullable=False))
     for table, column in BRIN:
@@ -34,6 +35,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index(op.f("ix_checkpoints_job_id_id"), table_name="checkpoints")
     for table, column, _ in REFERENCES:
         op.drop_index(op.f(f"ix_{table}_{column}"), table_name=table)
     for table, column in BRIN:

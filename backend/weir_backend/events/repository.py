@@ -23,6 +23,7 @@ FIELDS = Fields(
     },
     default=("id", True),
     key=Event.id,
+    in_job=Event.number,
 )
 
 

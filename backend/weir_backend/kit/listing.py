@@ -107,6 +107,9 @@ class Fields:
     default: tuple[str, bool]
     key: InstrumentedAttribute[int]
     """Decides between equals, so that pages do not overlap."""
+    in_job: InstrumentedAttribute[int] | None = None
+    """Among rows of one job it grows with the key, and there is an index of it by job. Along the key itself the rows of all other jobs would
+    be passed over."""
 
 
 def page(
@@ -128,6 +131,8 @@ def page(
     if name not in fields.sortable:
         raise Invalid("invalid", f"sort: there is no field {name!r}; there are {', '.join(sorted(fields.sortable))}")
     column = fields.sortable[name]
+    if fields.sortable[name] is fields.key and fields.in_job is not None and type(wanted.filter.get("job_id")) is int:
+        column = fields.in_job
     order = (column.desc(), fields.key.desc()) if descending else (column.asc(), fields.key.asc())
     counted = select(func.count()).select_from(query.with_only_columns(fields.key).limit(COUNTED_MAX + 1).subquery())
     if wanted.first < DEEP:

@@ -24,6 +24,7 @@ class Checkpoint(Base):
     __tablename__ = "checkpoints"
     __table_args__ = (
         UniqueConstraint("job_id", "number"),
+        Index(None, "job_id", "id"),
         Index(None, "run_id", postgresql_using="brin"),  # for who forgets a run: seldom, and not worth a lookup at each insertion
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
         Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
