@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import Query, Response
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -107,7 +107,7 @@ class Fields:
     default: tuple[str, bool]
     key: InstrumentedAttribute[int]
     """Decides between equals, so that pages do not overlap."""
-    in_job: InstrumentedAttribute[int] | None = None
+    in_job: SQLColumnExpression[int] | None = None
     """Among rows of one job it grows with the key, and there is an index of it by job. Along the key itself the rows of all other jobs would
     be passed over."""
 
@@ -130,7 +130,7 @@ def page(
     name, descending = wanted.sort or fields.default
     if name not in fields.sortable:
         raise Invalid("invalid", f"sort: there is no field {name!r}; there are {', '.join(sorted(fields.sortable))}")
-    column = fields.sortable[name]
+    column: SQLColumnExpression[Any] = fields.sortable[name]
     if fields.sortable[name] is fields.key and fields.in_job is not None and type(wanted.filter.get("job_id")) is int:
         column = fields.in_job
     order = (column.desc(), fields.key.desc()) if descending else (column.asc(), fields.key.asc())
