@@ -77,7 +77,7 @@ def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform:
     target = last_checkpoint(before)
     plan = api.plan(made["id"], {"kind": "rollback", "checkpoint": target})
     inspection = plan["preview"]["inspection"]
-    assert inspection["whole"] and inspection["sinks"] == [{"sink": "out", "kind": "parquet", "revocable": True}]
+    assert inspection["whole"] and inspection["sinks"] == [{"sink": "out", "kind": "parquet", "revocable": True, "records": None}]
     assert inspection["abandoned"] and min(inspection["abandoned"]) > target and plan["preview"]["duplicates"] == []
     assert [one["source"] for one in inspection["sources"]] == ["numbers"]
     assert api.apply(plan["id"])["state"] == "SUCCEEDED"
