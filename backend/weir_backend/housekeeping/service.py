@@ -27,36 +27,13 @@ class Chore:
     """Rows removed, at most BITE_ROWS."""
 
 
+def _with_events(forget: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
+    """What is kept for as long as events are."""
+    return lambda session, settings: forget(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
+
+
 def _samples(session: Session, settings: Settings) -> int:
     return repository.forget_samples(session, _ago(timedelta(hours=settings.samples_kept_hours)), BITE_ROWS)
-
-
-def _events(session: Session, settings: Settings) -> int:
-    return repository.forget_events(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
-
-
-def _progress(session: Session, settings: Settings) -> int:
-    return repository.forget_failed_checkpoints(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
-
-
-def _failures(session: Session, settings: Settings) -> int:
-    return repository.forget_failures(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
-
-
-def _commands(session: Session, settings: Settings) -> int:
-    return repository.forget_commands(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
-
-
-def _operations(session: Session, settings: Settings) -> int:
-    return repository.forget_operations(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
-
-
-def _proposals(session: Session, settings: Settings) -> int:
-    return repository.forget_proposals(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
-
-
-def _runs(session: Session, settings: Settings) -> int:
-    return repository.forget_runs(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
 
 
 def _audit(session: Session, settings: Settings) -> int:
@@ -75,14 +52,6 @@ def _of_deleted(session: Session, settings: Settings) -> int:
 
 def _deleted(session: Session, settings: Settings) -> int:
     return repository.forget_deleted_jobs(session, _ago(timedelta(days=settings.checkpoints_kept_days)), BITE_ROWS)
-
-
-def _alerts(session: Session, settings: Settings) -> int:
-    return repository.forget_alerts(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
-
-
-def _deliveries(session: Session, settings: Settings) -> int:
-    return repository.forget_deliveries(session, _ago(timedelta(days=settings.events_kept_days)), BITE_ROWS)
 
 
 def _answers(session: Session, settings: Settings) -> int:
@@ -107,19 +76,19 @@ def _ago(span: timedelta) -> datetime:
 
 CHORES = (
     Chore("metric samples", _samples),
-    Chore("events", _events),
-    Chore("failed checkpoints", _progress),
-    Chore("failures", _failures),
-    Chore("commands that were answered", _commands),
-    Chore("operations that are over", _operations),
-    Chore("plans that nobody approved", _proposals),
+    Chore("events", _with_events(repository.forget_events)),
+    Chore("failed checkpoints", _with_events(repository.forget_failed_checkpoints)),
+    Chore("failures", _with_events(repository.forget_failures)),
+    Chore("commands that were answered", _with_events(repository.forget_commands)),
+    Chore("operations that are over", _with_events(repository.forget_operations)),
+    Chore("plans that nobody approved", _with_events(repository.forget_proposals)),
     Chore("checkpoints whose files are gone", _discarded),
-    Chore("runs that came to nothing", _runs),
+    Chore("runs that came to nothing", _with_events(repository.forget_runs)),
     Chore("what was audited", _audit),
     Chore("checkpoints of deleted jobs", _of_deleted),
     Chore("deleted jobs", _deleted),
-    Chore("alerts that are over", _alerts),
-    Chore("messages to webhooks", _deliveries),
+    Chore("alerts that are over", _with_events(repository.forget_alerts)),
+    Chore("messages to webhooks", _with_events(repository.forget_deliveries)),
     Chore("answers to requests that could come again", _answers),
     Chore("tokens that have expired", _tokens),
     Chore("machines without drivers", _machines),

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from tests.integration.cli.small_job import ROWS, numbers
 from tests.integration.cli.weir_command import ROOT, WEIR
 from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import Platform, until
-from tests.integration.platform.test_embedded import somewhere
 from tests.integration.platform.test_life_of_a_job import api_directory, driver, last_checkpoint, running, upgraded
 
 from weir.protocol.ids import CheckpointId
@@ -33,19 +31,6 @@ from weir.storage.open import open_storage
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 FILE = Path(__file__).with_name("going_back_job.py")
 PRINTED = re.compile(r"^key=\d+  number=(\d+)$", re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def platform() -> Iterator[Platform]:
-    with somewhere() as found:
-        said = found.weir("up")
-        assert said.code == 0, said.err
-        yield found
-
-
-@pytest.fixture(scope="module")
-def api(platform: Platform) -> Api:
-    return Api(platform.state.url, "admin", platform.secrets.admin_password)
 
 
 # ---- a sink that takes nothing back --------------------------------------------------------------

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,9 @@ from tests.integration.cli.small_job import expected_totals, numbers, totals
 from tests.integration.cli.weir_command import ROOT
 from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import Platform, called, living, until
-from tests.integration.platform.test_embedded import somewhere
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 CODE = (ROOT / "tests" / "integration" / "cli" / "small_job.py").read_bytes()
-
-
-@pytest.fixture(scope="module")
-def platform() -> Iterator[Platform]:
-    with somewhere() as found:
-        said = found.weir("up")
-        assert said.code == 0, said.err
-        yield found
-
-
-@pytest.fixture(scope="module")
-def api(platform: Platform) -> Api:
-    return Api(platform.state.url, "admin", platform.secrets.admin_password)
 
 
 def spec(api: Api, root: Path, **more: Any) -> dict[str, Any]:

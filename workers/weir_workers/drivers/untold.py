@@ -12,11 +12,10 @@ from weir.protocol.events import AcknowledgedStatistics, CheckpointCompleted, Nu
 from weir.protocol.ids import EventNumber, Generation, SubtaskId
 from weir.protocol.logview import CheckpointRecord
 from weir.protocol.manifest import Manifest
-from weir.storage.joblog import JobLog
-from weir.storage.layout import JobLayout
 from weir.storage.manifests import read_manifest
 from weir.storage.open import open_storage
 from weir_backend.checkpoints.place import Place
+from weir_workers.checkpoints.letting_go import see
 
 log = structlog.get_logger(__name__)
 
@@ -26,10 +25,9 @@ def untold(place: Place, generation: Generation, *, known: Collection[int], afte
     that are known to be completed. ``after``: number of the last event of the run that is stored. Of a log or a manifest that cannot be
     read nothing is said: that is found out when somebody needs it."""
     try:
-        storage, layout = open_storage(place.directory), JobLayout(place.name)
-        view = JobLog(storage, layout).read()[0]
-        missing = [record for record in view.kept if record.generation >= generation and record.checkpoint not in known]
-        events = [(record, _told(record, read_manifest(storage, layout, record))) for record in missing]
+        seen = see(open_storage(place.directory), place)
+        missing = [record for record in seen.view.kept if record.generation >= generation and record.checkpoint not in known]
+        events = [(record, _told(record, read_manifest(seen.storage, seen.layout, record))) for record in missing]
     except (StorageError, ConfigError, CheckpointError) as error:
         log.warning("whether a driver that is gone has completed more than it told is not known", reason=str(error))
         return ()

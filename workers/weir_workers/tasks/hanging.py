@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 import structlog
 
 from weir.errors import CheckpointError, ConfigError, StorageError
-from weir.storage.joblog import JobLog
-from weir.storage.layout import JobLayout
 from weir.storage.open import open_storage
 from weir_backend.checkpoints.place import Place, place_of_run
 from weir_backend.jobs import repository as jobs
@@ -18,6 +16,7 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.presence import there_since
 from weir_backend.models import Run
 from weir_backend.reconciling.decide import hangs, silent_before
+from weir_workers.checkpoints.letting_go import see
 from weir_workers.context import Context
 from weir_workers.drivers import processes
 from weir_workers.drivers.directory import ProcessName
@@ -53,7 +52,7 @@ def end_if_it_hangs(context: Context, run: Run, name: ProcessName) -> None:
 def _progressed_at(place: Place) -> datetime | None:
     """When the job's log was last written to by who runs the job. None: it cannot be read, or says nothing."""
     try:
-        view = JobLog(open_storage(place.directory), JobLayout(place.name)).read()[0]
+        view = see(open_storage(place.directory), place).view
     except (StorageError, ConfigError, CheckpointError):
         return None
     written = [one.timestamp_ms for one in (*view.kept, *view.retired[-1:])]
