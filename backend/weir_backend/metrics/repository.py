@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Float, Row, Select, cast, func, or_, select
+from pydantic_core import from_json
+from sqlalchemy import BigInteger, ColumnElement, Float, Row, Select, Text, cast, func, or_, select, true
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
@@ -53,21 +54,43 @@ def thinned_of_live(
 
 
 def _thinned(session: Session, runs: Select[int], *, since: datetime, until: datetime, step_s: float) -> list[Sample]:
-    step = func.floor(cast(func.extract("epoch", MetricSample.at), Float) / step_s)
-    # Chosen by narrow rows: what slots have counted is a hundred times as wide, and most of it is not shown.
-    kept = (
-        select(MetricSample.id)
-        .ext(distinct_on(MetricSample.run_id, MetricSample.slot, step))
-        .where(MetricSample.run_id.in_(runs), MetricSample.at >= since, MetricSample.at <= until)
-        .order_by(MetricSample.run_id, MetricSample.slot, step, MetricSample.at.desc())
-        .subquery()
+    """Step by step by an index: it costs what is shown, and not what was told in all that time."""
+    run = runs.subquery()
+    of_run = MetricSample.run_id == run.c.id
+    told = (
+        select(func.min(MetricSample.at).label("first"), func.max(MetricSample.at).label("last"))
+        .where(of_run, MetricSample.at >= since, MetricSample.at <= until)
+        .lateral()
     )
+    widest = select(func.max(MetricSample.slot).label("slot")).where(of_run).lateral()
+    slot = func.generate_series(0, widest.c.slot).table_valued("number").render_derived()
+    step = func.generate_series(_step(told.c.first, step_s), _step(told.c.last, step_s)).table_valued("number").render_derived()
+    number = cast(step.c.number, Float)
+    newest = (
+        select(MetricSample.run_id, MetricSample.slot, MetricSample.at, cast(MetricSample.metrics, Text).label("metrics"))
+        .where(
+            of_run,
+            MetricSample.slot == slot.c.number,
+            MetricSample.at >= func.greatest(since, func.to_timestamp(number * step_s)),
+            MetricSample.at < func.to_timestamp((number + 1) * step_s),
+            MetricSample.at <= until,
+        )
+        .order_by(MetricSample.at.desc())
+        .limit(1)
+        .lateral()
+    )
+    every = true()
     query = (
-        select(MetricSample.run_id, MetricSample.slot, MetricSample.at, MetricSample.metrics)
-        .join(kept, kept.c.id == MetricSample.id)
-        .order_by(MetricSample.at, MetricSample.run_id, MetricSample.slot)
+        select(newest.c.run_id, newest.c.slot, newest.c.at, newest.c.metrics)
+        .select_from(run.join(told, every).join(widest, every).join(slot, every).join(step, every).join(newest, every))
+        .order_by(newest.c.at, newest.c.run_id, newest.c.slot)
     )
-    return [Sample(*row) for row in session.execute(query)]
+    # Thousands of them: taken apart by what pydantic brings along, in half the time.
+    return [Sample(run_id, slot, at, from_json(metrics)) for run_id, slot, at, metrics in session.execute(query)]
+
+
+def _step(moment: ColumnElement[datetime], step_s: float) -> ColumnElement[int]:
+    return cast(func.floor(cast(func.extract("epoch", moment), Float) / step_s), BigInteger)
 
 
 def first_live(session: Session, count: int) -> Sequence[int]:

@@ -5,15 +5,24 @@ Counters begin at zero with each deployment (generation) of a run, so only sampl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import chain, pairwise
+from operator import itemgetter
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 COUNTED = ("records_in", "records_out", "bytes_in", "bytes_out")
 TIMES = ("busy", "idle", "backpressured", "queued")
 LOW_ABOVE, HIGH_ABOVE = 0.10, 0.5
+_FIELDS = ("chain", "index", *COUNTED, *(f"{name}_us" for name in TIMES))
+_FIELDS_OF = itemgetter(*_FIELDS)
+_COUNTED, _TIMES = slice(2, 2 + len(COUNTED)), slice(2 + len(COUNTED), len(_FIELDS))
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 class BackpressureLevel(StrEnum):
@@ -70,25 +79,25 @@ class Series:
 
 def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
     """``samples``: ascending in time; those before ``since`` are only there to compare with."""
-    subtasks: dict[tuple[int, int], SubtaskSeries] = {}
+    told = list(samples)
+    before = _before(told)
     slots: dict[int, SlotSeries] = {}
-    last: dict[tuple[int, int], Sample] = {}
-    for sample in samples:
-        before = last.get((sample.run_id, sample.slot))
-        last[sample.run_id, sample.slot] = sample
-        if before is not None and not _follows(before, sample):
-            before = None
-        if sample.at < since:
-            continue
-        _add_slot(slots.setdefault(sample.slot, SlotSeries(sample.slot)), before, sample)
-        if before is None:
-            continue
-        earlier = {(one["chain"], one["index"]): one for one in before.metrics["subtasks"]}
-        for one in sample.metrics["subtasks"]:
-            key = (one["chain"], one["index"])
-            if key in earlier:
-                _add_subtask(subtasks.setdefault(key, SubtaskSeries(*key)), earlier[key], one, before.at, sample.at)
-    return Series([subtasks[key] for key in sorted(subtasks)], [slots[key] for key in sorted(slots)])
+    for sample, place in zip(told, before, strict=True):
+        if sample.at >= since:
+            _add_slot(slots.setdefault(sample.slot, SlotSeries(sample.slot)), None if place < 0 else told[place], sample)
+    return Series(_subtasks(told, before, since), [slots[key] for key in sorted(slots)])
+
+
+def _before(told: Sequence[Sample]) -> list[int]:
+    """Of each sample the place of the one that it is compared with; -1: of none."""
+    last: dict[tuple[int, int], int] = {}
+    found = []
+    for place, sample in enumerate(told):
+        key = (sample.run_id, sample.slot)
+        earlier = last.get(key, -1)
+        last[key] = place
+        found.append(earlier if earlier >= 0 and _follows(told[earlier], sample) else -1)
+    return found
 
 
 def _follows(before: Sample, sample: Sample) -> bool:
@@ -96,6 +105,77 @@ def _follows(before: Sample, sample: Sample) -> bool:
     if before.metrics["generation"] != sample.metrics["generation"] or sample.at <= before.at:
         return False
     return bool(sample.metrics["loop_busy_us"] >= before.metrics["loop_busy_us"])
+
+
+def _subtasks(told: Sequence[Sample], before: Sequence[int], since: datetime) -> list[SubtaskSeries]:
+    """All subtasks of all samples as rows of one table, which is compared with itself: hours of a large job are a hundred thousand numbers."""
+    counts = [len(sample.metrics["subtasks"]) for sample in told]
+    rows = np.fromiter(
+        chain.from_iterable(_FIELDS_OF(one) for sample in told for one in sample.metrics["subtasks"]),
+        dtype=np.int64,
+        count=sum(counts) * len(_FIELDS),
+    ).reshape(-1, len(_FIELDS))
+    sample_of = np.repeat(np.arange(len(told)), counts)
+    # What one slot told of one subtask comes together, in order of time.
+    slot_ids: dict[tuple[int, int], int] = {}
+    slot_of = np.array([slot_ids.setdefault((sample.run_id, sample.slot), len(slot_ids)) for sample in told], dtype=np.int64)
+    order = np.lexsort((sample_of, slot_of[sample_of], rows[:, 1], rows[:, 0]))
+    rows, sample_of = rows[order], sample_of[order]
+    now, earlier, at, at_before = rows[1:], rows[:-1], sample_of[1:], sample_of[:-1]
+    compared = (now[:, :2] == earlier[:, :2]).all(axis=1) & (np.array(before, dtype=np.int64)[at] == at_before)
+    compared &= np.array([sample.at >= since for sample in told], dtype=bool)[at]
+    now, earlier, at, at_before = now[compared], earlier[compared], at[compared], at_before[compared]
+    counted = now[:, _COUNTED] - earlier[:, _COUNTED]
+    spent_us = np.maximum(0, now[:, _TIMES] - earlier[:, _TIMES])
+    all_us = spent_us.sum(axis=1)
+    shown = (all_us > 0) & (counted >= 0).all(axis=1)
+    at_us = np.array([_us(sample.at) for sample in told], dtype=np.int64)
+    took_s = (at_us[at] - at_us[at_before])[shown, None] / 1e6
+    table = _Table(
+        now[shown, :2],
+        at[shown],
+        [sample.at for sample in told],
+        counted[shown] / took_s,
+        1000 * spent_us[shown] / all_us[shown, None],
+    )
+    return table.series()
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A row for each point of each subtask (``keys``: chain and index). ``places``: of the samples that they were told in, and ``at`` when each
+    of those was."""
+
+    keys: NDArray[np.int64]
+    places: NDArray[np.int64]
+    at: list[datetime]
+    per_s: NDArray[np.float64]
+    ms_per_s: NDArray[np.float64]
+
+    def series(self) -> list[SubtaskSeries]:
+        # Runs that came one after the other, and slots that a subtask has moved between, are one series.
+        order = np.lexsort((self.places, self.keys[:, 1], self.keys[:, 0]))
+        keys = self.keys[order]
+        begins: Sequence[int] = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)]).tolist() if len(keys) else []
+        return [self._one(order[begin:end]) for begin, end in pairwise([*begins, len(keys)])]
+
+    def _one(self, rows: NDArray[np.intp]) -> SubtaskSeries:
+        chain_, index = self.keys[rows[0]].tolist()
+        per_s, ms_per_s = self.per_s[rows], self.ms_per_s[rows]
+        backpressured = ms_per_s[:, TIMES.index("backpressured")] / 1000
+        return SubtaskSeries(
+            chain_,
+            index,
+            [self.at[place] for place in self.places[rows].tolist()],
+            {name: per_s[:, place].tolist() for place, name in enumerate(COUNTED)},
+            {name: ms_per_s[:, place].tolist() for place, name in enumerate(TIMES)},
+            [level_of(ratio) for ratio in backpressured.tolist()],
+        )
+
+
+def _us(moment: datetime) -> int:
+    """Since the epoch, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 def _add_slot(series: SlotSeries, before: Sample | None, sample: Sample) -> None:
@@ -111,19 +191,3 @@ def _add_slot(series: SlotSeries, before: Sample | None, sample: Sample) -> None
         series.gauges[name] = [None] * (len(series.at) - 1)
     for name, values in series.gauges.items():
         values.append(gauges.get(name))
-
-
-def _add_subtask(
-    series: SubtaskSeries, before: Mapping[str, int], now: Mapping[str, int], before_at: datetime, at: datetime
-) -> None:
-    took_s = (at - before_at).total_seconds()
-    spent_us = {name: max(0, now[f"{name}_us"] - before[f"{name}_us"]) for name in TIMES}
-    all_us = sum(spent_us.values())
-    if all_us == 0 or any(now[name] < before[name] for name in COUNTED):
-        return
-    series.at.append(at)
-    for name in COUNTED:
-        series.per_s[name].append((now[name] - before[name]) / took_s)
-    for name in TIMES:
-        series.ms_per_s[name].append(1000 * spent_us[name] / all_us)
-    series.backpressure.append(level_of(spent_us["backpressured"] / all_us))

@@ -171,7 +171,11 @@ class MetricSample(Base):
     """What one slot of a run had counted at a moment."""
 
     __tablename__ = "metric_samples"
-    __table_args__ = (Index(None, "run_id", "at"), Index(None, "at", postgresql_using="brin"))
+    __table_args__ = (
+        Index(None, "run_id", "at"),
+        Index(None, "run_id", "slot", "at"),
+        Index(None, "at", postgresql_using="brin"),
+    )
 
     id: Mapped[Key]
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))

@@ -4,7 +4,7 @@ import { Luck } from './luck';
 import { iso } from './moments';
 import type { FakeJob } from './world';
 
-const POINTS_MAX = 500;
+const POINTS_MAX = 360;
 
 function levelOf(ratio: number): Schemas['BackpressureLevel'] {
   return ratio <= 0.1 ? 'ok' : ratio <= 0.5 ? 'low' : 'high';

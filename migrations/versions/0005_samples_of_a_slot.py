@@ -1,0 +1,19 @@
+"""Samples of a slot"""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    # A chart of a day shows a few hundred samples of each slot, out of tens of thousands.
+    op.create_index(op.f("ix_metric_samples_run_id_slot_at"), "metric_samples", ["run_id", "slot", "at"])
+
+
+def downgrade() -> None:
+    op.drop_index(op.f("ix_metric_samples_run_id_slot_at"), table_name="metric_samples")
