@@ -27,6 +27,7 @@ from weir_backend.kit.readiness import Readiness
 from weir_backend.kit.requests import Services, ServicesDep
 from weir_backend.kit.sharing import SharedReads
 from weir_backend.kit.tasks import Tasks
+from weir_backend.kit.turns import Turns
 from weir_backend.kit.wakeups import Wakeups
 from weir_backend.routes import ROOT_ROUTERS, ROUTERS
 from weir_backend.settings import Settings
@@ -59,7 +60,14 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         rates = Rates(settings.redis_url.get_secret_value())
         followers = Followers(per_user_max=settings.streams_per_user, in_all_max=settings.streams_max)
         app.state.services = Services(
-            settings, database, app.state.tasks, wakeups, rates, SharedReads(), followers, Readiness(database)
+            settings,
+            Turns(database, settings.pool_size),
+            app.state.tasks,
+            wakeups,
+            rates,
+            SharedReads(),
+            followers,
+            Readiness(database),
         )
         background = [
             asyncio.create_task(wakeups.run()),
@@ -175,7 +183,7 @@ _health = APIRouter(tags=["health"])
 
 
 @_health.get("/healthz")
-def alive() -> dict[str, str]:
+async def alive() -> dict[str, str]:
     """The process serves."""
     return {"status": "alive"}
 

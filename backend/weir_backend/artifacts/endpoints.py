@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
-from starlette.concurrency import run_in_threadpool
 
 from weir_backend.artifacts import repository, service
 from weir_backend.artifacts.schemas import ArtifactShown
@@ -15,7 +14,7 @@ from weir_backend.kit.access import Operator, Permission, Viewer, current_caller
 from weir_backend.kit.forms import Id
 from weir_backend.kit.listing import Listing, listing, page
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import Services, ServicesDep, SessionDep
+from weir_backend.kit.requests import ServicesDep, SessionDep
 from weir_backend.models import Artifact
 
 READ_BYTES_MAX = 1 << 30
@@ -27,13 +26,8 @@ router = APIRouter(prefix="/artifacts", tags=["artifacts"], responses=answers(40
 async def _content(request: Request, services: ServicesDep) -> bytes:
     """The body, once it is known who is calling. Comes before the caller of the endpoint, so no connection is held while it is read.
     Raises Unauthenticated, Forbidden, TooLarge."""
-    await run_in_threadpool(_let_in, request, services)
+    await services.turns.run(lambda session: current_caller(request, session, services).needs(Permission.OPERATE))
     return await service.receive(request.stream(), bytes_max=services.settings.artifact_bytes_max)
-
-
-def _let_in(request: Request, services: Services) -> None:
-    with services.database.session() as session:
-        current_caller(request, session, services).needs(Permission.OPERATE)
 
 
 @router.post(

@@ -9,13 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import TypeVar
 
 from fastapi.sse import ServerSentEvent
-from sqlalchemy.orm import Session
-from starlette.concurrency import run_in_threadpool
 
 from weir_backend.errors import Unauthenticated
 from weir_backend.events import service
@@ -25,7 +22,6 @@ from weir_backend.kit.problems import problem_body
 from weir_backend.kit.requests import Services
 from weir_backend.kit.wakeups import ANY_JOB, job_key
 
-T = TypeVar("T")
 LOOK_AGAIN_S = 10.0
 """Nobody who follows depends on being woken."""
 JOB_PAUSE_S = 0.1
@@ -49,7 +45,7 @@ async def follow_job(services: Services, job_id: int, after: int, place: Place) 
                 return
             looked = time.monotonic()
             # All who have been told the same share what is read next.
-            read = partial(_read, services, partial(service.news, job_id=job_id, after=after))
+            read = partial(services.turns.run, partial(service.news, job_id=job_id, after=after))
             found = await services.reads.read((job_id, after), read)
             if found.newest is None:
                 return
@@ -85,13 +81,13 @@ async def follow_all(services: Services, place: Place) -> AsyncIterator[ServerSe
             if ANY_JOB in rung:
                 # Of any of them: we have just begun, or did not hear for a while.
                 last = 0
-                while found := await _read(services, partial(service.all_jobs_after, job_id=last)):
+                while found := await services.turns.run(partial(service.all_jobs_after, job_id=last)):
                     for one in found:
                         yield ServerSentEvent(event="job", raw_data=one.model_dump_json())
                     last = found[-1].id
             elif rung:
                 jobs = {int(key.removeprefix("job:")) for key in rung}
-                for one in await _read(services, partial(service.job_news, jobs=jobs)):
+                for one in await services.turns.run(partial(service.job_news, jobs=jobs)):
                     yield ServerSentEvent(event="job", raw_data=one.model_dump_json())
             await _pause(looked, JOBS_PAUSE_S)
             rung = await news.wait(max(0.0, until - time.monotonic()))
@@ -100,14 +96,6 @@ async def follow_all(services: Services, place: Place) -> AsyncIterator[ServerSe
 def _closed() -> ServerSentEvent:
     """As the problem that who comes again is answered with."""
     return ServerSentEvent(event="closed", raw_data=json.dumps(problem_body(Unauthenticated.status, *NOT_VALID)))
-
-
-async def _read(services: Services, read: Callable[[Session], T]) -> T:
-    def go() -> T:
-        with services.database.session() as session:
-            return read(session)
-
-    return await run_in_threadpool(go)
 
 
 async def _pause(since: float, pause_s: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -163,10 +163,10 @@ _CHECKS: dict[Callable[..., Any], Permission] = {}
 
 
 @cache
-def may(permission: Permission) -> Callable[[Caller], Caller]:
+def may(permission: Permission) -> Callable[[Caller], Awaitable[Caller]]:
     """For ``Depends``: whoever calls, if he has the permission."""
 
-    def check(caller: Annotated[Caller, Depends(current_caller)]) -> Caller:
+    async def check(caller: Annotated[Caller, Depends(current_caller)]) -> Caller:
         caller.needs(permission)
         return caller
 

@@ -43,7 +43,7 @@ class Listing:
     filter: Mapping[str, Any]
 
 
-def listing(
+async def listing(
     sort: Annotated[str | None, Query(description='`["field","ASC"]` or `["field","DESC"]`', examples=['["id","DESC"]'])] = None,
     range_: Annotated[
         str | None, Query(alias="range", description="`[first,last]`, both included, from 0", examples=["[0,24]"])

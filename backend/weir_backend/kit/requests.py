@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 
-from weir_backend.kit.database import Database
 from weir_backend.kit.followers import Followers
 from weir_backend.kit.rates import Rates
 from weir_backend.kit.readiness import Readiness
 from weir_backend.kit.sharing import SharedReads
 from weir_backend.kit.tasks import Tasks
+from weir_backend.kit.turns import Turns
 from weir_backend.kit.wakeups import Wakeups
 from weir_backend.settings import Settings
 
@@ -24,7 +24,7 @@ class Services:
     """Of one API process."""
 
     settings: Settings
-    database: Database
+    turns: Turns
     tasks: Tasks
     wakeups: Wakeups
     rates: Rates
@@ -33,15 +33,18 @@ class Services:
     readiness: Readiness
 
 
-def services(request: Request) -> Services:
+# Dependencies that wait for nothing are coroutines: a function would be called in a thread, and going there costs more than what it does.
+
+
+async def services(request: Request) -> Services:
     return cast(Services, request.app.state.services)
 
 
 ServicesDep = Annotated[Services, Depends(services)]
 
 
-def session(found: ServicesDep) -> Iterator[Session]:
-    with found.database.session() as opened:
+async def session(found: ServicesDep) -> AsyncIterator[Session]:
+    async with found.turns.session() as opened:
         yield opened
 
 
@@ -49,7 +52,7 @@ def session(found: ServicesDep) -> Iterator[Session]:
 SessionDep = Annotated[Session, Depends(session, scope="function")]
 
 
-def tasks(found: ServicesDep) -> Tasks:
+async def tasks(found: ServicesDep) -> Tasks:
     return found.tasks
 
 

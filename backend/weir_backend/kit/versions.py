@@ -12,7 +12,7 @@ from weir_backend.errors import Invalid, PreconditionFailed, PreconditionRequire
 _ETAG = re.compile(r'(?:W/)?"(\d{1,18})"')
 
 
-def if_match(
+async def if_match(
     given: Annotated[
         str | None,
         Header(alias="If-Match", description='The ETag of the version that you have seen, for example `"7"`; `*`: whichever'),

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
-from starlette.concurrency import run_in_threadpool
 
 from weir_backend.errors import Problem, TooLarge
 from weir_backend.graphs.content import GRAPH_BYTES_MAX
 from weir_backend.kit.access import bearer
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import Services, ServicesDep
+from weir_backend.kit.requests import ServicesDep
 from weir_backend.kit.wakeups import run_key
 from weir_backend.link import service
 from weir_backend.link.schemas import Stored
@@ -61,21 +61,13 @@ async def post_events(
     run has told that it is over, and more than that.
     """
     secret = bearer(request)
-    body = await _body(request, lambda: _known(services, run_id, secret))
-    return Stored(stored=await run_in_threadpool(_take_in, services, run_id, secret, first, oldest, body))
+    turns, tasks = services.turns, services.tasks
+    body = await _body(request, lambda: turns.run(partial(service.known_run, run_id=run_id, secret=secret)))
+    take_in = partial(service.take_in, tasks=tasks, run_id=run_id, secret=secret, first=first, oldest=oldest, body=body)
+    return Stored(stored=await turns.run_patiently(take_in))
 
 
-def _take_in(services: Services, run_id: int, secret: str | None, first: int, oldest: int, body: bytes) -> int:
-    with services.database.session() as session:
-        return service.take_in(session, services.tasks, run_id, secret, first=first, oldest=oldest, body=body)
-
-
-def _known(services: Services, run_id: int, secret: str | None) -> None:
-    with services.database.session() as session:
-        service.known_run(session, run_id, secret)
-
-
-async def _body(request: Request, known: Callable[[], None]) -> bytes:
+async def _body(request: Request, known: Callable[[], Awaitable[object]]) -> bytes:
     """All of it is read, whatever its size: a driver hears the answer only once it has sent everything. Raises TooLarge, and what
     ``known`` raises, which is asked once there is much of it."""
     parts: list[bytes] = []
@@ -83,7 +75,7 @@ async def _body(request: Request, known: Callable[[], None]) -> bytes:
     async for part in request.stream():
         if size <= UNKNOWN_BYTES_MAX < size + len(part):
             try:
-                await run_in_threadpool(known)
+                await known()
             except Problem as problem:
                 refused = problem
         size += len(part)
@@ -114,15 +106,11 @@ async def wait_for_commands(
     """Commands of the run above `after`: at once if there are any, else as soon as there is one; none after `wait_s`."""
     secret = bearer(request)
     until = time.monotonic() + min(wait_s, WAIT_S_MAX)
+    look = partial(service.commands_after, run_id=run_id, secret=secret, after=after)
     with services.wakeups.subscribe(run_key(run_id)) as news:
         while True:
-            found = await run_in_threadpool(_look, services, run_id, secret, after)
+            found = await services.turns.run(look)
             left_s = until - time.monotonic()
             if found or left_s <= 0 or await request.is_disconnected():
                 return found
             await news.wait(min(left_s, LOOK_AGAIN_S))
-
-
-def _look(services: Services, run_id: int, secret: str | None, after: int) -> list[tuple[int, str, dict[str, Any]]]:
-    with services.database.session() as session:
-        return service.commands_after(session, run_id, secret, after=after)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, LiteralString, cast
 
 import psycopg
-from sqlalchemy import Table, and_, bindparam, insert, or_, select, update
+from sqlalchemy import Row, Table, and_, bindparam, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from weir.protocol.events import (
@@ -52,15 +52,41 @@ _UPDATE_FAILURE = (
 )
 
 
-def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, bool]:
-    """Number of the job's newest event, the run, and whether it is fenced; first the job's row is locked, then the run's."""
-    columns = (
+# Made once: to put a statement together takes longer than to carry it out, and these are part of every batch.
+_SHOWN = select(Run.job_id, Run.token_digest, Run.fenced_at, Run.ended_at, Run.last_command, Run.last_contact_at).where(
+    Run.id == bindparam("run_id")
+)
+_LOCKED = (
+    # Postgres locks the rows of a join in the order in which the tables are named, and reads those again that it had to wait for.
+    select(
         Job.event_number, Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events,
         Run.failure_kind, Run.fenced_at,
-    )  # fmt: skip
-    # Postgres locks the rows of a join in the order in which the tables are named, and reads those again that it had to wait for.
-    query = select(*columns).join_from(Job, Run, Run.job_id == Job.id).where(Job.id == job_id, Run.id == run_id)
-    values = dict(session.execute(query.with_for_update(key_share=True, of=(Job, Run))).mappings().one())
+    )
+    .join_from(Job, Run, Run.job_id == Job.id)
+    .where(Job.id == bindparam("job_id"), Run.id == bindparam("run_id"))
+    .with_for_update(key_share=True, of=(Job, Run))
+)  # fmt: skip
+_MENTIONED = select(
+    Checkpoint.run_id, Checkpoint.number, Checkpoint.generation, Checkpoint.state, Checkpoint.trigger, Checkpoint.parent,
+    Checkpoint.triggered_at, Checkpoint.triggered_event, Checkpoint.subtasks, Checkpoint.id, Checkpoint.latest_ack_at,
+    Checkpoint.completed_at, Checkpoint.failed_at, Checkpoint.failure, Checkpoint.end_to_end_ms, Checkpoint.state_bytes,
+    Checkpoint.checkpointed_bytes, Checkpoint.acknowledged, Checkpoint.progress,
+).where(
+    or_(
+        and_(Checkpoint.job_id == bindparam("job_id"), Checkpoint.number.in_(bindparam("numbers", expanding=True))),
+        and_(Checkpoint.run_id == bindparam("run_id"), Checkpoint.state == CheckpointState.IN_PROGRESS),
+    )
+)  # fmt: skip
+
+
+def shown(session: Session, run_id: int) -> Row[int, bytes, datetime | None, datetime | None, int, datetime | None] | None:
+    """What whoever shows the token of a run is held against. None: there is no such run."""
+    return session.execute(_SHOWN, {"run_id": run_id}).one_or_none()
+
+
+def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, bool]:
+    """Number of the job's newest event, the run, and whether it is fenced; first the job's row is locked, then the run's."""
+    values = dict(session.execute(_LOCKED, {"job_id": job_id, "run_id": run_id}).mappings().one())
     event_number, fenced = values.pop("event_number"), values.pop("fenced_at") is not None
     return event_number, RunRow(run_id, job_id, **values), fenced
 
@@ -120,17 +146,10 @@ def _needs(events: Sequence[NumberedEvent]) -> _Needs:
 
 
 def _checkpoints(session: Session, run: RunRow, numbers: Iterable[int]) -> tuple[dict[int, CheckpointRow], frozenset[int]]:
-    columns = (
-        Checkpoint.run_id, Checkpoint.number, Checkpoint.generation, Checkpoint.state, Checkpoint.trigger, Checkpoint.parent,
-        Checkpoint.triggered_at, Checkpoint.triggered_event, Checkpoint.subtasks, Checkpoint.id, Checkpoint.latest_ack_at,
-        Checkpoint.completed_at, Checkpoint.failed_at, Checkpoint.failure, Checkpoint.end_to_end_ms, Checkpoint.state_bytes,
-        Checkpoint.checkpointed_bytes, Checkpoint.acknowledged, Checkpoint.progress,
-    )  # fmt: skip
-    in_progress = and_(Checkpoint.run_id == run.id, Checkpoint.state == CheckpointState.IN_PROGRESS)
-    mentioned = and_(Checkpoint.job_id == run.job_id, Checkpoint.number.in_(sorted(numbers)))
+    wanted = {"job_id": run.job_id, "run_id": run.id, "numbers": sorted(numbers)}
     ours: dict[int, CheckpointRow] = {}
     taken: set[int] = set()
-    for run_id, *values in session.execute(select(*columns).where(or_(mentioned, in_progress))):
+    for run_id, *values in session.execute(_MENTIONED, wanted):
         row = CheckpointRow(*values)
         if run_id == run.id:
             ours[row.number] = row

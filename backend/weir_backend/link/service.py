@@ -52,11 +52,7 @@ def known_run(session: Session, run_id: int, secret: str | None) -> KnownRun:
     """Raises NotFound, Unauthenticated, and Gone if the control plane has taken the job from this run."""
     if secret is None:
         raise Unauthenticated("unauthenticated", "this needs the token of the run", "send 'Authorization: Bearer TOKEN'")
-    found = session.execute(
-        select(Run.job_id, Run.token_digest, Run.fenced_at, Run.ended_at, Run.last_command, Run.last_contact_at).where(
-            Run.id == run_id
-        )
-    ).one_or_none()
+    found = repository.shown(session, run_id)
     if found is None:
         raise NotFound("no-run", f"there is no run {run_id}")
     job_id, token_digest, fenced_at, ended_at, last_command, last_contact_at = found
