@@ -17,7 +17,7 @@ from weir.protocol.ids import Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, SUBMIT
-from weir_backend.models import Event, Job, Operation, Role, Run
+from weir_backend.models import Event, Job, Operation, Role, Run, Spec
 from weir_backend.reconciling.repository import due
 from weir_backend.settings import Settings
 
@@ -72,7 +72,15 @@ def test_a_job_that_is_not_to_start_waits_until_somebody_starts_it(stage: Stage)
         ({"spark_conf": {"spark.hadoop.fs.s3a.secret.key": "x"}}, "looks like a secret"),
         ({"parallelism": 0}, "greater than or equal to 1"),
         ({"parallelisn": 2}, "Extra inputs are not permitted"),
-        ({"checkpointing": {"interval": "soon"}}, "checkpointing"),
+        ({"checkpointing": {"interval": "soon"}}, "spec.checkpointing.interval: String should match"),
+        ({"checkpointing": {"interval": "0s"}}, "spec.checkpointing.interval: Value error, '0s' is no duration that can be kept"),
+        (
+            {"checkpointing": {"timeout": "0ms"}},
+            "spec.checkpointing.timeout: Value error, '0ms' is no duration that can be kept: at least 1ms",
+        ),
+        ({"checkpointing": {"timeout": "none"}}, "spec.checkpointing.timeout: String should match"),
+        ({"checkpointing": {"min_pause": "10001h"}}, "spec.checkpointing.min_pause: Value error, '10001h' is no duration"),
+        ({"checkpointing": {"tolerable_failed_checkpoints": -1}}, "spec.checkpointing.tolerable_failed_checkpoints"),
         ({"parameters": {"a b": 1}}, "parameters"),
         ({"parameters": {"a": "\x00"}}, "no text can be kept with"),
         ({"master": "mesos://x"}, "master"),
@@ -293,6 +301,32 @@ def test_a_new_version_is_compiled_compared_and_does_not_run_by_itself(stage: St
     diff = stage.send("GET", f"/jobs/{job_id}/specs/1/diff/2", status=200)
     assert [one["path"] for one in diff["changes"]] == ["artifact", "parallelism"]
     assert "+    return 1" in diff["code"] and diff["operators_changed"] == []
+
+
+def test_a_version_of_before_checkpoints_were_limited_by_it_is_shown_and_compared_with_what_it_has_by_itself(
+    stage: Stage,
+) -> None:
+    job_id, _ = stage.running()
+    chosen = {"timeout": "1m", "min_pause": "5s", "tolerable_failed_checkpoints": None}
+    for number, limits in ((2, {}), (3, chosen)):
+        spec = {"artifact": stage.upload(), "checkpointing": limits}
+        stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
+        stage.compile(job_id, number)
+    with stage.database.session() as session:
+        first = session.scalars(select(Spec).where(Spec.job_id == job_id, Spec.number == 1)).one()
+        unlimited = {name: value for name, value in first.body["checkpointing"].items() if name not in chosen}
+        first.body = first.body | {"checkpointing": unlimited}
+    shown = stage.send("GET", f"/jobs/{job_id}/specs/1", status=200)["body"]["checkpointing"]
+    assert shown == unlimited | {"timeout": "10m", "min_pause": "0s", "tolerable_failed_checkpoints": 3}
+    listed = stage.send("GET", f"/jobs/{job_id}/specs", status=200)
+    assert [one["body"]["checkpointing"] for one in listed if one["number"] == 1] == [shown]
+    assert stage.send("GET", f"/jobs/{job_id}/specs/1/diff/2", status=200)["changes"] == []
+    changes = stage.send("GET", f"/jobs/{job_id}/specs/1/diff/3", status=200)["changes"]
+    assert {one["path"].rpartition(".")[2]: (one["before"], one["after"]) for one in changes} == {
+        "timeout": ("10m", "1m"),
+        "min_pause": ("0s", "5s"),
+        "tolerable_failed_checkpoints": (3, None),
+    }
 
 
 def test_what_happens_to_a_job_has_numbers_without_holes(stage: Stage) -> None:

@@ -70,9 +70,9 @@ class JobFacts:
     """Times are by the control plane's clock, unless they are said to be a driver's.
 
     ``run_state``: of the newest run. ``begun_at``: since when it is to run and nobody has stopped it: restarts after failures do not begin
-    anew. ``interval_s`` None: it takes no checkpoints by itself. ``failures``, ``failed_checkpoints``: since the last completed checkpoint,
-    and since somebody has started it. ``restarts``: when, by the driver's clock, but never later than it was told. ``gave_up``: why nobody
-    tries any more to start it.
+    anew. ``interval_s``: or its pause between checkpoints, if that is longer; None: it takes none by itself. ``failures``,
+    ``failed_checkpoints``: since the last completed checkpoint, and since somebody has started it. ``restarts``: when, by the driver's clock,
+    but never later than it was told. ``gave_up``: why nobody tries any more to start it.
     """
 
     desired: DesiredState

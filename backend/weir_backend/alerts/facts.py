@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session, aliased
 from weir.protocol.lag import LAG_RECORDS, LAG_SECONDS
 from weir_backend.alerts.decide import LAG_LASTS, JobFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
-from weir_backend.jobs.spec import Checkpointing, RestartStrategy, interval_s
+from weir_backend.jobs.spec import Checkpointing, RestartStrategy, apart_s
 from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
@@ -108,6 +108,7 @@ def _query(moment: datetime) -> Select[Any]:
             last.c.number.label("checkpoint"), aborts.c.count.label("aborted"), failures.c.count.label("failed"),
             failures.c.at.label("failed_at"), restarts.c.at.label("restarted_at"),
             Spec.body["checkpointing"]["interval"].astext.label("interval"),
+            Spec.body["checkpointing"]["min_pause"].astext.label("min_pause"),
             cast(Spec.body["restart"]["well_after_s"].astext, Float).label("well_after_s"),
         )
         .select_from(Job)
@@ -124,7 +125,7 @@ def _query(moment: datetime) -> Select[Any]:
 
 
 def _facts(row: Row[Any]) -> JobFacts:
-    begun_at = row.begun_at
+    begun_at, unsaid = row.begun_at, Checkpointing()
     if begun_at is not None and row.running_at is not None:
         # The driver's clock says when it ran; it did not before it was begun.
         begun_at = max(begun_at, row.running_at)
@@ -134,7 +135,10 @@ def _facts(row: Row[Any]) -> JobFacts:
         begun_at=begun_at,
         checkpoint=row.checkpoint,
         checkpoint_told_at=row.checkpoint_told_at,
-        interval_s=interval_s(row.interval if row.interval is not None else Checkpointing().interval),
+        interval_s=apart_s(
+            row.interval if row.interval is not None else unsaid.interval,
+            row.min_pause if row.min_pause is not None else unsaid.min_pause,
+        ),
         well_after_s=row.well_after_s if row.well_after_s is not None else RestartStrategy().well_after_s,
         failures=row.failed,
         last_failure_at=row.failed_at,

@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from weir_backend.jobs.spec import SpecBody
+from weir_backend.jobs.spec import SpecBody, whole
 from weir_backend.kit.forms import Form, LongText, Name, ShortText, Shown
 from weir_backend.models import DesiredState, OperationKind, OperationState, RunState, SpecState
 
@@ -119,7 +119,7 @@ class SpecShown(Shown):
     job_id: int
     number: int
     artifact_id: int
-    body: dict[str, Any]
+    body: Annotated[dict[str, Any], AfterValidator(whole)]
     state: SpecState
     problem: str | None
     graph_id: int | None

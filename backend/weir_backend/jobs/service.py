@@ -13,7 +13,7 @@ from weir_backend.jobs import repository
 from weir_backend.jobs.diff import changes, code_diff, operators
 from weir_backend.jobs.history import record
 from weir_backend.jobs.schemas import JobChange, JobDraft, SpecDiff, SpecDraft
-from weir_backend.jobs.spec import SpecBody
+from weir_backend.jobs.spec import SpecBody, whole
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
@@ -279,7 +279,7 @@ def diff(session: Session, job_id: int, before: int, after: int) -> SpecDiff:
     return SpecDiff(
         before=before,
         after=after,
-        changes=changes(old.body, new.body),
+        changes=changes(whole(old.body), whole(new.body)),
         code=code_diff(contents[0], contents[1], (f"version {before}", f"version {after}")),
         operators_added=sorted(graphs[1].keys() - graphs[0].keys()),
         operators_removed=sorted(graphs[0].keys() - graphs[1].keys()),

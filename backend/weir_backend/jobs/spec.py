@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, FiniteFloat, StrictBool, StrictInt, StringConstraints
 
@@ -12,6 +13,7 @@ from weir_backend.kit.forms import Form, KeptText, without_nul
 _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|api[._-]?key", re.IGNORECASE)
 _DURATION = r"^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION_H_MAX = 10_000
 _SETTINGS_MAX = 200
 _TEXT_MAX = 10_000
 
@@ -42,10 +44,44 @@ def _kept(value: bool | int | float | str) -> bool | int | float | str:
 Scalar = Annotated[StrictBool | StrictInt | FiniteFloat | str, AfterValidator(_kept)]
 
 
-class Checkpointing(Form):
-    """``directory`` None: one of the installation's own for this job."""
+def seconds(duration: str) -> float:
+    """``500ms``, ``10s``, ``1.5m``, ``2h``."""
+    found = re.fullmatch(_DURATION, duration)
+    assert found is not None, f"{duration!r} is no duration"
+    return float(found[1]) * _UNITS[found[2]]
 
-    interval: Annotated[str, StringConstraints(pattern=_DURATION)] | Literal["none"] = "10s"
+
+def _may_be_nothing(duration: str) -> str:
+    if seconds(duration) > _DURATION_H_MAX * _UNITS["h"]:
+        raise ValueError(f"'{duration}' is no duration that can be kept: at most {_DURATION_H_MAX}h")
+    return duration
+
+
+def _lasts(duration: str) -> str:
+    if seconds(_may_be_nothing(duration)) < _UNITS["ms"]:
+        raise ValueError(f"'{duration}' is no duration that can be kept: at least 1ms")
+    return duration
+
+
+def _lasts_or_none(interval: str) -> str:
+    return interval if interval == "none" else _lasts(interval)
+
+
+Pause = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_may_be_nothing)]
+Duration = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_lasts)]
+Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_lasts_or_none)]
+"""What ``weir run`` takes: here all else is refused by its field, there the run would not start."""
+
+
+class Checkpointing(Form):
+    """``timeout``: a checkpoint that takes longer has failed. ``min_pause``: from the end of one to the beginning of the next, unless somebody
+    asks for it. ``tolerable_failed_checkpoints``: so many may fail in a row, after one more the job recovers as from a failure; None: any
+    number. ``directory`` None: one of the installation's own for this job."""
+
+    interval: Interval = "10s"
+    timeout: Duration = "10m"
+    min_pause: Pause = "0s"
+    tolerable_failed_checkpoints: Annotated[int, Field(ge=0, le=1_000)] | None = 3
     retained: Annotated[int, Field(ge=1, le=1_000)] = 3
     directory: Annotated[str, StringConstraints(pattern=r"^(/|[a-z][a-z0-9+]*://)[^\x00-\x1f]*$", max_length=1_000)] | None = None
     staging_directory: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f]*$", max_length=1_000)] | None = None
@@ -53,11 +89,13 @@ class Checkpointing(Form):
 
 def interval_s(interval: str) -> float | None:
     """Of ``Checkpointing.interval``. None: ``none``."""
-    if interval == "none":
-        return None
-    found = re.fullmatch(_DURATION, interval)
-    assert found is not None, f"{interval!r} is no duration"
-    return float(found[1]) * _UNITS[found[2]]
+    return None if interval == "none" else seconds(interval)
+
+
+def apart_s(interval: str, min_pause: str) -> float | None:
+    """How far apart checkpoints are that take no time themselves. None: none is taken by itself."""
+    every_s = interval_s(interval)
+    return None if every_s is None else max(every_s, seconds(min_pause))
 
 
 class RestartStrategy(Form):
@@ -89,3 +127,9 @@ class SpecBody(Form):
     checkpointing: Checkpointing = Checkpointing()
     restart: RestartStrategy = RestartStrategy()
     allow_non_restored_state: bool = False
+
+
+def whole(body: Mapping[str, Any]) -> dict[str, Any]:
+    """``body``: as it is stored. Versions from before checkpoints could be limited say nothing of that: they go on with what was fixed then,
+    which is what a version has that does not say it now."""
+    return {**body, "checkpointing": Checkpointing().model_dump(mode="json") | body.get("checkpointing", {})}

@@ -26,7 +26,7 @@ a machine that starts anew brings its workers back, which find out for certain."
 HANGS_AFTER_INTERVALS = 3
 """And so many intervals of its checkpoints, plus what the slowest one may take, have to go by without one."""
 CHECKPOINT_TAKES = timedelta(minutes=10)
-"""After which the runtime gives up a checkpoint."""
+"""At least, though the job may give up its own sooner: once all have acknowledged, storage has no such limit."""
 HOPELESS = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
 """Kinds of errors that another try does not mend: somebody has to change something."""
 
@@ -245,17 +245,25 @@ def silent_before(now: datetime, there_since: datetime | None) -> datetime | Non
 
 
 def hangs(
-    heard_at: datetime, progressed_at: datetime | None, interval_s: float | None, since: datetime | None, now: datetime
+    heard_at: datetime,
+    progressed_at: datetime | None,
+    *,
+    apart_s: float | None,
+    timeout_s: float,
+    since: datetime | None,
+    now: datetime,
 ) -> bool:
     """Of a driver that runs and whose process lives. Not one that only cannot reach the control plane: that one goes on completing
     checkpoints, and is to be left alone.
 
     ``heard_at``: when it last said anything. ``progressed_at``: the newest entry in the job's log; None: nobody can read it, or there is none.
-    ``interval_s``: of its checkpoints; None: it takes none by itself, so nothing can be said. ``since``: see ``silent_before``.
+    ``apart_s``: how far its checkpoints are apart; None: it takes none by itself, so nothing can be said. ``timeout_s``: after which it gives one up.
+    ``since``: see ``silent_before``.
     """
-    if since is None or heard_at >= since or interval_s is None or progressed_at is None:
+    if since is None or heard_at >= since or apart_s is None or progressed_at is None:
         return False
-    return progressed_at < now - max(SILENT_FOR, HANGS_AFTER_INTERVALS * timedelta(seconds=interval_s) + CHECKPOINT_TAKES)
+    takes = max(CHECKPOINT_TAKES, timedelta(seconds=timeout_s))
+    return progressed_at < now - max(SILENT_FOR, HANGS_AFTER_INTERVALS * timedelta(seconds=apart_s) + takes)
 
 
 def towards_rest(live: LiveRun | None, command: str, now: datetime) -> Rest | EndRun | Give | Submit:

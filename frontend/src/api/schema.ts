@@ -1643,7 +1643,9 @@ export interface components {
         };
         /**
          * Checkpointing
-         * @description ``directory`` None: one of the installation's own for this job.
+         * @description ``timeout``: a checkpoint that takes longer has failed. ``min_pause``: from the end of one to the beginning of the next, unless somebody
+         *     asks for it. ``tolerable_failed_checkpoints``: so many may fail in a row, after one more the job recovers as from a failure; None: any
+         *     number. ``directory`` None: one of the installation's own for this job.
          */
         Checkpointing: {
             /** Directory */
@@ -1652,7 +1654,12 @@ export interface components {
              * Interval
              * @default 10s
              */
-            interval?: string | "none";
+            interval?: string;
+            /**
+             * Min Pause
+             * @default 0s
+             */
+            min_pause?: string;
             /**
              * Retained
              * @default 3
@@ -1660,6 +1667,16 @@ export interface components {
             retained?: number;
             /** Staging Directory */
             staging_directory?: string | null;
+            /**
+             * Timeout
+             * @default 10m
+             */
+            timeout?: string;
+            /**
+             * Tolerable Failed Checkpoints
+             * @default 3
+             */
+            tolerable_failed_checkpoints?: number | null;
         };
         /**
          * CheckpointPatch
@@ -2934,7 +2951,10 @@ export interface components {
             /**
              * @default {
              *       "interval": "10s",
-             *       "retained": 3
+             *       "min_pause": "0s",
+             *       "retained": 3,
+             *       "timeout": "10m",
+             *       "tolerable_failed_checkpoints": 3
              *     }
              */
             checkpointing?: components["schemas"]["Checkpointing"];

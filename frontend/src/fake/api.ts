@@ -159,7 +159,9 @@ const ROUTES: readonly Route[] = [
   })],
   ['GET', at('/jobs/:id/specs/:id/diff/:id'), 'view', ofJob(({ ids }) => Response.json({
     before: Number(ids[1]), after: Number(ids[2]),
-    changes: [{ path: 'parallelism', before: 2, after: 4 }, { path: 'checkpointing.interval', before: '20s', after: '10s' }],
+    changes: [
+      { path: 'parallelism', before: 2, after: 4 }, { path: 'checkpointing.interval', before: '20s', after: '10s' }, { path: 'checkpointing.min_pause', before: '0s', after: '5s' },
+    ],
     code: '--- job.py\n+++ job.py\n@@ -18,4 +18,5 @@\n def job(params):\n-    late = parse.filter(delay > 15)\n+    late = parse.filter(delay > 10)\n+    late.name("late only")\n     return late',
     operators_added: [], operators_removed: [], operators_changed: ['late'],
   } satisfies Schemas['SpecDiff']))],

@@ -42,7 +42,10 @@ export function addVersion(world: World, one: FakeJob, { spec, comment }: Schema
   const number = Math.max(0, ...one.specs.map((known) => known.number)) + 1;
   const shown: Schemas['SpecShown'] = {
     id: world.id, job_id: one.job.id, number, artifact_id: 1, state: 'COMPILING', problem: null, graph_id: null, created_by: 1, comment: comment ?? '', created_at: iso(world.nowMs),
-    body: { entry: 'job', parallelism: 2, spares: 0, master: 'local', parameters: {}, spark_conf: {}, allow_non_restored_state: false, ...spec },
+    body: {
+      entry: 'job', parallelism: 2, spares: 0, master: 'local', parameters: {}, spark_conf: {}, allow_non_restored_state: false, ...spec,
+      checkpointing: { interval: '10s', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3, directory: null, staging_directory: null, ...spec.checkpointing },
+    },
   };
   one.specs.unshift(shown);
   if (number > 1) one.job.version += 1;

@@ -7,6 +7,18 @@ from typing import Annotated
 
 import typer
 
+from weir.cli.checkpointing import (
+    CHECKPOINT_TIMEOUT,
+    INTERVAL,
+    MIN_PAUSE,
+    RETAINED,
+    TOLERABLE_FAILED_CHECKPOINTS,
+    CheckpointTimeout,
+    Interval,
+    MinPause,
+    Retained,
+    TolerableFailedCheckpoints,
+)
 from weir.cli.exits import exit_of
 from weir.cli.logs import LogFormat, complain, let_go_of_broken_streams, set_up
 from weir.cli.output import JsonOption, Output, OutputOption, answer_to, print_json
@@ -40,7 +52,10 @@ def run_command(
     staging_dir: Annotated[
         str | None, typer.Option(help="Where rows of Spark queries are staged, if checkpoints are in an object store")
     ] = None,
-    interval: Annotated[str, typer.Option(help="Between checkpoints: 500ms, 10s, 1m; 'none': only a final one")] = "10s",
+    interval: Interval = INTERVAL,
+    checkpoint_timeout: CheckpointTimeout = CHECKPOINT_TIMEOUT,
+    min_pause: MinPause = MIN_PAUSE,
+    tolerable_failed_checkpoints: TolerableFailedCheckpoints = TOLERABLE_FAILED_CHECKPOINTS,
     from_checkpoint: Annotated[
         int | None, typer.Option("--from", metavar="ID", min=0, help="Go back to this checkpoint; 0: to the beginning")
     ] = None,
@@ -64,7 +79,7 @@ def run_command(
         bool, typer.Option("--allow-non-restored-state", help="Leave behind state of operators that the graph no longer has")
     ] = False,
     spares: Annotated[int, typer.Option(min=0, help="Warm slots kept ready beyond the parallelism")] = 0,
-    retained: Annotated[int, typer.Option(min=1, help="How many completed checkpoints are kept")] = 3,
+    retained: Retained = RETAINED,
     conf: Annotated[
         list[str], typer.Option("--conf", metavar="NAME=VALUE", help="A Spark setting; may be repeated")
     ] = NO_SETTINGS,
@@ -90,14 +105,17 @@ def run_command(
     from weir.cli.link import take_link
     from weir.cli.metrics.server import take_options
     from weir.cli.run import parse_spark_settings, run, start_mode
-    from weir.cli.words import parse_duration_ms, parse_settings
+    from weir.cli.words import parse_count, parse_duration_ms, parse_settings
     from weir.spark.launch import RunOptions
 
     options = RunOptions(
         checkpoint_dir=checkpoint_dir,
         parallelism=parallelism,
         master=master,
-        interval_ms=None if interval == "none" else parse_duration_ms(interval),
+        interval_ms=None if interval == "none" else parse_duration_ms(interval, "--interval"),
+        checkpoint_timeout_ms=parse_duration_ms(checkpoint_timeout, "--checkpoint-timeout"),
+        min_pause_ms=parse_duration_ms(min_pause, "--min-pause", least_ms=0),
+        tolerable_failed_checkpoints=parse_count(tolerable_failed_checkpoints, "--tolerable-failed-checkpoints"),
         start=start_mode(resume=resume, from_checkpoint=from_checkpoint, from_path=from_path, at_least=at_least),
         allow_non_restored_state=allow_non_restored_state,
         spares=spares,

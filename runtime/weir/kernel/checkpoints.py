@@ -58,7 +58,8 @@ class CheckpointKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointConfig:
-    """``interval_ms`` None: no periodic checkpoints. ``min_pause_ms`` counts from the end of the one before.
+    """``interval_ms`` None: no periodic checkpoints. ``timeout_ms``: from the trigger until all have acknowledged, of every kind.
+    ``min_pause_ms`` counts from the end of the one before, and holds back periodic ones only.
 
     One checkpoint is pending at a time.
     """
@@ -66,8 +67,8 @@ class CheckpointConfig:
     interval_ms: int | None = 10_000
     timeout_ms: int = 600_000
     min_pause_ms: int = 0
-    tolerable_failed_checkpoints: int = 3
-    """Consecutive failures of periodic checkpoints after which the job fails over."""
+    tolerable_failed_checkpoints: int | None = 3
+    """So many failures in a row, of every kind of checkpoint, are put up with: after one more the job fails over. None: never for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +269,7 @@ class CheckpointCoordinator:
         effects: list[CheckpointEffect] = [Aborted(pending.checkpoint, pending.kind, reason)]
         if counts:
             self._consecutive_failures += 1
-            if self._consecutive_failures > self._config.tolerable_failed_checkpoints:
+            tolerable = self._config.tolerable_failed_checkpoints
+            if tolerable is not None and self._consecutive_failures > tolerable:
                 effects.append(TooManyFailures(f"{self._consecutive_failures} checkpoints in a row failed, the last: {reason}"))
         return effects

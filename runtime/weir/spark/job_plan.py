@@ -121,6 +121,7 @@ def _job_config(options: RunOptions) -> JobConfig:
             interval_ms=options.interval_ms,
             timeout_ms=options.checkpoint_timeout_ms,
             min_pause_ms=options.min_pause_ms,
+            tolerable_failed_checkpoints=options.tolerable_failed_checkpoints,
         ),
         restarts=options.restarts,
         heartbeat_timeout_ms=options.heartbeat_timeout_ms,

@@ -13,7 +13,8 @@ from weir.subtask.logs import LogSettings
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """``interval_ms`` None: no checkpoints but the final one. ``spares``: slots beyond the parallelism, kept warm.
+    """``interval_ms`` None: no checkpoints but the final one. ``checkpoint_timeout_ms``, ``min_pause_ms`` and
+    ``tolerable_failed_checkpoints``: see ``CheckpointConfig``. ``spares``: slots beyond the parallelism, kept warm.
 
     ``by_value``: modules whose functions are shipped whole (the job's own file), as executors do not have them.
     """
@@ -24,6 +25,7 @@ class RunOptions:
     interval_ms: int | None = 10_000
     checkpoint_timeout_ms: int = 600_000
     min_pause_ms: int = 0
+    tolerable_failed_checkpoints: int | None = 3
     start: StartMode = field(default_factory=Fresh)
     spares: int = 0
     retained: int = 3

@@ -525,6 +525,21 @@ def test_what_is_known_of_a_job_is_what_was_told(scene: Scene) -> None:
     assert scene.began - MINUTE < found.begun_at <= found.checkpoint_told_at <= now()
 
 
+def test_a_job_that_pauses_longer_than_its_interval_is_not_late_after_two_intervals(scene: Scene) -> None:
+    run = scene.running()
+    for chosen, apart_s in (
+        ({"min_pause": "1h"}, 3_600),
+        ({"min_pause": "1s"}, 10),
+        ({"interval": "none", "min_pause": "1h"}, None),
+    ):
+        with scene.database.session() as session:
+            spec = session.scalars(select(Spec).where(Spec.job_id == run.job_id)).one()
+            spec.body = spec.body | {"checkpointing": {"interval": "10s"} | chosen}
+        with scene.database.session() as session:
+            [found] = facts.of_jobs(session, now(), jobs=[run.job_id]).values()
+        assert found.interval_s == apart_s
+
+
 @pytest.mark.parametrize(("interval", "seconds"), [("500ms", 0.5), ("10s", 10), ("1.5m", 90), ("2h", 7_200), ("none", None)])
 def test_intervals_are_read_as_specs_write_them(interval: str, seconds: float | None) -> None:
     assert interval_s(interval) == seconds

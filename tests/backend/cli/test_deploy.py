@@ -6,6 +6,7 @@ import os
 import threading
 
 import pytest
+from sqlalchemy import select
 from tests.backend.cli.conftest import JobFile, Weir
 from tests.backend.cli.worker import Worker
 
@@ -14,7 +15,9 @@ from weir.cli.remote.client import Client
 from weir.cli.remote.deploying import Wanted, deploy
 from weir.cli.remote.following import Waiting
 from weir.cli.remote.source import Settings, read_code
+from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, INSPECT, SUBMIT
+from weir_backend.models import Spec
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -68,6 +71,45 @@ def test_what_the_command_has_no_word_for_stays(platform: Worker, weir: Weir, jo
     assert source.body_of(code, settings, before)["restart"] == {"attempts": 3}
     assert source.is_same(source.body_of(code, settings, before), before)
     assert not source.is_same(before | {"parameters": {}}, before | {"parameters": {"year": "2013"}}), "what is gone has changed"
+
+
+def test_how_checkpoints_are_limited_is_part_of_the_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+    limits = ("--checkpoint-timeout", "90s", "--min-pause", "5s", "--tolerable-failed-checkpoints", "none")
+    assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
+    assert weir("deploy", job_file(), "--name", "flights", *limits, "--wait").code == 0
+    changes = weir("diff", "flights", "1", "2", "-o", "json").json["changes"]
+    assert {one["path"]: (one["before"], one["after"]) for one in changes} == {
+        "checkpointing.timeout": ("10m", "90s"),
+        "checkpointing.min_pause": ("0s", "5s"),
+        "checkpointing.tolerable_failed_checkpoints": (3, None),
+    }
+    assert "nothing is changed" in weir("deploy", job_file(), "--name", "flights", *limits).out
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--checkpoint-timeout", "0s", "is no duration that can be kept"),
+        ("--min-pause", "soon", "is no duration"),
+        ("--tolerable-failed-checkpoints", "-1", "is no count"),
+    ],
+)
+def test_limits_that_are_none_are_refused_before_anything_is_uploaded(
+    platform: Worker, weir: Weir, job_file: JobFile, option: str, value: str, says: str
+) -> None:
+    said = weir("deploy", job_file(), "--name", "flights", f"{option}={value}")
+    assert said.code == 2 and f"{option} '{value}' {says}" in said.err and "uploading" not in said.err
+
+
+def test_the_same_again_changes_nothing_of_a_version_that_is_older_than_its_limits(
+    platform: Worker, weir: Weir, job_file: JobFile, database: Database
+) -> None:
+    assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
+    with database.session() as session:
+        spec = session.scalars(select(Spec)).one()
+        older = {name: spec.body["checkpointing"][name] for name in ("interval", "retained", "directory", "staging_directory")}
+        spec.body = spec.body | {"checkpointing": older}
+    assert "this is version 1 already: nothing is changed" in weir("deploy", job_file(), "--name", "flights").out
 
 
 def test_a_job_that_rests_is_started_by_deploying_it_again(platform: Worker, weir: Weir, job_file: JobFile) -> None:

@@ -96,8 +96,12 @@ def test_one_that_completes_checkpoints_only_cannot_be_heard(stage: Stage, monke
         assert process.poll() is None
 
 
-@pytest.mark.parametrize("why", ["it was heard", "nobody was there", "takes no checkpoints", "long interval", "log is gone"])
-def test_who_may_be_well_is_left_alone(stage: Stage, why: str) -> None:
+@pytest.mark.parametrize(
+    "why",
+    ["it was heard", "nobody was there", "takes no checkpoints", "long interval", "long pause", "long timeout", "log is gone"],
+)
+def test_who_may_be_well_is_left_alone(stage: Stage, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    monkeypatch.setattr("tests.backend.stored.AT_MS", int((now() - LONG_AGO).timestamp() * 1_000))
     job = quiet(stage)
     if why == "it was heard":
         change(job, last_contact_at=now() - timedelta(minutes=4))
@@ -106,10 +110,15 @@ def test_who_may_be_well_is_left_alone(stage: Stage, why: str) -> None:
     elif why == "log is gone":
         Path(job.directory).rename(f"{job.directory}-elsewhere")
     else:
-        interval = "none" if why == "takes no checkpoints" else "999999h"
+        chosen = {
+            "takes no checkpoints": {"interval": "none"},
+            "long interval": {"interval": "30m"},
+            "long pause": {"min_pause": "30m"},
+            "long timeout": {"timeout": "90m"},
+        }[why]
         with stage.database.session() as session:
             spec = session.scalars(select(Spec).where(Spec.job_id == job.job_id)).one()
-            spec.body = spec.body | {"checkpointing": spec.body["checkpointing"] | {"interval": interval}}
+            spec.body = spec.body | {"checkpointing": spec.body["checkpointing"] | chosen}
     with its_process(job) as process:
         watch_here(job.context)
         assert process.poll() is None

@@ -77,6 +77,60 @@ def test_an_error_before_the_start_says_so(tmp_path: Path, monkeypatch: pytest.M
     assert code_of(EndsSoon(), monkeypatch, tmp_path, "--interval", "0s") == Exit.USAGE
 
 
+def limits_of(options: RunOptions) -> tuple[object, ...]:
+    return (
+        options.interval_ms,
+        options.checkpoint_timeout_ms,
+        options.min_pause_ms,
+        options.tolerable_failed_checkpoints,
+        options.retained,
+    )
+
+
+def test_how_checkpoints_are_limited_is_said_by_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[RunOptions] = []
+    said = ("--checkpoint-timeout", "1.5m", "--min-pause", "500ms", "--tolerable-failed-checkpoints")
+    for more in ((), (*said, "0"), (*said, "none")):
+        assert code_of(EndsSoon(), monkeypatch, tmp_path, *more, started=started) == Exit.OK
+    unsaid, *limited = map(limits_of, started)
+    assert unsaid == limits_of(RunOptions("cp")), "the command line has no defaults of its own"
+    assert limited == [(10_000, 90_000, 500, 0, 3), (10_000, 90_000, 500, None, 3)]
+
+
+def test_no_pause_may_be_said_and_harms_nothing_where_no_checkpoint_is_taken_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[RunOptions] = []
+    for more in (("--min-pause", "0s"), ("--interval", "none", "--min-pause", "1h")):
+        assert code_of(EndsSoon(), monkeypatch, tmp_path, *more, started=started) == Exit.OK
+    assert [limits_of(one)[:3] for one in started] == [(10_000, 600_000, 0), (None, 600_000, 3_600_000)]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--interval", "soon", "--interval 'soon' is no duration: write a number with ms, s, m or h"),
+        ("--checkpoint-timeout", "10", "--checkpoint-timeout '10' is no duration: write a number with ms, s, m or h"),
+        ("--checkpoint-timeout", "0s", "--checkpoint-timeout '0s' is no duration that can be kept: from 1ms to 10000h"),
+        ("--checkpoint-timeout", "none", "--checkpoint-timeout 'none' is no duration"),
+        ("--min-pause", "-1s", "--min-pause '-1s' is no duration"),
+        ("--min-pause", "10001h", "--min-pause '10001h' is no duration that can be kept: from 0ms to 10000h"),
+        (
+            "--tolerable-failed-checkpoints",
+            "-1",
+            "--tolerable-failed-checkpoints '-1' is no count: write a number from 0 to 1000",
+        ),
+        ("--tolerable-failed-checkpoints", "1001", "--tolerable-failed-checkpoints '1001' is no count"),
+        ("--tolerable-failed-checkpoints", "many", "--tolerable-failed-checkpoints 'many' is no count"),
+    ],
+)
+def test_limits_that_are_none_are_refused_by_their_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str, value: str, says: str
+) -> None:
+    assert code_of(EndsSoon(), monkeypatch, tmp_path, f"{option}={value}") == Exit.USAGE
+    assert capsys.readouterr().err.startswith(f"weir: {says}")
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_job_goes_on_to_its_end_though_nobody_hears_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     monkeypatch.setattr(progress_line, "PLAIN_EVERY_S", 0.0)

@@ -28,8 +28,12 @@ SUBTASKS = tuple(GRAPH.subtasks())
 ONE = CheckpointId(1)
 
 
-def coordinator(*, interval_ms: int | None = 100, **settings: int) -> CheckpointCoordinator:
-    config = CheckpointConfig(**{"timeout_ms": 50, "tolerable_failed_checkpoints": 1, **settings}, interval_ms=interval_ms)
+def coordinator(
+    *, interval_ms: int | None = 100, tolerable_failed_checkpoints: int | None = 1, **settings: int
+) -> CheckpointCoordinator:
+    config = CheckpointConfig(
+        **{"timeout_ms": 50, **settings}, interval_ms=interval_ms, tolerable_failed_checkpoints=tolerable_failed_checkpoints
+    )
     return CheckpointCoordinator(config, generation=Generation(3), subtasks=SUBTASKS, next_checkpoint=ONE, now_ms=0)
 
 
@@ -115,6 +119,20 @@ def test_failures_beyond_the_tolerable_number_in_a_row_fail_the_job_and_trigger_
     effects = checkpoints.tick(120)
     assert [type(effect) for effect in effects] == [Aborted, TooManyFailures]
     assert checkpoints.pending == ()
+
+
+@pytest.mark.parametrize(("tolerable", "failing"), [(0, 1), (3, 4), (None, None)])
+def test_the_first_failure_beyond_what_is_tolerable_fails_the_job_and_none_does_without_a_limit(
+    tolerable: int | None, failing: int | None
+) -> None:
+    checkpoints = coordinator(interval_ms=None, tolerable_failed_checkpoints=tolerable)
+    for number in range(1, 50):
+        checkpoints.trigger(CheckpointKind.MANUAL, now_ms=0)
+        declined = checkpoints.decline(CheckpointId(number), SUBTASKS[0], "no", now_ms=0)
+        if any(isinstance(effect, TooManyFailures) for effect in declined):
+            assert number == failing
+            return
+    assert failing is None
 
 
 def test_a_completed_checkpoint_forgives_earlier_failures() -> None:

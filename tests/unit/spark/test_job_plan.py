@@ -8,6 +8,7 @@ import pytest
 from weir import Job, sinks, sources
 from weir.coordinator.progress import Progress
 from weir.errors import GraphError, JobFailed
+from weir.kernel.checkpoints import CheckpointConfig
 from weir.kernel.effects import Outcome, StartGeneration
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation
@@ -31,6 +32,15 @@ def test_a_job_without_history_is_planned_as_its_options_say() -> None:
     assert (list(plan.sources), list(plan.committers)) == (["in"], ["out"])
     assert plan.config.lease_ms == 1_400
     assert planned.notes == ()
+
+
+def test_how_checkpoints_are_limited_is_handed_on_to_the_kernel() -> None:
+    options = RunOptions("unused", interval_ms=7, checkpoint_timeout_ms=500, min_pause_ms=30, tolerable_failed_checkpoints=None)
+    assert plan_job(job(), MemoryStorage(), options).plan.config.checkpoints == CheckpointConfig(
+        interval_ms=7, timeout_ms=500, min_pause_ms=30, tolerable_failed_checkpoints=None
+    )
+    unsaid = plan_job(job(), MemoryStorage(), RunOptions("unused")).plan.config.checkpoints
+    assert unsaid == CheckpointConfig(), "who does not say it has what the kernel has by itself"
 
 
 def test_its_job_master_begins_with_the_first_numbers_of_an_empty_log() -> None:

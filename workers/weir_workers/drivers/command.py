@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from weir_backend.jobs.spec import whole
 from weir_backend.models import ArtifactKind
 
 RUNTIME = [sys.executable, "-m", "weir.cli"]
@@ -51,7 +52,8 @@ def run_command(
 ) -> list[str]:
     """``job``: of ``target``. ``directory``: of checkpoints. ``archive``: a zip or wheel that executors elsewhere need. ``at_least``: so far
     the job has come there, as is known; None: nothing is known. ``metrics``: where it serves them, to who has the token in its environment."""
-    checkpointing = body["checkpointing"]
+    checkpointing = whole(body)["checkpointing"]
+    tolerable = checkpointing["tolerable_failed_checkpoints"]
     conf = dict(body["spark_conf"])
     if archive is not None and not body["master"].startswith("local"):
         conf["spark.submit.pyFiles"] = ",".join(filter(None, (conf.get("spark.submit.pyFiles"), str(archive))))
@@ -59,6 +61,8 @@ def run_command(
         *RUNTIME, "run", job, *settings(body),
         "--parallelism", str(body["parallelism"]), "--spares", str(body["spares"]), "--master", body["master"],
         "--checkpoint-dir", directory, "--interval", checkpointing["interval"], "--retained", str(checkpointing["retained"]),
+        "--checkpoint-timeout", checkpointing["timeout"], "--min-pause", checkpointing["min_pause"],
+        "--tolerable-failed-checkpoints", "none" if tolerable is None else str(tolerable),
         *(["--staging-dir", checkpointing["staging_directory"]] if checkpointing["staging_directory"] else []),
         *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
         *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],

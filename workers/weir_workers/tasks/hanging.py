@@ -11,7 +11,7 @@ from weir.storage.open import open_storage
 from weir_backend.checkpoints.place import Place, place_of_run
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.history import record
-from weir_backend.jobs.spec import SpecBody, interval_s
+from weir_backend.jobs.spec import SpecBody, apart_s, seconds
 from weir_backend.kit.clock import now
 from weir_backend.kit.presence import there_since
 from weir_backend.models import Run
@@ -34,10 +34,11 @@ def end_if_it_hangs(context: Context, run: Run, name: ProcessName) -> None:
         if since is None or run.last_contact_at >= since:
             return  # nearly always: what follows reads the job's log
         spec = jobs.find_spec_by_id(session, run.spec_id)
-        interval = interval_s(SpecBody.model_validate(spec.body).checkpointing.interval)
+        chosen = SpecBody.model_validate(spec.body).checkpointing
         place = place_of_run(session, run.id)
-    progressed_at = _progressed_at(place) if place is not None and interval is not None else None
-    if not hangs(run.last_contact_at, progressed_at, interval, since, moment):
+    apart, timeout = apart_s(chosen.interval, chosen.min_pause), seconds(chosen.timeout)
+    progressed_at = _progressed_at(place) if place is not None and apart is not None else None
+    if not hangs(run.last_contact_at, progressed_at, apart_s=apart, timeout_s=timeout, since=since, now=moment):
         return
     assert progressed_at is not None, "who hangs has not progressed since some moment"
     reason = f"nothing was heard of its driver since {_shown(run.last_contact_at)}, and its last checkpoint is of {_shown(progressed_at)}"

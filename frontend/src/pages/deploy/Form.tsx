@@ -70,6 +70,9 @@ export function Form({ initial, named, otherwise, busy, error, onSend, children 
           {field('parallelism', 'Parallelism', 'Subtasks of each operator')}
           {field('interval', 'Checkpoint every', '10s, 2m, 500ms; empty: only when asked for')}
           {field('retained', 'Keep the newest', 'Checkpoints, beside savepoints and pinned ones')}
+          {field('timeout', 'Checkpoint timeout', 'One that takes longer has failed')}
+          {field('minPause', 'Minimum pause', 'From the end of one to the beginning of the next; empty: none')}
+          {field('tolerable', 'Tolerable failed checkpoints', 'In a row; after one more the job recovers as from a failure. Empty: any number')}
         </Fields>
       </Panel>
       <Panel title="Parameters" actions={<Button size="small" onClick={() => set({ parameters: [...draft.parameters, { name: '', value: '' }] })}>Add one</Button>}>

@@ -16,6 +16,7 @@ import { Panel } from '../../shared/Panel';
 import { Failure, Waiting } from '../../shared/Standins';
 import { State } from '../../shared/State';
 import { useNow } from '../../shared/useNow';
+import { limits } from '../job/checkpoints/settings';
 import { usePropose } from '../job/recovery/useRecovery';
 import { JobContext, useJob, type Job } from '../job/useJob';
 import { Difference } from '../job/versions/Difference';
@@ -115,6 +116,7 @@ function Valid({ spec }: { spec: Spec }) {
         <Facts of={[
           ['Parallelism', parallelism === undefined ? null : String(parallelism)],
           ['Checkpoints', checkpointing?.interval === 'none' ? 'only when asked for' : `every ${checkpointing?.interval}, the newest ${checkpointing?.retained} are kept`],
+          ...limits(spec.body),
           ['Parameters', Object.entries(spec.body.parameters ?? {}).map(([name, value]) => `${name} = ${String(value)}`).join(', ')],
           ['Comment', spec.comment],
         ]} />

@@ -14,15 +14,23 @@ describe('deploying', () => {
     expect(screen.getByRole('textbox', { name: 'Name of the job' })).toHaveValue('route-delays');
     await user.clear(screen.getByRole('textbox', { name: 'Parallelism' }));
     await user.type(screen.getByRole('textbox', { name: 'Parallelism' }), '4');
+    await user.clear(screen.getByRole('textbox', { name: 'Checkpoint timeout' }));
+    await user.type(screen.getByRole('textbox', { name: 'Checkpoint timeout' }), '90s');
+    await user.clear(screen.getByRole('textbox', { name: 'Tolerable failed checkpoints' }));
     await user.click(screen.getByRole('button', { name: 'Add one' }));
     await user.type(screen.getByRole('textbox', { name: 'Name' }), 'window');
     await user.type(screen.getByRole('textbox', { name: 'Value' }), '5');
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
 
     expect(await screen.findByText(/A worker loads the code/)).toBeVisible();
-    expect(await bodyOf(fake.asked, '/api/v1/jobs')).toMatchObject({ name: 'route-delays', start: false, spec: { parallelism: 4, parameters: { window: 5 } } });
+    expect(await bodyOf(fake.asked, '/api/v1/jobs')).toMatchObject({
+      name: 'route-delays', start: false,
+      spec: { parallelism: 4, parameters: { window: 5 }, checkpointing: { timeout: '90s', min_pause: '0s', tolerable_failed_checkpoints: null } },
+    });
     fake.world.advance(fake.world.nowMs + 3_000);
     expect(await screen.findByRole('img', { name: /^4 operators: events \(source/ })).toBeVisible();
+    expect(screen.getByText(/^90s: one that takes longer has failed/)).toBeVisible();
+    expect(screen.getByText('any number')).toBeVisible();
     await user.click(await screen.findByRole('button', { name: 'Start it' }));
     expect(await screen.findByRole('tab', { name: 'Overview' })).toBeVisible();
     expect(fake.world.jobs.at(-1)!.job.desired_state).toBe('RUNNING');

@@ -15,7 +15,21 @@ describe('a version', () => {
   const typed = { ...EMPTY, name: 'a', parallelism: '4', interval: '', parameters: [{ name: ' window ', value: '5' }, { name: '', value: '' }] };
 
   it('is made of what was typed', () => {
-    expect(bodyOf(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', retained: 3 } });
+    expect(bodyOf(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 } });
+  });
+
+  it.each([
+    [{ timeout: ' 90s ', minPause: '5s', tolerable: '0' }, { timeout: '90s', min_pause: '5s', tolerable_failed_checkpoints: 0 }],
+    [{ minPause: '', tolerable: ' ' }, { timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: null }],
+  ])('limits checkpoints by %o', (change, limits) => {
+    const body = bodyOf({ ...typed, ...change }, 'ab');
+    expect(body.checkpointing).toMatchObject(limits);
+    expect(bodyOf(draftOf({ name: 'a', description: '' }, body), 'ab').checkpointing).toEqual(body.checkpointing);
+  });
+
+  it('of before checkpoints were limited by it is shown with what it has by itself', () => {
+    const { timeout, minPause, tolerable } = draftOf({ name: 'a', description: '' }, { artifact: 'ab', checkpointing: { interval: '20s', retained: 9 } });
+    expect([timeout, minPause, tolerable]).toEqual([EMPTY.timeout, EMPTY.minPause, EMPTY.tolerable]);
   });
 
   it('keeps of the one before what nobody was asked for', () => {
@@ -39,14 +53,23 @@ describe('what stands in the way', () => {
   });
   it.each([
     [{ name: ' ' }, 'name'], [{ parallelism: '0' }, 'parallelism'], [{ parallelism: '2.5' }, 'parallelism'], [{ retained: '1001' }, 'retained'],
-    [{ interval: '10' }, 'interval'], [{ entry: 'a b' }, 'entry'], [{ parameters: [{ name: '5', value: '' }] }, 'parameters.0'],
+    [{ interval: '10' }, 'interval'], [{ interval: '0s' }, 'interval'], [{ timeout: '' }, 'timeout'], [{ timeout: '0ms' }, 'timeout'], [{ timeout: '10001h' }, 'timeout'],
+    [{ minPause: 'soon' }, 'minPause'], [{ tolerable: '-1' }, 'tolerable'], [{ tolerable: '1001' }, 'tolerable'], [{ entry: 'a b' }, 'entry'], [{ parameters: [{ name: '5', value: '' }] }, 'parameters.0'],
     [{ parameters: [{ name: 'a', value: '1' }, { name: 'a', value: '2' }] }, 'parameters.1'],
   ])('is %o', (change, field) => expect(Object.keys(problemsOf({ ...fine, ...change }, { file: 'a.py', hasFile: false }))).toEqual([field]));
   it('is an archive whose function is not named', () => {
     expect(problemsOf(fine, { file: 'a.whl', hasFile: false }).entry).toMatch(/package\.module:function/);
     expect(problemsOf({ ...fine, entry: 'a.b:job' }, { file: 'a.whl', hasFile: false })).toEqual({});
   });
-  it('is what the API refuses, at its field', () => expect(refusedFields({ 'spec.parallelism': 'too many', odd: 'x' })).toEqual({ parallelism: 'too many' }));
+  it.each([{ minPause: '0s' }, { minPause: '' }, { interval: '', minPause: '1h' }, { tolerable: '0' }, { tolerable: '' }, { timeout: '10000h' }])(
+    'is nothing in %o', (change) => expect(problemsOf({ ...fine, ...change }, { file: 'a.py', hasFile: false })).toEqual({}),
+  );
+  it('is what the API refuses, at its field', () => {
+    expect(refusedFields({ 'spec.parallelism': 'too many', odd: 'x' })).toEqual({ parallelism: 'too many' });
+    expect(refusedFields({
+      'spec.checkpointing.interval': 'a', 'spec.checkpointing.timeout': 'b', 'spec.checkpointing.min_pause': 'c', 'spec.checkpointing.tolerable_failed_checkpoints': 'd',
+    })).toEqual({ interval: 'a', timeout: 'b', minPause: 'c', tolerable: 'd' });
+  });
 });
 
 it('makes a name of that of a file', () => expect(['route_delays.py', 'My.Job-1.whl'].map(nameFor)).toEqual(['route-delays', 'my-job-1']));

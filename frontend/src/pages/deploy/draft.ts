@@ -17,13 +17,20 @@ export interface Draft {
   parallelism: string;
   /** '' : none are taken by themselves. */
   interval: string;
+  timeout: string;
+  /** '' : none. */
+  minPause: string;
+  /** '' : any number. */
+  tolerable: string;
   retained: string;
   parameters: readonly Parameter[];
 }
 export type Field = Exclude<keyof Draft, 'parameters'> | 'file' | `parameters.${number}`;
 export type Problems = Partial<Record<Field, string>>;
 
-export const EMPTY: Draft = { name: '', description: '', comment: '', entry: 'job', parallelism: '2', interval: '10s', retained: '3', parameters: [] };
+export const EMPTY: Draft = {
+  name: '', description: '', comment: '', entry: 'job', parallelism: '2', interval: '10s', timeout: '10m', minPause: '0s', tolerable: '3', retained: '3', parameters: [],
+};
 
 /** What another version begins with. */
 export function draftOf(job: Pick<Schemas['JobShown'], 'name' | 'description'>, body: Record<string, unknown>): Draft {
@@ -31,6 +38,8 @@ export function draftOf(job: Pick<Schemas['JobShown'], 'name' | 'description'>, 
   return {
     name: job.name, description: job.description, comment: '', entry: entry ?? EMPTY.entry, parallelism: String(parallelism ?? EMPTY.parallelism),
     interval: checkpointing?.interval === 'none' ? '' : (checkpointing?.interval ?? EMPTY.interval), retained: String(checkpointing?.retained ?? EMPTY.retained),
+    timeout: checkpointing?.timeout ?? EMPTY.timeout, minPause: checkpointing?.min_pause ?? EMPTY.minPause,
+    tolerable: checkpointing?.tolerable_failed_checkpoints === null ? '' : String(checkpointing?.tolerable_failed_checkpoints ?? EMPTY.tolerable),
     parameters: Object.entries(parameters ?? {}).map(([name, value]) => ({ name, value: textOf(value) })),
   };
 }
@@ -44,7 +53,10 @@ export function bodyOf(draft: Draft, digest: string, before: Record<string, unkn
     entry: draft.entry.trim() || EMPTY.entry,
     parallelism: Number(draft.parallelism),
     parameters: Object.fromEntries(draft.parameters.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), scalarOf(value)])),
-    checkpointing: { ...kept.checkpointing, interval: draft.interval.trim() || 'none', retained: Number(draft.retained) },
+    checkpointing: {
+      ...kept.checkpointing, interval: draft.interval.trim() || 'none', timeout: draft.timeout.trim(), min_pause: draft.minPause.trim() || '0s',
+      tolerable_failed_checkpoints: draft.tolerable.trim() === '' ? null : Number(draft.tolerable), retained: Number(draft.retained),
+    },
   };
 }
 
@@ -67,7 +79,9 @@ export function textOf(value: Scalar): string {
 }
 
 const FILE = /^[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)$/;
-const DURATION = /^\d{1,9}(\.\d{1,6})?(ms|s|m|h)$/;
+const DURATION = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$/;
+const UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const DURATION_H_MAX = 10_000;
 const WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const ENTRY = /^([A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:)?[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -78,9 +92,12 @@ export function problemsOf(draft: Draft, { file, hasFile }: { file: string | nul
   if (draft.name.trim() === '') found.name = 'A job needs a name';
   if (!ENTRY.test(draft.entry.trim() || EMPTY.entry)) found.entry = 'function, or package.module:function in an archive';
   else if (file !== null && !file.endsWith('.py') && !draft.entry.includes(':')) found.entry = 'An archive needs package.module:function';
-  if (!whole(draft.parallelism, 1024)) found.parallelism = '1 to 1024';
-  if (!whole(draft.retained, 1000)) found.retained = '1 to 1000';
-  if (draft.interval.trim() !== '' && !DURATION.test(draft.interval.trim())) found.interval = 'A number and ms, s, m or h, as in 10s; empty for none';
+  if (!whole(draft.parallelism, 1, 1024)) found.parallelism = '1 to 1024';
+  if (!whole(draft.retained, 1, 1000)) found.retained = '1 to 1000';
+  if (draft.interval.trim() !== '' && !lasts(draft.interval, 1)) found.interval = 'A number and ms, s, m or h, as in 10s; empty for none';
+  if (!lasts(draft.timeout, 1)) found.timeout = 'A number and ms, s, m or h, as in 10m';
+  if (draft.minPause.trim() !== '' && !lasts(draft.minPause, 0)) found.minPause = 'A number and ms, s, m or h, as in 5s; empty for none';
+  if (draft.tolerable.trim() !== '' && !whole(draft.tolerable, 0, 1000)) found.tolerable = '0 to 1000; empty for any number';
   const seen = new Set<string>();
   draft.parameters.forEach(({ name, value }, at) => {
     const trimmed = name.trim();
@@ -92,8 +109,15 @@ export function problemsOf(draft: Draft, { file, hasFile }: { file: string | nul
   return found;
 }
 
-function whole(text: string, most: number): boolean {
-  return /^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= most;
+function whole(text: string, least: number, most: number): boolean {
+  return /^\d+$/.test(text.trim()) && Number(text) >= least && Number(text) <= most;
+}
+
+function lasts(text: string, leastMs: number): boolean {
+  const [, number, unit] = DURATION.exec(text.trim()) ?? [];
+  if (number === undefined || unit === undefined) return false;
+  const ms = Number(number) * UNITS_MS[unit]!;
+  return ms >= leastMs && ms <= DURATION_H_MAX * UNITS_MS.h!;
 }
 
 /** route_delays.py: route-delays. */
@@ -105,7 +129,8 @@ export function nameFor(file: string): string {
 export function refusedFields(errors: Record<string, string> | undefined): Problems {
   const names: Record<string, Field> = {
     name: 'name', description: 'description', comment: 'comment', 'spec.entry': 'entry', 'spec.parallelism': 'parallelism',
-    'spec.checkpointing.interval': 'interval', 'spec.checkpointing.retained': 'retained', 'spec.artifact': 'file',
+    'spec.checkpointing.interval': 'interval', 'spec.checkpointing.timeout': 'timeout', 'spec.checkpointing.min_pause': 'minPause',
+    'spec.checkpointing.tolerable_failed_checkpoints': 'tolerable', 'spec.checkpointing.retained': 'retained', 'spec.artifact': 'file',
   };
   return Object.fromEntries(Object.entries(errors ?? {}).flatMap(([where, what]) => (names[where] ? [[names[where], what]] : [])));
 }

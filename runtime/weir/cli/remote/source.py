@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from weir.cli.checkpointing import CHECKPOINT_TIMEOUT, MIN_PAUSE, TOLERABLE_FAILED_CHECKPOINTS
 from weir.cli.remote.errors import Refused
-from weir.cli.words import parse_duration_ms, parse_settings
+from weir.cli.words import parse_count, parse_duration_ms, parse_settings
 
 _TARGET = re.compile(r"(?P<path>.+?\.(?:py|zip|whl))(?::(?P<entry>.*))?", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)")
@@ -47,6 +48,9 @@ class Settings:
     conf: list[str]
     spares: int
     allow_non_restored_state: bool
+    checkpoint_timeout: str = CHECKPOINT_TIMEOUT
+    min_pause: str = MIN_PAUSE
+    tolerable_failed_checkpoints: str = TOLERABLE_FAILED_CHECKPOINTS
 
 
 def read_code(target: str) -> Code:
@@ -78,9 +82,13 @@ def _entry(path: Path, given: str | None) -> str:
 
 
 def body_of(code: Code, settings: Settings, before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """``before``: the version that is to run now. What the command line has no word for stays as it is there. Raises Refused."""
+    """``before``: the version that is to run now. What the command line has no word for stays as it is there. Raises Refused and
+    ConfigError."""
     if settings.interval != "none":
-        parse_duration_ms(settings.interval)
+        parse_duration_ms(settings.interval, "--interval")
+    parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
+    parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
+    tolerable = parse_count(settings.tolerable_failed_checkpoints, "--tolerable-failed-checkpoints")
     for option, directory in (("--checkpoint-dir", settings.checkpoint_dir), ("--staging-dir", settings.staging_dir)):
         if directory is not None and "://" not in directory and not directory.startswith("/"):
             raise Refused(f"{option} {directory}: the platform does not know where you are; give it from the root, or a URL")
@@ -98,6 +106,9 @@ def body_of(code: Code, settings: Settings, before: Mapping[str, Any] | None) ->
         "checkpointing": checkpointing
         | {
             "interval": settings.interval,
+            "timeout": settings.checkpoint_timeout,
+            "min_pause": settings.min_pause,
+            "tolerable_failed_checkpoints": tolerable,
             "retained": settings.retained,
             "directory": settings.checkpoint_dir,
             "staging_directory": settings.staging_dir,

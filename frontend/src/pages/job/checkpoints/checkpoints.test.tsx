@@ -24,7 +24,9 @@ describe('checkpoints of a job', () => {
     expect(within(summary).getByRole('row', { name: /^Alignment of the slowest subtask \d/ })).toBeVisible();
     const trends = await screen.findByRole('region', { name: 'Trends' });
     expect(await within(trends).findByRole('img', { name: /^Duration: end to end .* at most$/ })).toBeVisible();
-    expect(within(await screen.findByRole('region', { name: 'Configuration of version 2' })).getByText('10s')).toBeVisible();
+    const configuration = within(await screen.findByRole('region', { name: 'Configuration of version 2' }));
+    expect(configuration.getByText('10s')).toBeVisible();
+    expect(configuration.getByText(/^5s from the end of one/)).toBeVisible();
   });
 
   it('show who took how long, slowest first', async () => {

@@ -13,7 +13,7 @@ export function sections(body: Record<string, unknown>): Section[] {
     if (!isObject(value) || Object.keys(value).length === 0) continue;
     // Names that people chose stay as they wrote them.
     const own = name === 'parameters' || name === 'spark_conf';
-    found.push({ title: TITLES[name] ?? spelled(name), facts: Object.entries(value).map(([key, one]) => [own ? key : spelled(key), shown(one)]) });
+    found.push({ title: TITLES[name] ?? spelled(name), facts: Object.entries(value).map(([key, one]) => [own ? key : spelled(key), one === null && key === 'tolerable_failed_checkpoints' ? 'any number' : shown(one)]) });
   }
   return found;
 }

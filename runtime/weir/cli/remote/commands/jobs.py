@@ -7,6 +7,18 @@ from typing import Annotated
 
 import typer
 
+from weir.cli.checkpointing import (
+    CHECKPOINT_TIMEOUT,
+    INTERVAL,
+    MIN_PAUSE,
+    RETAINED,
+    TOLERABLE_FAILED_CHECKPOINTS,
+    CheckpointTimeout,
+    Interval,
+    MinPause,
+    Retained,
+    TolerableFailedCheckpoints,
+)
 from weir.cli.output import Output, OutputOption
 from weir.cli.remote.commands.options import JobName, Timeout, Wait, Yes, seconds
 
@@ -43,8 +55,11 @@ def deploy(
         int, typer.Option(min=1, help="Slots, and subtasks of every operator that does not say otherwise")
     ] = 2,
     master: Annotated[str, typer.Option(help="Spark master: local, spark://host:port, yarn, k8s://...")] = "local",
-    interval: Annotated[str, typer.Option(help="Between checkpoints: 500ms, 10s, 1m; 'none': only a final one")] = "10s",
-    retained: Annotated[int, typer.Option(min=1, help="How many completed checkpoints are kept")] = 3,
+    interval: Interval = INTERVAL,
+    checkpoint_timeout: CheckpointTimeout = CHECKPOINT_TIMEOUT,
+    min_pause: MinPause = MIN_PAUSE,
+    tolerable_failed_checkpoints: TolerableFailedCheckpoints = TOLERABLE_FAILED_CHECKPOINTS,
+    retained: Retained = RETAINED,
     checkpoint_dir: Annotated[
         str | None, typer.Option(help="Where checkpoints go, seen from the platform; default: a directory of its own")
     ] = None,
@@ -88,6 +103,9 @@ def deploy(
             conf=conf,
             spares=spares,
             allow_non_restored_state=allow_non_restored_state,
+            checkpoint_timeout=checkpoint_timeout,
+            min_pause=min_pause,
+            tolerable_failed_checkpoints=tolerable_failed_checkpoints,
         ),
         mode=mode.value,
         description=description,
