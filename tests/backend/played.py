@@ -65,9 +65,9 @@ class Stage:
         assert digest == hashlib.sha256(code).hexdigest()
         return digest
 
-    def deploy(self, name: str = "played", **more: Any) -> dict[str, Any]:
+    def deploy(self, name: str = "played", spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         made: dict[str, Any] = self.send(
-            "POST", "/jobs", status=201, json={"name": name, "spec": {"artifact": self.upload()}, **more}
+            "POST", "/jobs", status=201, json={"name": name, "spec": {"artifact": self.upload(), **(spec or {})}, **more}
         )
         return made
 
@@ -123,9 +123,9 @@ class Stage:
             assert run is not None, f"job {job_id} has no live run"
             return Driver(self, job_id, run.id, runs.token(self.settings, run.directory), dict(run.start), run.cause)
 
-    def running(self, name: str = "played") -> tuple[int, Driver]:
+    def running(self, name: str = "played", **spec: Any) -> tuple[int, Driver]:
         """A job, deployed, with a driver that runs and has completed checkpoint 1."""
-        job_id = self.deploy(name)["id"]
+        job_id = self.deploy(name, spec)["id"]
         self.compile(job_id)
         driver = self.driver(job_id)
         driver.begin()

@@ -275,6 +275,18 @@ def test_an_operation_is_over_at_its_deadline_whatever_happens(stage: Stage) -> 
     assert operation["state"] == "FAILED" and "has not stopped yet" in operation["problem"]
 
 
+@pytest.mark.parametrize(
+    ("verb", "timeout", "minutes"), [("savepoints", "10m", 15), ("savepoints", "2h", 125), ("cancel", "2h", 5)]
+)
+def test_an_operation_has_the_time_that_its_checkpoint_has(stage: Stage, verb: str, timeout: str, minutes: int) -> None:
+    job_id, _ = stage.running(checkpointing={"timeout": timeout})
+    begun = now()
+    asked = stage.send("POST", f"/jobs/{job_id}/{verb}", status=202)
+    with stage.database.session() as session:
+        deadline = session.get_one(Operation, asked["id"]).deadline_at
+    assert timedelta(minutes=minutes) <= deadline - begun < timedelta(minutes=minutes + 1)
+
+
 def test_it_is_looked_for_at_the_deadline_of_an_operation_also_where_nothing_else_is_to_be_done(stage: Stage) -> None:
     job_id, _ = stage.running()
     stage.look(job_id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from weir_backend.jobs.spec import Checkpointing, seconds
 from weir_backend.models import OperationKind, OperationState, RunState, SpecState
 
 LEGAL: dict[OperationState, frozenset[OperationState]] = {
@@ -29,7 +30,18 @@ TIME = {
     OperationKind.APPLY_PLAN: timedelta(minutes=30),
     OperationKind.DELETE: timedelta(minutes=15),
 }
-"""How long an operation may take until it is called failed."""
+"""How long an operation may take until it is called failed, if the checkpoints of the job have the time that they have by default."""
+_BY_A_CHECKPOINT = frozenset(
+    {OperationKind.DEPLOY, OperationKind.SUSPEND, OperationKind.SAVEPOINT, OperationKind.CHECKPOINT, OperationKind.APPLY_PLAN}
+)
+"""They wait for one."""
+
+
+def may_take(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
+    """``checkpoint_timeout``: of the job. An operation is not called failed while its checkpoint may still come."""
+    more = max(timedelta(0), checkpoint_timeout - timedelta(seconds=seconds(Checkpointing().timeout)))
+    return TIME[kind] + more if kind in _BY_A_CHECKPOINT else TIME[kind]
+
 
 REPLACED_BY_ANOTHER = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
 """Those that say where a job is to go: a newer one makes the older ones pointless."""

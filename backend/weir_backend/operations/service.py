@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import NotFound
+from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.history import record
+from weir_backend.jobs.spec import seconds, whole
 from weir_backend.kit.access import Caller
 from weir_backend.kit.clock import now
 from weir_backend.models import Job, Operation, OperationKind, OperationState
 from weir_backend.operations import repository
-from weir_backend.operations.lifecycle import ENDING, LEGAL, REPLACED_BY_ANOTHER, TIME, TO_RUN, Over
+from weir_backend.operations.lifecycle import ENDING, LEGAL, REPLACED_BY_ANOTHER, TO_RUN, Over, may_take
 from weir_backend.reconciling import repository as runs
 
 
@@ -34,7 +37,7 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
         request=request or {},
         created_by=caller.user_id,
         created_at=moment,
-        deadline_at=moment + TIME[kind],
+        deadline_at=moment + may_take(kind, _checkpoint_timeout(session, job)),
         steps=[],
     )
     session.add(operation)
@@ -42,6 +45,14 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
     # Its deadline is kept also where nothing else is to be done for the job.
     job.next_look_at = min(filter(None, (job.next_look_at, operation.deadline_at)))
     return operation
+
+
+def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
+    """Of the version that runs, or else of the one that is to run."""
+    live = runs.live(session, job.id)
+    spec = jobs.find_spec_by_id(session, live.spec_id) if live is not None else jobs.find_spec(session, job.id, job.spec_number)
+    body = {} if spec is None else spec.body
+    return timedelta(seconds=seconds(whole(body)["checkpointing"]["timeout"]))
 
 
 def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
