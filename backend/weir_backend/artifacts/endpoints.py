@@ -35,7 +35,7 @@ async def _content(request: Request, services: ServicesDep) -> bytes:
     operation_id="upload_artifact",
     response_model=ArtifactShown,
     status_code=201,
-    responses=answers(413),
+    responses={200: {"model": ArtifactShown, "description": "The same content is there already"}, **answers(413)},
     max_body_size=READ_BYTES_MAX,
     openapi_extra={
         "requestBody": {

@@ -21,7 +21,11 @@ router = APIRouter(tags=["recovery"], route_class=IdempotentRoute, responses=ans
 
 
 @router.post(
-    "/jobs/{job_id}/plans", operation_id="propose_plan", response_model=PlanShown, status_code=201, responses=answers(404, 409)
+    "/jobs/{job_id}/plans",
+    operation_id="propose_plan",
+    response_model=PlanShown,
+    status_code=201,
+    responses={200: {"model": PlanShown, "description": "What would be done: a dry run"}, **answers(404, 409)},
 )
 def propose(
     job_id: Id,

@@ -3947,6 +3947,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The same content is there already */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactShown"];
+                };
+            };
             /** @description Successful Response */
             201: {
                 headers: {
@@ -5583,6 +5592,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What would be done: a dry run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanShown"];
+                };
+            };
             /** @description Successful Response */
             201: {
                 headers: {
