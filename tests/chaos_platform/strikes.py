@@ -69,7 +69,7 @@ class Striker:
             return None
         run, pid = self._luck.choice(found)
         job = run.rsplit("-", 2)[0]
-        if not any((root / "checkpoints").glob(f"*-{job}/*/checkpoints/*/manifest-*")):
+        if not any((root / "checkpoints").glob(f"*-{job}/*/*/checkpoints/*/manifest-*")):
             if self._beginners == RESTARTS_OF_WHAT_NEVER_RAN:
                 return None
             self._beginners += 1
