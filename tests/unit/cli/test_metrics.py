@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import os
 import re
 import socket
-from contextlib import ExitStack
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_only_who_has_the_token_reads_anything() -> None:
 def test_strangers_who_never_come_to_an_end_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weir.cli.metrics.server.REQUEST_S_MAX", 0.5)
     port = free_port()
-    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, ExitStack() as strangers:
+    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, contextlib.ExitStack() as strangers:
         page.show(lambda: b"weir_up 1\n")
         first, *others = [
             strangers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX - 1)
@@ -126,7 +127,7 @@ def test_strangers_who_never_come_to_an_end_keep_nobody_waiting(monkeypatch: pyt
 
 def test_more_connections_than_there_is_room_for_are_hung_up_on_at_once() -> None:
     port = free_port()
-    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)), ExitStack() as strangers:
+    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)), contextlib.ExitStack() as strangers:
         many = [strangers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX + 3)]
         for one in many[CONNECTIONS_MAX:]:
             one.settimeout(3)
@@ -170,15 +171,25 @@ def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
         pass
 
 
+def two_free_neighbours() -> int:
+    """The first of two ports that nobody has, below those that the system gives to whoever asks for any."""
+    for port in range(20_000 + os.getpid() % 10_000, 32_000, 2):
+        with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", port))
+            other.bind(("127.0.0.1", port + 1))
+            return port
+    raise AssertionError("there are no two free ports that are neighbours")
+
+
 def test_of_several_ports_the_first_one_is_taken_that_is_free() -> None:
-    with served(MetricsOptions(MetricsAddress("127.0.0.1", 0), TOKEN)) as taken:
-        assert taken.port is not None
-        both = MetricsOptions(MetricsAddress("127.0.0.1", taken.port, 2), TOKEN)
+    port = two_free_neighbours()
+    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as taken:
+        both = MetricsOptions(MetricsAddress("127.0.0.1", port, 2), TOKEN)
         with served(both) as second:
-            assert second.port == taken.port + 1
+            assert taken.port == port and second.port == port + 1
             second.show(lambda: b"weir_up 2\n")
             assert get(second.port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 2\n")
-            with pytest.raises(ConfigError, match=rf"--metrics 127\.0\.0\.1:{taken.port}-{second.port}: "), served(both):
+            with pytest.raises(ConfigError, match=rf"--metrics 127\.0\.0\.1:{port}-{port + 1}: "), served(both):
                 pass
 
 
