@@ -66,7 +66,7 @@ def test_with_json_logs_a_refusal_is_json_too(fresh: Path) -> None:
     assert said.code == 2
     (event,) = [json.loads(line) for line in said.err.splitlines()]
     assert event["level"] == "error"
-    assert event["event"] == "'soon' is no duration: write a number with ms, s, m or h, for example 10s"
+    assert event["event"] == "--interval 'soon' is no duration: write a number with ms, s, m or h, for example 10s"
 
 
 def test_going_back_is_shown_first_and_refused_where_nobody_can_be_asked(finished: Path) -> None:
