@@ -18,12 +18,12 @@ INVENTED = ROOT / "build" / "bench" / "ui-invented"
 @dataclass(frozen=True, slots=True)
 class Plan:
     """``visits``: of the first page, each with nothing in the browser's cache. ``seconds``: how long each tab is watched once it is drawn;
-    ``repeat``: how often all tabs are. ``trace``: also keep the browser's traces. ``directory``: for results."""
+    ``rounds``: how often all tabs are, one round after the other. ``trace``: also keep the browser's traces. ``directory``: for results."""
 
     parts: tuple[str, ...]
     visits: int
     seconds: float
-    repeat: int
+    rounds: int
     trace: bool
     invented: Path
     directory: Path
@@ -35,11 +35,11 @@ class Plan:
 
 def parse(arguments: Sequence[str]) -> Plan:
     parser = argparse.ArgumentParser(prog="make bench-ui", description="Options go into ARGS='...'")
-    parser.add_argument("--quick", action="store_true", help="three visits, and six seconds of each tab")
+    parser.add_argument("--quick", action="store_true", help="three visits, and six seconds of each tab, once")
     add_only(parser, PARTS)
     parser.add_argument("--visits", type=positive, help="of the first page")
     parser.add_argument("--seconds", type=positive, help="how long each tab is watched once it is drawn")
-    parser.add_argument("--repeat", type=positive, default=1, help="how often all tabs are measured")
+    parser.add_argument("--rounds", type=positive, help="how often all tabs are measured: what most of them say counts")
     parser.add_argument("--trace", action="store_true", help="keep a trace of each tab, for the performance panel of a browser")
     parser.add_argument("--invented", type=Path, default=INVENTED, help="the interface, built with its invented backend")
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="for results")
@@ -49,7 +49,7 @@ def parse(arguments: Sequence[str]) -> Plan:
         parts=parts,
         visits=given.visits or (3 if given.quick else 7),
         seconds=given.seconds or (6.0 if given.quick else 20.0),
-        repeat=given.repeat,
+        rounds=given.rounds or (1 if given.quick else 3),
         trace=given.trace,
         invented=given.invented.resolve(),
         directory=given.directory.resolve(),

@@ -40,10 +40,10 @@ class Suite:
 
     def _watch(self, part: str, opened: Callable[[], AbstractContextManager[Site]], *, shared: bool) -> None:
         with opened() as site:
-            for _ in range(self._plan.repeat):
-                self._keep(self._tabs(part, site, shared=shared))
+            rounds = [self._told(self._tabs(part, site)) for _ in range(self._plan.rounds)]
+        self._keep(smooth.judged(rounds, shared=shared))
 
-    def _tabs(self, part: str, site: Site, *, shared: bool) -> Iterator[Measurement]:
+    def _tabs(self, part: str, site: Site) -> Iterator[Measurement]:
         plan = self._plan
         context = self._browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
         try:
@@ -52,15 +52,20 @@ class Suite:
             job_id = _log_in(page, site)
             quiet = f"{site.url}/jobs/{job_id}/configuration{site.search}"
             traces = plan.directory if plan.trace else None
-            yield from smooth.measure(self._browser, page, part, quiet, plan.seconds, traces, shared=shared)
+            yield from smooth.measure(self._browser, page, part, quiet, plan.seconds, traces)
         finally:
             context.close()
 
     def _keep(self, found: Iterable[Measurement]) -> None:
+        self.measured += self._told(found)
+
+    def _told(self, found: Iterable[Measurement]) -> list[Measurement]:
+        told = []
         for one in found:
-            self.measured.append(one)
+            told.append(one)
             append(one, self._run, self._plan.directory / "ui.jsonl")
             self._console.print(line(one), highlight=False, markup=False)
+        return told
 
 
 def _log_in(page: Page, site: Site) -> int:

@@ -10,7 +10,8 @@ from bench.platform import tables
 from bench.platform.results import Measurement
 
 SMOOTH = (
-    "tasks", "longest_ms", "all_ms", "processor_tasks", "processor_longest_ms", "drawn_after_ms", "slowest_answer_ms", "messages_per_s",
+    "rounds", "rounds_over", "tasks", "longest_ms", "all_ms", "processor_rounds_over", "processor_tasks", "processor_longest_ms", "drawn_after_ms",
+    "slowest_answer_ms", "messages_per_s",
 )  # fmt: skip
 SHOWN = {
     "first-page": ("median_ms", "least_ms", "most_ms", "paint_ms", "longest_task_ms", "scripts_kb", "all_kb"),
@@ -26,10 +27,11 @@ def line(one: Measurement) -> str:
 
 def show(measured: Sequence[Measurement], console: Console) -> None:
     tables.show(measured, console, SHOWN)
-    long, ours = _sum(measured, "tasks"), _sum(measured, "processor_tasks")
-    if long:
+    rounds, over, ours = (_sum(measured, name) for name in ("rounds", "rounds_over", "processor_rounds_over"))
+    if over:
         console.print(
-            f"{long} long tasks; {ours} tasks needed so long of the processor, the others waited for it: was the machine busy?"
+            f"{over} of {rounds} times there was a long task, {ours} times one that needed so long of the processor; the others waited for it: "
+            "was the machine busy?"
         )
 
 

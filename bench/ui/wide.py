@@ -40,7 +40,7 @@ COLUMNS, ROWS, SLOTS = 20, 10, 8
 CHAINS = COLUMNS * ROWS
 SUBTASKS = CHAINS * SLOTS
 CHECKPOINT_S = 5.0
-PAUSE_S = 0.5
+PAUSE_S = 0.1
 SAMPLES_S = 2.0
 HISTORY = 30
 """Completed checkpoints that there are before anybody looks."""

@@ -31,6 +31,7 @@ FIELDS = Fields(
         "completed_at": Checkpoint.completed_at,
         "end_to_end_ms": Checkpoint.end_to_end_ms,
         "state_bytes": Checkpoint.state_bytes,
+        "checkpointed_bytes": Checkpoint.checkpointed_bytes,
     },
     filters={
         "id": equals(Checkpoint.id, int),
@@ -95,10 +96,10 @@ def completed_since(session: Session, job_id: int, generation: int) -> frozenset
     )
 
 
-def measured_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[int | None, int | None]]:
-    """Duration and size of the last ones that were completed."""
+def measured_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[int | None, int | None, int | None]]:
+    """Duration and sizes of the last ones that were completed."""
     return session.execute(
-        select(Checkpoint.end_to_end_ms, Checkpoint.state_bytes)
+        select(Checkpoint.end_to_end_ms, Checkpoint.state_bytes, Checkpoint.checkpointed_bytes)
         .where(Checkpoint.job_id == job_id, Checkpoint.completed_at.is_not(None))
         .order_by(Checkpoint.number.desc())
         .limit(count)
@@ -107,7 +108,7 @@ def measured_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[
 
 def completed_of_last(
     session: Session, job_id: int, count: int
-) -> Sequence[Row[int, int, int, datetime, bool, int | None, int | None, int | None]]:
+) -> Sequence[Row[int, int, int, datetime, bool, int | None, int | None, int | None, int | None]]:
     """The last ones that were completed, and the graph that each was taken with; the newest first."""
     return session.execute(
         select(
@@ -118,6 +119,7 @@ def completed_of_last(
             Checkpoint.is_savepoint,
             Checkpoint.end_to_end_ms,
             Checkpoint.state_bytes,
+            Checkpoint.checkpointed_bytes,
             Run.graph_id,
         )
         .join(Run, Run.id == Checkpoint.run_id)

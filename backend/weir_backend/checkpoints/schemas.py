@@ -12,7 +12,8 @@ from weir_backend.models import CheckpointState
 
 
 class CheckpointBody(BaseModel):
-    """``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``version``: of its pin, for If-Match.
+    """``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``state_bytes``: of all files that it needs;
+    ``checkpointed_bytes``: of those that it wrote itself. ``version``: of its pin, for If-Match.
     ``pin_in_force``: the job's log says that it is
     pinned, so nobody retires it. ``leaving_at``: it is being deleted. ``discarded_at``: it was found retired, and its files are gone.
     ``damage``: what reading its files has found, at ``verified_at``."""
@@ -35,6 +36,7 @@ class CheckpointBody(BaseModel):
     failure: str | None
     end_to_end_ms: int | None
     state_bytes: int | None
+    checkpointed_bytes: int | None
     subtasks: int
     acknowledged: int
     version: int
@@ -169,6 +171,7 @@ class JobSummaryBody(BaseModel):
     over: int
     end_to_end_duration: SummaryBody | None
     state_size: SummaryBody | None
+    checkpointed_size: SummaryBody | None
     latest_completed: CheckpointBody | None
     latest_failed: CheckpointBody | None
     latest_savepoint: CheckpointBody | None
@@ -183,6 +186,7 @@ class CheckpointPointBody(BaseModel):
     is_savepoint: bool
     end_to_end_ms: int | None
     state_bytes: int | None
+    checkpointed_bytes: int | None
     start_delay_ms: float | None
     alignment_ms: float | None
     sync_ms: float | None

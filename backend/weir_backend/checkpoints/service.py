@@ -87,8 +87,9 @@ def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
     counted = repository.counts(session, job_id)
     by_state = {state: sum(count for one, _, count in counted if one is state) for state in CheckpointState}
     rows = repository.measured_of_last(session, job_id, last)
-    durations = summary_of([took_ms for took_ms, _ in rows if took_ms is not None])
-    sizes = summary_of([size for _, size in rows if size is not None])
+    durations = summary_of([row.end_to_end_ms for row in rows if row.end_to_end_ms is not None])
+    sizes = summary_of([row.state_bytes for row in rows if row.state_bytes is not None])
+    written = summary_of([row.checkpointed_bytes for row in rows if row.checkpointed_bytes is not None])
     completed = repository.latest(session, job_id, CheckpointState.COMPLETED)
     failed = repository.latest(session, job_id, CheckpointState.FAILED)
     savepoint = repository.latest(session, job_id, CheckpointState.COMPLETED, Checkpoint.is_savepoint.is_(True))
@@ -103,6 +104,7 @@ def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
         over=len(rows),
         end_to_end_duration=SummaryBody.model_validate(durations) if durations else None,
         state_size=SummaryBody.model_validate(sizes) if sizes else None,
+        checkpointed_size=SummaryBody.model_validate(written) if written else None,
         latest_completed=CheckpointBody.model_validate(completed) if completed else None,
         latest_failed=CheckpointBody.model_validate(failed) if failed else None,
         latest_savepoint=CheckpointBody.model_validate(savepoint) if savepoint else None,
@@ -125,6 +127,7 @@ def series(session: Session, job_id: int, last: int, chain: int | None, *, with_
                 is_savepoint=row.is_savepoint,
                 end_to_end_ms=row.end_to_end_ms,
                 state_bytes=row.state_bytes,
+                checkpointed_bytes=row.checkpointed_bytes,
                 **longest.get(row.id, dict.fromkeys(PHASES)),
             )
             for row in rows

@@ -1499,7 +1499,8 @@ export interface components {
         };
         /**
          * CheckpointBody
-         * @description ``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``version``: of its pin, for If-Match.
+         * @description ``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``state_bytes``: of all files that it needs;
+         *     ``checkpointed_bytes``: of those that it wrote itself. ``version``: of its pin, for If-Match.
          *     ``pin_in_force``: the job's log says that it is
          *     pinned, so nobody retires it. ``leaving_at``: it is being deleted. ``discarded_at``: it was found retired, and its files are gone.
          *     ``damage``: what reading its files has found, at ``verified_at``.
@@ -1507,6 +1508,8 @@ export interface components {
         CheckpointBody: {
             /** Acknowledged */
             acknowledged: number;
+            /** Checkpointed Bytes */
+            checkpointed_bytes: number | null;
             /** Completed At */
             completed_at: string | null;
             /** Damage */
@@ -1585,6 +1588,8 @@ export interface components {
         CheckpointDetailBody: {
             /** Acknowledged */
             acknowledged: number;
+            /** Checkpointed Bytes */
+            checkpointed_bytes: number | null;
             /** Completed At */
             completed_at: string | null;
             /** Damage */
@@ -1700,6 +1705,8 @@ export interface components {
             alignment_ms: number | null;
             /** Async Ms */
             async_ms: number | null;
+            /** Checkpointed Bytes */
+            checkpointed_bytes: number | null;
             /** End To End Ms */
             end_to_end_ms: number | null;
             /** Id */
@@ -2172,6 +2179,7 @@ export interface components {
          * @description ``counts``: of all that are kept. Summaries: over the last completed ones.
          */
         JobSummaryBody: {
+            checkpointed_size: components["schemas"]["SummaryBody"] | null;
             counts: components["schemas"]["CountsBody"];
             end_to_end_duration: components["schemas"]["SummaryBody"] | null;
             latest_completed: components["schemas"]["CheckpointBody"] | null;

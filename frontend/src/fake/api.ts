@@ -128,6 +128,7 @@ function summary(one: FakeJob, last: number): Schemas['JobSummaryBody'] {
       savepoints: completed.filter(({ is_savepoint }) => is_savepoint).length, total: bodies.length,
     },
     over: over.length, end_to_end_duration: summaryOf(over.map(({ end_to_end_ms }) => end_to_end_ms!)), state_size: summaryOf(over.map(({ state_bytes }) => state_bytes!)),
+    checkpointed_size: summaryOf(over.map(({ checkpointed_bytes }) => checkpointed_bytes!)),
     latest_completed: completed[0] ?? null, latest_failed: bodies.find(({ state }) => state === 'FAILED') ?? null, latest_savepoint: completed.find(({ is_savepoint }) => is_savepoint) ?? null,
   };
 }

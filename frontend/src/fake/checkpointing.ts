@@ -13,6 +13,8 @@ export interface Measured {
   syncMs: number;
   asyncMs: number;
   stateBytes: number;
+  /** Of these it wrote itself: the rest is as it was in the checkpoint before. */
+  writtenBytes: number;
 }
 
 /** Barriers travel from chain to chain; subtask 1 of the last stateful chain is slow more often than others. */
@@ -32,7 +34,8 @@ export function measuredBy(graph: FakeGraph, stateBytes: number, tempoMs: number
       const bytes = heavy.includes(chain) ? Math.round(luck.skewed(share)) : luck.whole(200, 900);
       // From the beginning of the sync phase on.
       const asyncMs = syncMs + (heavy.includes(chain) ? luck.skewed(tempoMs * 0.3) * late : luck.skewed(tempoMs * 0.05));
-      return { chain, index, startDelayMs, alignmentMs, syncMs, asyncMs, stateBytes: bytes, afterMs: Math.round(startDelayMs + alignmentMs + asyncMs * 1.04) };
+      const changed = heavy.includes(chain) ? luck.between(0.02, 0.2) : 1;
+      return { chain, index, startDelayMs, alignmentMs, syncMs, asyncMs, stateBytes: bytes, writtenBytes: Math.round(bytes * changed), afterMs: Math.round(startDelayMs + alignmentMs + asyncMs * 1.04) };
     })
     .sort((a, b) => a.afterMs - b.afterMs);
 }
@@ -49,7 +52,7 @@ export function detailOf(body: Schemas['CheckpointBody'], graph: FakeGraph, ackn
     progress: acknowledged.map(({ chain, index, afterMs }) => [chain, index, afterMs]),
     statistics: {
       id: body.number, status: body.state, is_savepoint: body.is_savepoint, trigger_timestamp: triggered, latest_ack_timestamp: ms(body.latest_ack_at),
-      checkpointed_size: body.state_bytes, state_size: body.state_bytes, end_to_end_duration: body.end_to_end_ms, alignment_buffered: null, processed_data: null,
+      checkpointed_size: body.checkpointed_bytes, state_size: body.state_bytes, end_to_end_duration: body.end_to_end_ms, alignment_buffered: null, processed_data: null,
       persisted_data: 0, num_subtasks: body.subtasks, num_acknowledged_subtasks: body.acknowledged, external_path: done ? `/data/checkpoints/${body.job_id}/checkpoints/${body.number}/manifest-g${body.generation}.json` : null,
       discarded: body.discarded_at !== null, failure_timestamp: ms(body.failed_at), failure_message: body.failure,
       summary: summary(done ? acknowledged : []),

@@ -29,8 +29,8 @@ export function checkpointSeries({ checkpoints, scene }: FakeJob, last: number, 
       }),
     );
   return {
-    checkpoints: completed.map(({ body: { id, number, triggered_at, is_savepoint, end_to_end_ms, state_bytes }, measured }) => ({
-      id, number, triggered_at, is_savepoint, end_to_end_ms, state_bytes, ...longest(measured),
+    checkpoints: completed.map(({ body: { id, number, triggered_at, is_savepoint, end_to_end_ms, state_bytes, checkpointed_bytes }, measured }) => ({
+      id, number, triggered_at, is_savepoint, end_to_end_ms, state_bytes, checkpointed_bytes, ...longest(measured),
     })),
     parts: completed.length === 0 ? [] : parts,
   };

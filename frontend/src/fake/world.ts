@@ -148,7 +148,7 @@ export class World {
       body: {
         id: this.id, job_id: job.id, run_id: job.run!.id, number, generation: job.run!.generation, state: 'IN_PROGRESS', trigger,
         is_savepoint: trigger === 'savepoint' || trigger === IMPORTED, parent: number > 1 ? number - 1 : null, triggered_at: iso(triggeredMs), latest_ack_at: null,
-        completed_at: null, failed_at: null, failure: null, end_to_end_ms: null, state_bytes: null, subtasks: measured.length, acknowledged: 0,
+        completed_at: null, failed_at: null, failure: null, end_to_end_ms: null, state_bytes: null, checkpointed_bytes: null, subtasks: measured.length, acknowledged: 0,
         pinned: false, pinned_reason: '', pin_in_force: false, leaving_at: null, discarded_at: null, verified_at: null, damage: null, version: 1,
       },
     };
@@ -290,6 +290,8 @@ function complete(body: Schemas['CheckpointBody'], measured: readonly Measured[]
   body.end_to_end_ms = tookMs;
   body.latest_ack_at = body.completed_at = iso(Date.parse(body.triggered_at) + tookMs);
   body.state_bytes = measured.reduce((sum, { stateBytes }) => sum + stateBytes, 0);
+  // A savepoint, and the first one, need nothing of another.
+  body.checkpointed_bytes = body.is_savepoint || body.parent === null ? body.state_bytes : measured.reduce((sum, { writtenBytes }) => sum + writtenBytes, 0);
 }
 
 function briefOf({ id, number, completed_at, is_savepoint, end_to_end_ms, state_bytes }: Schemas['CheckpointBody']): Schemas['CheckpointBrief'] {

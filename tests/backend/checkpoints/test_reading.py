@@ -170,7 +170,7 @@ def test_what_was_retired_is_not_among_those_that_are_kept(
 
 
 def test_the_summary_of_a_job(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
-    events: list[Event] = [one for number in range(1, 11) for one in (triggered(number), completed(number))]
+    events: list[Event] = [one for number in range(1, 11) for one in (triggered(number), completed(number, written=100 * number))]
     tell(
         database, run, *events, triggered(11, trigger="savepoint"), completed(11, trigger="savepoint"),
         triggered(12), CheckpointFailed(CheckpointId(12), "late"), triggered(13),
@@ -178,6 +178,7 @@ def test_the_summary_of_a_job(client: TestClient, database: Database, login: Log
     body = client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/summary?last=5", headers=login()).json()
     assert body["counts"] == {"in_progress": 1, "completed": 11, "failed": 1, "savepoints": 1, "total": 13}
     assert body["over"] == 5 and (body["end_to_end_duration"]["min"], body["end_to_end_duration"]["max"]) == (47, 51)
+    assert (body["checkpointed_size"]["min"], body["checkpointed_size"]["max"]) == (700, 1_000), "of those that know it"
     assert [body[name]["number"] for name in ("latest_completed", "latest_failed", "latest_savepoint")] == [11, 12, 11]
     empty = client.get(f"/api/v1/jobs/{new_job(database)}/checkpoints/summary", headers=login()).json()
     assert empty["over"] == 0 and empty["end_to_end_duration"] is None and empty["latest_completed"] is None
@@ -189,12 +190,14 @@ def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
 ) -> None:
     tell(
         database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4),
-        triggered(2, subtasks=4), CheckpointFailed(CheckpointId(2), "late"), triggered(3, subtasks=4), completed(3, subtasks=4),
+        triggered(2, subtasks=4), CheckpointFailed(CheckpointId(2), "late"), triggered(3, subtasks=4), completed(3, subtasks=4, written=7),
     )  # fmt: skip
     url, headers = f"/api/v1/jobs/{run.job_id}/checkpoints/series", login(Role.VIEWER)
     body = client.get(url, headers=headers).json()
     assert [one["number"] for one in body["checkpoints"]] == [1, 3], "the oldest first, those that failed left out"
+    assert [one["checkpointed_bytes"] for one in body["checkpoints"]] == [None, 7]
     details = [client.get(f"/api/v1/checkpoints/{one['id']}", headers=headers).json() for one in body["checkpoints"]]
+    assert [one["checkpointed_bytes"] for one in details] == [None, 7]
     for place, (point, detail) in enumerate(zip(body["checkpoints"], details, strict=True)):
         summary = detail["statistics"]["summary"]
         assert point["state_bytes"] == detail["state_bytes"] and point["end_to_end_ms"] == detail["end_to_end_ms"]

@@ -13,6 +13,7 @@ from bench.platform.results import Aim, Measurement
 from bench.platform.stories import LiveRun
 from bench.ui.options import PARTS, parse
 from bench.ui.processor import read
+from bench.ui.smooth import judged
 from bench.ui.tables import line
 from bench.ui.wide import CHAINS, SLOTS, SUBTASKS, Counted, Driver, graph
 from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, MetricsSampled, SubtaskAcknowledged
@@ -105,3 +106,39 @@ def test_all_parts_are_measured_unless_some_are_named(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         parse(["--only", "reel"])
     assert "no part reel" in capsys.readouterr().err
+
+
+def _round(longest_ms: float | None, processor_ms: float, *, per_s: float = 10.0, wrong: str | None = None) -> list[Measurement]:
+    values = {
+        "tasks": 0 if longest_ms is None else 1, "longest_ms": longest_ms, "processor_tasks": int(processor_ms > 50),
+        "processor_longest_ms": processor_ms, "messages_per_s": per_s, "slowest_answer_ms": None, "why": f"scripts {longest_ms}",
+    }  # fmt: skip
+    return [Measurement("real", "overview: watched", values, wrong=wrong)]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "wall", "processor"),
+    [
+        ([(None, 20.0)], True, True),
+        ([(61.0, 20.0)], False, True),
+        ([(None, 20.0), (61.0, 20.0), (None, 20.0)], True, True),
+        ([(70.0, 20.0), (61.0, 55.0), (None, 20.0)], False, True),
+        ([(70.0, 60.0), (61.0, 55.0), (None, 20.0)], False, False),
+        ([(None, 20.0), (61.0, 20.0)], False, True),
+    ],
+)
+def test_what_most_rounds_say_counts(rounds: list[tuple[float | None, float]], wall: bool, processor: bool) -> None:
+    measured = [_round(*one) for one in rounds]
+    for shared, met in ((False, wall), (True, processor)):
+        (found,) = judged(measured, shared=shared)
+        assert found.aim is not None and found.aim.met is met
+        assert found.values["rounds"] == len(rounds)
+        assert found.values["rounds_over"] == sum(longest is not None for longest, _ in rounds)
+
+
+def test_of_several_rounds_the_worst_is_told_and_the_usual() -> None:
+    rounds = [_round(None, 20.0, per_s=9.0), _round(61.0, 30.0, per_s=10.0), _round(None, 25.0, per_s=8.0, wrong="console: no")]
+    (found,) = judged(rounds, shared=False)
+    assert (found.values["longest_ms"], found.values["processor_longest_ms"], found.values["messages_per_s"]) == (61.0, 30.0, 9.0)
+    assert found.values["why"] == "scripts 61.0" and found.wrong == "console: no"
+    assert "drawn_after_ms" not in found.values

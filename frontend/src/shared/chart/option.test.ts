@@ -32,6 +32,23 @@ describe('lines over time', () => {
     expect(linesOverTime({ lines: [line, { ...line, name: 'idle' }], ink: INK, said: String }).legend).not.toHaveProperty('show');
   });
 
+  it('leave what is small to be seen on a logarithmic scale, and nothing at its floor', () => {
+    const wide = { ...line, points: pointsOf(at(1, 2, 3, 4), [13_000, 22, 0, null]) };
+    const option = linesOverTime({ lines: [wide], ink: INK, said: (value) => `${value} ms`, scale: 'logarithmic' });
+    const axis = option.yAxis as { type: string; min: number; axisLabel: { formatter: (value: number) => string } };
+    expect(axis).toMatchObject({ type: 'log', min: 10 });
+    expect([10, 100].map(axis.axisLabel.formatter)).toEqual(['≤ 10 ms', '100 ms']);
+    const [{ data }] = option.series as [{ data: unknown[] }];
+    expect(data).toEqual([[1000, 13_000], [2000, 22], [3000, 10, 0], [4000, null]]);
+    expect(tooltip([{ seriesName: 'took', value: data[2] }], (value) => `${value} ms`)).toMatch(/\ntook: 0 ms$/);
+    expect(linesOverTime({ lines: [{ ...line, points: [[1, 0]] }], ink: INK, said: String, scale: 'logarithmic' }).yAxis).toMatchObject({ min: 1 });
+  });
+
+  it('have an axis of round words', () => {
+    const axis = linesOverTime({ lines: [line], ink: INK, said: () => '5.0 s' }).yAxis as { axisLabel: { formatter: (value: number) => string } };
+    expect(axis.axisLabel.formatter(5)).toBe('5 s');
+  });
+
   it('are put on top of each other if they are shares', () => {
     const option = linesOverTime({ lines: [line, line], ink: INK, said: String, stacked: true, max: 1000 });
     expect(option.series).toMatchObject([{ stack: 'all' }, { stack: 'all' }]);

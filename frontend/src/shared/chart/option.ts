@@ -40,7 +40,11 @@ interface Lines {
   /** On top of each other, as shares of a whole. */
   stacked?: boolean;
   max?: number;
+  scale?: Scale;
 }
+
+/** Logarithmic: one checkpoint of 13 s leaves a hundred of 20 ms to be seen. */
+export type Scale = 'linear' | 'logarithmic';
 
 export function frame(ink: Ink): Pick<Option, 'animation' | 'textStyle' | 'tooltip' | 'legend' | 'grid'> {
   return {
@@ -57,7 +61,8 @@ export function frame(ink: Ink): Pick<Option, 'animation' | 'textStyle' | 'toolt
 }
 
 /** Lines over time. */
-export function linesOverTime({ lines, ink, said, stacked = false, max }: Lines): Option {
+export function linesOverTime({ lines, ink, said, stacked = false, max, scale = 'linear' }: Lines): Option {
+  const floor = scale === 'logarithmic' ? floorOf(lines) : null;
   const axis = { axisLine: { show: false }, axisTick: { show: false }, axisLabel: { color: ink.faint, fontSize: 11, hideOverlap: true } };
   return {
     ...frame(ink),
@@ -68,17 +73,31 @@ export function linesOverTime({ lines, ink, said, stacked = false, max }: Lines)
     },
     xAxis: { type: 'time', ...axis, splitLine: { show: false } },
     yAxis: {
-      type: 'value', ...axis, min: 0, ...(max === undefined ? { minInterval: 1 } : { max, interval: max / 4 }), splitNumber: 3, splitLine: { lineStyle: { color: ink.line } },
-      axisLabel: { ...axis.axisLabel, formatter: (value: number) => said(value) },
+      ...(floor === null ? { type: 'value' as const, min: 0 } : { type: 'log' as const, logBase: 10, min: floor }), ...axis, ...(max === undefined ? { minInterval: 1 } : { max, interval: max / 4 }), splitNumber: 3, splitLine: { lineStyle: { color: ink.line } },
+      axisLabel: { ...axis.axisLabel, formatter: (value: number) => (value === floor ? `≤ ${onAxis(said(value))}` : onAxis(said(value))) },
     },
     series: lines.map(({ name, colour, points, dashed = false, dots = false }) => ({
-      type: 'line' as const, name, data: points, showSymbol: dots, symbol: 'circle', symbolSize: 4, connectNulls: false,
+      type: 'line' as const, name, data: floor === null ? points : points.map((point) => above(floor, point)), showSymbol: dots, symbol: 'circle', symbolSize: 4, connectNulls: false,
       itemStyle: { color: colour }, lineStyle: { width: stacked ? 1 : 1.5, type: dashed ? ('dashed' as const) : ('solid' as const), color: colour },
       ...(stacked ? { stack: 'all', areaStyle: { color: colour, opacity: 0.35 } } : {}),
       emphasis: { disabled: true },
     })),
   };
 }
+
+/** The power of ten below all that is more than nothing. */
+function floorOf(lines: readonly Line[]): number {
+  const least = lines.flatMap(({ points }) => points).reduce((found, [, value]) => (value !== null && value > 0 && value < found ? value : found), Infinity);
+  return Number.isFinite(least) ? 10 ** Math.floor(Math.log10(least)) : 1;
+}
+
+/** Nothing has no logarithm: it is drawn at the floor, and told as what it is. */
+function above(floor: number, [ms, value]: Point): Point | [...Point, number] {
+  return value !== null && value < floor ? [ms, floor, value] : [ms, value];
+}
+
+/** 5 s and not 5.0 s, which says how well something was measured. */
+const onAxis = (said: string): string => said.replace('.0 ', ' ');
 
 interface Pointed {
   seriesName?: string;
@@ -88,7 +107,7 @@ interface Pointed {
 /** When, and what each line says. */
 export function tooltip(pointed: readonly Pointed[], said: (value: number) => string): string {
   const at = pointed.map(({ value }) => (Array.isArray(value) ? (value[0] as number) : null)).find((one) => one !== null);
-  const rows = pointed.flatMap(({ seriesName, value }) => (Array.isArray(value) && typeof value[1] === 'number' ? [`${seriesName}: ${said(value[1])}`] : []));
+  const rows = pointed.flatMap(({ seriesName, value }) => (Array.isArray(value) && typeof value[1] === 'number' ? [`${seriesName}: ${said(Number(value[2] ?? value[1]))}`] : []));
   return [absolute(at), ...rows].join('\n');
 }
 

@@ -108,6 +108,7 @@ def _print_one(job: Job, detail: dict[str, Any]) -> None:
             ("goes on from", str(detail["parent"] or "nothing")),
             ("took", f"{detail['end_to_end_ms']} ms" if detail["end_to_end_ms"] is not None else ""),
             ("state size", size_text(detail["state_bytes"]) if detail["state_bytes"] is not None else ""),
+            ("has written", "" if (written := detail["statistics"]["checkpointed_size"]) is None else size_text(written)),
             ("acknowledged", f"{detail['acknowledged']} of {detail['subtasks']} subtasks"),
             ("facts", ", ".join(_facts(detail))),  # type: ignore[arg-type]  # it has all that a list has, and more
         ]

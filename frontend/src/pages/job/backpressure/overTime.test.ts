@@ -44,6 +44,15 @@ describe('subtasks against time', () => {
     expect(tooltip.formatter({ value: grid.cells[0] })).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+\nsubtask 3: 50/);
   });
 
+  it.each([
+    [12, /:\d\d:/, 12],
+    [60, /^\d\d:\d\d$/, 10],
+  ])('name each moment of a few minutes, and each minute of more: of %d steps', (steps, wanted, named) => {
+    const { xAxis } = heatOverTime(gridOf([series(0, Array.from({ length: steps }, () => 0))], 'busy', 10_000), 'busy', INK) as { xAxis: { data: string[]; axisLabel: { interval: (place: number) => boolean } } };
+    expect(xAxis.data[0]).toMatch(wanted);
+    expect(xAxis.data.filter((_, place) => xAxis.axisLabel.interval(place))).toHaveLength(named);
+  });
+
   it('are coloured from paper on', () => {
     const { visualMap } = heatOverTime(gridOf([series(0, [500])], 'backpressured', 10_000), 'backpressured', INK) as { visualMap: { inRange: { color: string[] } } };
     expect(visualMap.inRange.color[0]).toBe(shade('bad', 0, 'light').ground);
@@ -54,7 +63,7 @@ describe('subtasks against time', () => {
 it('alignment is told checkpoint by checkpoint', () => {
   const body: Schemas['CheckpointSeriesBody'] = {
     checkpoints: [1, 2].map((number) => ({
-      id: number, number, triggered_at: new Date(number * 1000).toISOString(), is_savepoint: false, end_to_end_ms: 1, state_bytes: 1, start_delay_ms: 1, alignment_ms: 1, sync_ms: 1, async_ms: 1,
+      id: number, number, triggered_at: new Date(number * 1000).toISOString(), is_savepoint: false, end_to_end_ms: 1, state_bytes: 1, checkpointed_bytes: 1, start_delay_ms: 1, alignment_ms: 1, sync_ms: 1, async_ms: 1,
     })),
     parts: [{ chain: 1, index: 0, operators: [], start_delay_ms: [1, 2], alignment_ms: [30, null], sync_ms: [0, 0], async_ms: [0, 0] }],
   };

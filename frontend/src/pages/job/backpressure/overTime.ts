@@ -58,10 +58,13 @@ export function gridOf(subtasks: readonly Series[], time: Time, stepMs: number):
 }
 
 const SHADES = 5;
+const FINE_MS = 180_000;
 
 export function heatOverTime({ moments, indexes, cells }: Grid, measure: Time, ink: Ink): Option {
   const labels = { color: ink.faint, fontSize: 11 };
-  const minutes = moments.map((moment) => clock(moment).slice(0, 5));
+  // Where there is no more than a few minutes, a name each minute would say nothing.
+  const fine = moments.length > 0 && moments.at(-1)! - moments[0]! < FINE_MS;
+  const names = moments.map((moment) => (fine ? clock(moment) : clock(moment).slice(0, 5)));
   const bare = { axisLine: { show: false }, axisTick: { show: false }, splitArea: { show: false } };
   return {
     ...frame(ink),
@@ -74,7 +77,7 @@ export function heatOverTime({ moments, indexes, cells }: Grid, measure: Time, i
         return `${absolute(moments[x])}\nsubtask ${indexes[y]}: ${percent(share)} ${LABELS[measure].toLowerCase()}`;
       },
     },
-    xAxis: { type: 'category', data: minutes, ...bare, axisLabel: { ...labels, hideOverlap: true, interval: (place) => minutes[place] !== minutes[place - 1] } },
+    xAxis: { type: 'category', data: names, ...bare, axisLabel: { ...labels, hideOverlap: true, interval: (place) => names[place] !== names[place - 1] } },
     yAxis: { type: 'category', data: indexes.map((index) => `[${index}]`), inverse: true, ...bare, axisLabel: labels },
     visualMap: {
       show: false, min: 0, max: 1, dimension: 2,

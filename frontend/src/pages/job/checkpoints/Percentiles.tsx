@@ -24,6 +24,7 @@ function OfLast({ of }: { of: Schemas['JobSummaryBody'] }) {
   const rows: [string, Summary | null, (value: number) => string][] = [
     ['End to end', of.end_to_end_duration, duration],
     ['Alignment of the slowest subtask', summaryOf(alignments), duration],
+    ['Checkpointed size', of.checkpointed_size, bytes],
     ['State size', of.state_size, bytes],
   ];
   return (

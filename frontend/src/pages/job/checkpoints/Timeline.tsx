@@ -8,7 +8,7 @@ import { LongTable, type Column } from '../../../shared/LongTable';
 import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
 import { useGradual } from '../../../shared/useGradual';
-import { percentOf, ticks, type Bar, type Phase, type Timeline as Of } from './timeline';
+import { percentOf, ticked, ticks, type Bar, type Phase, type Timeline as Of } from './timeline';
 
 /** The slowest are what it is about. */
 const SHOWN = 10;
@@ -91,7 +91,7 @@ function Axis({ spanMs }: { spanMs: number }) {
     <svg width="100%" height={14} aria-hidden>
       {all.map((tick, place) => (
         <text key={tick} x={`${percentOf(tick, spanMs)}%`} y={11} fontSize={11} fill={palette.text.secondary} textAnchor={place === 0 ? 'start' : percentOf(tick, spanMs) > 94 ? 'end' : 'middle'}>
-          {tick === 0 ? '0' : duration(tick)}
+          {ticked(all, place)}
         </text>
       ))}
     </svg>

@@ -1,9 +1,11 @@
-import { Box } from '@mui/material';
+import { Box, ToggleButton, ToggleButtonGroup } from '@mui/material';
 import { useMemo } from 'react';
+import { useStore } from 'react-admin';
 
 import type { Schemas } from '../../../api/types';
 import { Answered } from '../../../shared/Answered';
 import { Chart } from '../../../shared/chart/Chart';
+import type { Scale } from '../../../shared/chart/option';
 import { useInk } from '../../../shared/chart/useInk';
 import { Panel } from '../../../shared/Panel';
 import { Empty } from '../../../shared/Standins';
@@ -12,21 +14,31 @@ import { useSeries } from './useSeries';
 
 export function Trends() {
   const query = useSeries();
+  const [scale, setScale] = useStore<Scale>('checkpoints.trends.scale', 'linear');
   return (
-    <Panel title="Trends">
+    <Panel
+      title="Trends"
+      actions={
+        <ToggleButtonGroup size="small" exclusive aria-label="Scale" value={scale} onChange={(_, chosen: Scale | null) => setScale(chosen ?? scale)}>
+          {SCALES.map((one) => <ToggleButton key={one} value={one} sx={{ py: 0.25 }}>{one}</ToggleButton>)}
+        </ToggleButtonGroup>
+      }
+    >
       <Answered query={query} height={420}>
-        {({ checkpoints }) => (checkpoints.length < 2 ? <Empty title="There is nothing to compare yet">From the second completed checkpoint on.</Empty> : <Charts of={checkpoints} />)}
+        {({ checkpoints }) => (checkpoints.length < 2 ? <Empty title="There is nothing to compare yet">From the second completed checkpoint on.</Empty> : <Charts of={checkpoints} scale={scale} />)}
       </Answered>
     </Panel>
   );
 }
 
-function Charts({ of }: { of: Schemas['CheckpointSeriesBody']['checkpoints'] }) {
+const SCALES: readonly Scale[] = ['linear', 'logarithmic'];
+
+function Charts({ of, scale }: { of: Schemas['CheckpointSeriesBody']['checkpoints']; scale: Scale }) {
   const ink = useInk();
-  const trends = useMemo(() => trendsOf(of, ink), [of, ink]);
+  const trends = useMemo(() => trendsOf(of, ink, scale), [of, ink, scale]);
   return (
     <Box sx={{ display: 'grid', gridTemplateColumns: { xs: '1fr', md: '1fr 1fr' }, gap: 2 }}>
-      {trends.map(({ title, label, option }) => <Chart key={title} title={title} label={label} option={option} />)}
+      {trends.map(({ title, label, option }) => <Chart key={`${title}, ${scale}`} title={title} label={label} option={option} />)}
     </Box>
   );
 }

@@ -36,7 +36,7 @@ describe('checkpoints of a job', () => {
     const timeline = await within(detail).findByRole('region', { name: 'Timeline' });
     const took = within(timeline).getAllByRole('row').slice(1).map((row) => within(row).getAllByRole('cell')[0]!.textContent);
     const { body: taken, measured } = fake.world.find(CLICKS)!.checkpoints.find(({ body }) => body.number === number)!;
-    expect(within(detail).getByText('Has written').nextElementSibling).toHaveTextContent(bytes(taken.state_bytes));
+    expect(within(detail).getByText('Has written').nextElementSibling).toHaveTextContent(bytes(taken.checkpointed_bytes));
     expect(within(detail).getByText('Is at').nextElementSibling).toHaveTextContent(`checkpoints/${number}/manifest-g`);
     const slowest = measured.at(-1)!;
     expect(took[0]).toContain(`[${slowest.index}]`);

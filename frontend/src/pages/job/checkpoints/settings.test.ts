@@ -4,7 +4,7 @@ import { settings } from './settings';
 
 it('says how checkpoints are taken', () => {
   const found = Object.fromEntries(settings({ checkpointing: { interval: '10s', retained: 3, directory: null, staging_directory: '/fast' }, allow_non_restored_state: false }));
-  expect(found).toMatchObject({ Interval: '10s', Directory: "one of this installation's own", 'Staging directory': '/fast' });
+  expect(found).toMatchObject({ Mode: expect.stringMatching(/^exactly once/) as string, Interval: '10s', Directory: "one of this installation's own", 'Staging directory': '/fast' });
   expect(found).toMatchObject({ 'Checkpoint timeout': '', 'Minimum pause': '', 'Tolerable failed checkpoints': '' });
   expect(found.Retained).toMatch(/^the newest 3,/);
 });

@@ -12,6 +12,7 @@ interface Checkpointing {
 export function settings(body: Record<string, unknown>): [name: string, value: string][] {
   const { interval, retained, directory, staging_directory } = (body.checkpointing ?? {}) as Checkpointing;
   return [
+    ['Mode', 'exactly once, one checkpoint at a time; they go on after the end of an input'],
     ['Interval', interval === 'none' ? 'none: only when somebody asks for one, and when the job is stopped' : interval ? `${interval}` : ''],
     ...limits(body),
     ['Retained', retained === undefined ? '' : `the newest ${retained}, and what is pinned, a savepoint, or still needed`],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Schemas } from '../../../api/types';
-import { percentOf, segmentsOf, ticks, timelineOf } from './timeline';
+import { percentOf, segmentsOf, ticked, ticks, timelineOf } from './timeline';
 
 type Subtask = Schemas['SubtaskBody'];
 const subtask = (index: number, tookMs: number | null, phases?: [startDelay: number, alignment: number, sync: number, async: number], straggler = false): Subtask => ({
@@ -64,6 +64,18 @@ describe('the axis', () => {
     const found = ticks(span);
     expect(found).toHaveLength(wanted.length);
     found.forEach((tick, place) => expect(tick).toBeCloseTo(wanted[place]!));
+  });
+
+  it.each([
+    [2.3, ['0', '0.5 ms', '1.0 ms', '1.5 ms', '2.0 ms']],
+    [0.11, ['0', '0.05 ms', '0.10 ms']],
+    [5, ['0', '1 ms', '2 ms', '3 ms', '4 ms', '5 ms']],
+    [2_400, ['0', '500 ms', '1 s', '1.5 s', '2 s']],
+    [70_000, ['0', '20 s', '40 s', '1 min']],
+    [0, ['0']],
+  ])('tells the moments from 0 to %d ms apart', (span, wanted) => {
+    const all = ticks(span);
+    expect(all.map((_, place) => ticked(all, place))).toEqual(wanted);
   });
 
   it('never leaves its ends', () => {

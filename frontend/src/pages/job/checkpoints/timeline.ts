@@ -1,5 +1,6 @@
 /** A checkpoint as a Gantt chart: what each subtask did when, slowest first. Geometry only, pure. */
 import type { Schemas } from '../../../api/types';
+import { duration } from '../../../format';
 import type { StateOf } from '../../../look/states';
 import { stragglerLimit } from '../../../shared/statistics';
 import { nameOf } from './names';
@@ -81,6 +82,14 @@ export function ticks(spanMs: number, wanted = 5): number[] {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough)!;
   return Array.from({ length: Math.floor(spanMs / step + 1e-9) + 1 }, (_, place) => place * step);
+}
+
+/** Of moments of one axis: with as many decimals as tell neighbours apart. */
+export function ticked(all: readonly number[], place: number): string {
+  const tick = all[place]!;
+  const stepMs = all[1] ?? 1;
+  if (tick === 0) return '0';
+  return stepMs < 1 ? `${tick.toFixed(-Math.floor(Math.log10(stepMs) + 1e-9))} ms` : duration(tick).replace('.0 ', ' ');
 }
 
 /** Where on an axis, in percent. */

@@ -2,7 +2,7 @@
 import type { Schemas } from '../../../api/types';
 import { bytes, duration } from '../../../format';
 import { coloursOf } from '../../../look/states';
-import { linesOverTime, pointsOf, usualStepMs, type Ink, type Line, type Option } from '../../../shared/chart/option';
+import { linesOverTime, pointsOf, usualStepMs, type Ink, type Line, type Option, type Scale } from '../../../shared/chart/option';
 
 type Point = Schemas['CheckpointPointBody'];
 export interface Trend {
@@ -12,7 +12,7 @@ export interface Trend {
   option: Option;
 }
 
-export function trendsOf(checkpoints: readonly Point[], ink: Ink): Trend[] {
+export function trendsOf(checkpoints: readonly Point[], ink: Ink, scale: Scale): Trend[] {
   const at = checkpoints.map(({ triggered_at }) => triggered_at);
   // A job that was down took none: no line is drawn over that.
   const step = usualStepMs(at);
@@ -21,10 +21,13 @@ export function trendsOf(checkpoints: readonly Point[], ink: Ink): Trend[] {
   });
   const colour = (phase: Parameters<typeof coloursOf<'phase'>>[1]): string => coloursOf('phase', phase, ink.mode).ink;
   const plain = coloursOf('checkpoint', 'IN_PROGRESS', ink.mode).ink;
-  const chart = (title: string, said: (value: number) => string, lines: Line[]): Trend => ({ title, label: spoken(title, lines, said), option: linesOverTime({ lines, ink, said }) });
+  const chart = (title: string, said: (value: number) => string, lines: Line[]): Trend => ({ title, label: spoken(title, lines, said), option: linesOverTime({ lines, ink, said, scale }) });
   return [
     chart('Duration', duration, [line('end to end', plain, ({ end_to_end_ms }) => end_to_end_ms)]),
-    chart('State size', bytes, [line('state', coloursOf('run', 'FINISHED', ink.mode).ink, ({ state_bytes }) => state_bytes)]),
+    chart('Size', bytes, [
+      line('state size', coloursOf('run', 'FINISHED', ink.mode).ink, ({ state_bytes }) => state_bytes),
+      line('checkpointed size', plain, ({ checkpointed_bytes }) => checkpointed_bytes, true),
+    ]),
     chart('Alignment, slowest subtask', duration, [
       line('alignment', colour('alignment'), ({ alignment_ms }) => alignment_ms),
       line('start delay', colour('start delay'), ({ start_delay_ms }) => start_delay_ms, true),

@@ -1,16 +1,31 @@
 import { expect, it } from 'vitest';
 
+import { settings } from '../checkpoints/settings';
 import { sections, spelled } from './sections';
 
 it('shows what is plain first, then each group that has something in it', () => {
-  const found = sections({
+  const body = {
     artifact: 'ab12', parallelism: 4, allow_non_restored_state: false, parameters: { input_dir: '/data' }, spark_conf: {},
     checkpointing: { interval: '10s', tolerable_failed_checkpoints: null, directory: null },
-  });
-  expect(found).toEqual([
-    { title: 'Deployment', facts: [['Artifact', 'ab12'], ['Parallelism', '4'], ['Allow non restored state', 'no']] },
+  };
+  expect(sections(body)).toEqual([
+    { title: 'Deployment', facts: [['Artifact', 'ab12'], ['Parallelism', '4'], ['State that nothing takes', 'is refused']] },
     { title: 'Parameters', facts: [['input_dir', '/data']] },
-    { title: 'Checkpointing', facts: [['Interval', '10s'], ['Tolerable failed checkpoints', 'any number'], ['Directory', '']] },
+    { title: 'Checkpointing', facts: settings(body) },
+  ]);
+});
+
+it('says how long a driver that failed is waited for', () => {
+  const [, found] = sections({ restart: { attempts: 10, initial_s: 1, max_s: 60, multiplier: 2, well_after_s: 300 } });
+  expect(found!.facts).toEqual([
+    ['Attempts in a row', '10'], ['First wait', '1 s'], ['Longest wait', '1 min'], ['Each wait is longer', '2 times'], ['Counted anew after', '5 min of running'],
+  ]);
+});
+
+it('leaves nothing out that it does not know', () => {
+  expect(sections({ newer_s: 3, group: { some_bytes: 1 } })).toEqual([
+    { title: 'Deployment', facts: [['Newer (s)', '3']] },
+    { title: 'Group', facts: [['Some (bytes)', '1']] },
   ]);
 });
 

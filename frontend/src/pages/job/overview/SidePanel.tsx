@@ -11,8 +11,8 @@ import { useWave } from './waveSource';
 import { stepsOf, STEPS, type Step } from './wavefront';
 
 const COLUMNS: readonly Column[] = [
-  { title: 'Subtask', width: '92px' }, { title: 'Time', width: 'minmax(60px, 1fr)' }, { title: 'In', width: '66px', number: true }, { title: 'Out', width: '66px', number: true },
-  { title: 'State', width: '72px', number: true }, { title: 'Barrier', width: '112px' },
+  { title: 'Subtask', width: '92px' }, { title: 'Time', width: 'minmax(60px, 1fr)' }, { title: 'In', width: '64px', number: true }, { title: 'Out', width: '64px', number: true },
+  { title: 'State', width: '72px', number: true }, { title: 'Barrier', width: '124px' },
 ];
 const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
 
@@ -25,7 +25,7 @@ export function SidePanel({ chain, figures, onClose }: { chain: Chain; figures: 
       component="aside"
       aria-labelledby={heading}
       onKeyDown={({ key }) => key === 'Escape' && onClose()}
-      sx={{ width: 470, flexShrink: 0, borderLeft: 1, borderColor: 'divider', overflow: 'auto', maxHeight: 'max(400px, calc(100vh - 330px))', fontSize: '0.8rem' }}
+      sx={{ width: 480, flexShrink: 0, borderLeft: 1, borderColor: 'divider', overflow: 'auto', maxHeight: 'max(400px, calc(100vh - 330px))', fontSize: '0.8rem' }}
     >
       <Box sx={{ display: 'flex', alignItems: 'flex-start', px: 1.5, pt: 1 }}>
         <Typography id={heading} variant="h3" sx={{ overflowWrap: 'anywhere', pt: 0.5 }}>{nameOf(chain)}</Typography>
