@@ -32,7 +32,7 @@ from weir_backend.graphs.content import content_of
 from weir_backend.kit.clock import of_ms
 from weir_backend.kit.json_form import clean_text
 from weir_backend.link.rows import Changes, CheckpointRow, CommandRow, EventRow, Facts, FailureRow, OperationEnd, SampleRow
-from weir_backend.models import CheckpointState, OperationState, RunState
+from weir_backend.models import CheckpointState, OperationKind, OperationState, RunState
 from weir_backend.runs import lifecycle
 
 SAVEPOINT = "savepoint"
@@ -40,6 +40,8 @@ OWNED = frozenset({SAVEPOINT, IMPORTED})
 """Triggers of checkpoints that belong to the user."""
 DONE_BY = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
 """Which commands a checkpoint carries out, by its trigger."""
+ASKED_BY = {"TakeSavepoint": OperationKind.SAVEPOINT, "TakeCheckpoint": OperationKind.CHECKPOINT}
+"""What somebody asked for whom such a command was given for."""
 MISSING = "EventsMissing"
 """Of the control plane itself: events that the driver could not send any more."""
 SMALLINT_MAX = (1 << 15) - 1
@@ -245,12 +247,12 @@ class _Fold:
             row.parent = self._newest_completed
             self._newest_completed = row.number
         self.changes.checkpoints[row.number] = row
-        self._settle_wanted(row, OperationState.SUCCEEDED, result={"checkpoint": row.number})
+        self._settle_wanted(row, OperationState.SUCCEEDED, at, result={"checkpoint": row.number})
 
     def _fail_checkpoint(self, row: CheckpointRow, reason: str, at: datetime) -> None:
         row.state, row.failed_at, row.failure = CheckpointState.FAILED, at, reason
         self.changes.checkpoints[row.number] = row
-        self._settle_wanted(row, OperationState.FAILED, problem=f"checkpoint {row.number} failed: {reason}")
+        self._settle_wanted(row, OperationState.FAILED, at, problem=f"checkpoint {row.number} failed: {reason}")
 
     def _fail_pending(self, reason: str, at: datetime) -> None:
         for row in self._in_progress():
@@ -271,16 +273,32 @@ class _Fold:
             self._end_operation(row, OperationState.FAILED, problem=f"the driver refused it: {row.reason}")
 
     def _settle_wanted(
-        self, row: CheckpointRow, state: OperationState, *, result: dict[str, Any] | None = None, problem: str | None = None
+        self,
+        row: CheckpointRow,
+        state: OperationState,
+        at: datetime,
+        *,
+        result: dict[str, Any] | None = None,
+        problem: str | None = None,
     ) -> None:
-        """Whoever asked for one before this one was triggered has it now, or hears why not."""
+        """Whoever asked for one before this one was triggered has it now, or hears why not: the log says so, too, as of all that is asked for.
+        (That a driver refuses to begin with it is told as its answer.)"""
         if row.triggered_event is None:
             return
         for command in self._facts.commands.values():
             if command.kind not in DONE_BY.get(row.trigger, ()) or command.outcome != CommandOutcome.ACCEPTED.value:
                 continue
-            if command.answered_event is not None and command.answered_event < row.triggered_event:
-                self._end_operation(command, state, result=result, problem=problem)
+            if command.answered_event is None or command.answered_event >= row.triggered_event:
+                continue
+            if command.operation_id is not None:
+                told = {
+                    "operation": command.operation_id,
+                    "kind_": ASKED_BY[command.kind].value,
+                    "state": state.value,
+                    "problem": problem,
+                }
+                self._add_event(EventRow(0, None, "OperationEnded", told, at))
+            self._end_operation(command, state, result=result, problem=problem)
 
     def _end_operation(
         self, command: CommandRow, state: OperationState, *, result: dict[str, Any] | None = None, problem: str | None = None

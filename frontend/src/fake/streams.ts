@@ -52,7 +52,7 @@ export function followJob(world: World, one: FakeJob, lastId: string | null, sig
 
 function runNews({ job, runs }: FakeJob): Schemas['RunNewsBody'] {
   const { id, number, reason, generation, running_at, ended_at } = runs[0]!;
-  return { id, number, state: job.state, reason, generation, running_at, ended_at };
+  return { id, number, state: lastSaid(job.state), reason, generation, running_at, ended_at };
 }
 
 function progressOf({ body, measured }: FakeJob['checkpoints'][number]): Schemas['ProgressBody'] {
@@ -62,13 +62,16 @@ function progressOf({ body, measured }: FakeJob['checkpoints'][number]): Schemas
   };
 }
 
+/** Streams tell what the driver said last, and not that nothing is heard of it since. */
+const lastSaid = (state: Schemas['RunState']): Schemas['RunState'] => (state === 'RECONCILING' ? 'RUNNING' : state);
+
 export function followJobs(world: World, signal: AbortSignal): Response {
   return stream((say) => {
     const told = new Map<number, string>();
     const tell = ({ job }: FakeJob): void => {
       const { id, name, desired_state, state, run, last_checkpoint: last } = job;
       const news: Schemas['JobNewsBody'] = {
-        id, name, desired_state, state: run ? state : null, run_id: run?.id ?? null, deleted: false,
+        id, name, desired_state, state: run ? lastSaid(state) : null, run_id: run?.id ?? null, deleted: false,
         last_checkpoint: last && { id: last.id, number: last.number, completed_at: last.completed_at, end_to_end_ms: last.end_to_end_ms, state_bytes: last.state_bytes },
       };
       const text = message('job', news);

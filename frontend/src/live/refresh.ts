@@ -11,7 +11,7 @@ const OF_KIND: Record<string, readonly Stale[]> = {
   Recovered: ['jobs', 'failures'],
   CheckpointTriggered: ['checkpoints'],
   CheckpointCompleted: ['checkpoints', 'jobs'],
-  CheckpointFailed: ['checkpoints'],
+  CheckpointFailed: ['checkpoints', 'jobs'],
   CommandAnswered: ['operations'],
 };
 /** What the control plane itself did: plans, versions, verbs. It happens seldom, so nothing is left out. */

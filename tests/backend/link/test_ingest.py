@@ -451,6 +451,12 @@ def test_a_savepoint_that_fails_fails_the_operation(client: TestClient, database
     wanted = operation(database, run)
     tell(client, run, answered(1), triggered(1, trigger="savepoint"), CheckpointFailed(CheckpointId(1), "0/1 declined"))
     assert ended(database, wanted) == (OperationState.FAILED, None, "checkpoint 1 failed: 0/1 declined", True)
+    told = {"operation": wanted, "kind_": "savepoint", "state": "FAILED", "problem": "checkpoint 1 failed: 0/1 declined"}
+    with database.session() as session:
+        found = session.scalars(select(LogEntry).where(LogEntry.kind == "OperationEnded")).one()
+        assert (found.fields, found.run_event) == (told, None), "whoever asked for it and follows the job is told"
+        last = session.scalars(select(LogEntry.number).order_by(LogEntry.number.desc()).limit(1)).one()
+        assert session.get_one(Job, run.job_id).event_number == last
 
 
 def test_a_command_that_is_refused_fails_its_operation(client: TestClient, database: Database) -> None:

@@ -12,11 +12,16 @@ export function freshened(jobs: readonly Job[], told: ReadonlyMap<number, JobSum
     return {
       ...job,
       desired_state: news.desired_state,
-      state: news.state ?? job.state,
+      state: stateNow(job, news),
       // That it is a savepoint is not told; nobody is shown that where this is used.
       last_checkpoint: last ? { is_savepoint: false, ...last } : job.last_checkpoint,
     };
   });
+}
+
+/** The stream tells what the run said last; of one that says nothing only the server knows that. */
+export function stateNow(job: Pick<Job, 'state'>, news: Pick<JobSummary, 'state'> | undefined): Job['state'] {
+  return job.state === 'RECONCILING' ? job.state : (news?.state ?? job.state);
 }
 
 /** How many jobs there are in each state, as the list of states has them; states that no job is in are left out. */

@@ -17,7 +17,7 @@ describe('verbs of a job', () => {
     [{ state: 'RESTARTING' }, ['(savepoint)', 'suspend', 'cancel', 'rescale', 'upgrade', '(delete)']],
     [{ state: 'FAILED' }, ['start', 'cancel', 'rescale', 'upgrade', '(delete)']],
     [{ state: 'SUSPENDED', desired_state: 'SUSPENDED' }, ['start', 'rescale', 'upgrade', 'delete']],
-    [{ state: 'RUNNING', desired_state: 'SUSPENDED' }, ['start', 'rescale', 'upgrade', '(delete)']],
+    [{ state: 'RUNNING', desired_state: 'SUSPENDED' }, ['start', 'cancel', 'rescale', 'upgrade', '(delete)']],
     [{ state: 'FINISHED' }, ['(start)', '(rescale)', 'upgrade', 'delete']],
     [{ state: 'CREATED', desired_state: 'SUSPENDED', spec_state: 'INVALID' }, ['(start)', '(rescale)', 'upgrade', 'delete']],
   ] satisfies [Partial<Job>, string[]][])('of %o', (change, verbs) => expect(said(change)).toEqual(verbs));

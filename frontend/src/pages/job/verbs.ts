@@ -23,7 +23,11 @@ export function verbsOf(job: Job): { main: Offer[]; more: Offer[] } {
       ? job.state === 'FAILED'
         ? [offer('start'), offer('cancel')]
         : [offer('savepoint', takeable(job)), offer('suspend'), offer('cancel')]
-      : [offer('start', finished ? 'It has finished: its input has ended. Deploy it under another name to run it again.' : whyNotCompiled(job))];
+      : [
+          offer('start', finished ? 'It has finished: its input has ended. Deploy it under another name to run it again.' : whyNotCompiled(job)),
+          // A last checkpoint that never completes need not be waited for.
+          ...(finished || resting(job) === null ? [] : [offer('cancel')]),
+        ];
   return {
     main,
     more: [

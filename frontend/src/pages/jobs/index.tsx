@@ -15,6 +15,7 @@ import { Panel } from '../../shared/Panel';
 import { RowLink } from '../../shared/rows';
 import { Empty, Failure, Waiting } from '../../shared/Standins';
 import { State } from '../../shared/State';
+import { stateNow } from '../home/facts';
 import { Lag } from './Lag';
 import { NoJobs } from './NoJobs';
 import { useRates } from './useRates';
@@ -98,7 +99,7 @@ function Name() {
 
 function NewestState({ told }: { told: ReadonlyMap<number, JobSummary> }) {
   const job = useRecordContext<Job>();
-  return job ? <State of="run" is={told.get(job.id)?.state ?? job.state} /> : null;
+  return job ? <State of="run" is={stateNow(job, told.get(job.id))} /> : null;
 }
 
 function Health() {

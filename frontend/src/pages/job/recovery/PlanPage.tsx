@@ -16,7 +16,7 @@ import { isUndone } from './kept';
 import { Undo } from './Plans';
 import { titleOf } from './planWords';
 import { Preview } from './Preview';
-import { useLineage, usePlans, type Plan } from './useRecovery';
+import { safetyOf, useLineage, usePlans, type Plan } from './useRecovery';
 import { Watch } from './Watch';
 
 /** One plan: what it would do, agreeing to it, watching it, and the way back. */
@@ -101,14 +101,16 @@ function Agree({ plan }: { plan: Plan }) {
 function Applied({ plan }: { plan: Plan }) {
   const { id } = useJob();
   const plans = usePlans(id).data ?? [];
-  const checkpoints = useLineage(id).data?.checkpoints ?? [];
+  const found = useLineage(id).data;
+  const safety = safetyOf(plan, found);
+  const isGone = safety === null || (safety !== undefined && safety.discarded_at !== null);
   return (
     <>
-      <Alert severity="success" variant="outlined" action={<Undo plan={plan} plans={plans} checkpoints={checkpoints} />}>
+      <Alert severity="success" variant="outlined" action={<Undo plan={plan} plans={plans} found={found} />}>
         <AlertTitle>It was applied <Ago at={plan.ended_at} /></AlertTitle>
         {plan.safety_checkpoint !== null && (isUndone(plan, plans)
           ? `It was undone since: the job returned to checkpoint ${plan.safety_checkpoint}.`
-          : `The job was stopped with checkpoint ${plan.safety_checkpoint} before: undoing the plan returns there.`)}
+          : `The job was stopped with checkpoint ${plan.safety_checkpoint} before: ${isGone ? 'its files are gone, so this cannot be undone any more' : 'undoing the plan returns there'}.`)}
       </Alert>
       <Watch plan={plan} />
     </>

@@ -8,11 +8,10 @@ import { State } from '../../../shared/State';
 import { Verb } from '../../../shared/Verb';
 import { useJob } from '../useJob';
 import { whyNotUndo } from './allowed';
-import type { Checkpoint } from './lineage';
 import { titleOf } from './planWords';
-import { usePropose, type Plan } from './useRecovery';
+import { safetyOf, usePropose, type Found, type Plan } from './useRecovery';
 
-export function Plans({ plans, checkpoints }: { plans: readonly Plan[]; checkpoints: readonly Checkpoint[] }) {
+export function Plans({ plans, found }: { plans: readonly Plan[]; found: Found | undefined }) {
   if (plans.length === 0) return <Empty title="Nothing was planned yet">Choose a checkpoint above to see what going back to it would do. Upgrades and rescaling are plans, too.</Empty>;
   return (
     <Table size="small">
@@ -27,7 +26,7 @@ export function Plans({ plans, checkpoints }: { plans: readonly Plan[]; checkpoi
             <TableCell><Ago at={plan.created_at} /></TableCell>
             <TableCell><Ago at={plan.ended_at} /></TableCell>
             <TableCell sx={{ overflowWrap: 'anywhere' }}>{plan.problem ?? (plan.safety_checkpoint !== null ? `the job was stopped with checkpoint ${plan.safety_checkpoint}` : '')}</TableCell>
-            <TableCell align="right"><Undo plan={plan} plans={plans} checkpoints={checkpoints} /></TableCell>
+            <TableCell align="right"><Undo plan={plan} plans={plans} found={found} /></TableCell>
           </TableRow>
         ))}
       </TableBody>
@@ -36,11 +35,11 @@ export function Plans({ plans, checkpoints }: { plans: readonly Plan[]; checkpoi
 }
 
 /** Offered for what was applied; where it cannot be, the reason stands beside it. */
-export function Undo({ plan, plans, checkpoints }: { plan: Plan; plans: readonly Plan[]; checkpoints: readonly Checkpoint[] }) {
+export function Undo({ plan, plans, found }: { plan: Plan; plans: readonly Plan[]; found: Found | undefined }) {
   const job = useJob();
   const may = useCan('operate');
   const propose = usePropose();
   if (!may || plan.state !== 'APPLIED') return null;
-  const why = whyNotUndo(plan, plans, checkpoints.find(({ number }) => number === plan.safety_checkpoint), job);
+  const why = whyNotUndo(plan, plans, safetyOf(plan, found), job);
   return <Verb label="Undo…" name={`Undo plan ${plan.id}`} variant="text" why={propose.isPending ? 'It is being asked for.' : why} onClick={() => propose.mutate({ kind: 'undo', plan: plan.id! })} />;
 }

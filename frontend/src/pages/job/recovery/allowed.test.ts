@@ -93,6 +93,10 @@ describe('undoing a plan', () => {
   const applied = plan({ state: 'APPLIED', safety_checkpoint: 46 });
   it('is allowed while what it was stopped with is there', () => expect(whyNotUndo(applied, [applied], checkpoint({ number: 46 }), free)).toBeNull());
   it('is not once that is gone', () => expect(whyNotUndo(applied, [applied], checkpoint({ number: 46, discarded_at: '2026-11-20T10:00:00Z' }), free)).toMatch(/gone since/));
+  it('is not where nothing is known of that any more, and is where it is not known yet', () => {
+    expect(whyNotUndo(applied, [applied], null, free)).toBe('The files of checkpoint 46 are gone: there is nothing to return to.');
+    expect(whyNotUndo(applied, [applied], undefined, free)).toBeNull();
+  });
   it('is not twice', () => {
     const undo = plan({ id: 4, kind: 'undo', state: 'APPLIED', undo_of: 3 });
     expect(whyNotUndo(applied, [undo, applied], checkpoint(), free)).toBe('Plan 3 was undone already.');

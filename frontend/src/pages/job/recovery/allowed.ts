@@ -47,11 +47,12 @@ export function whyNotBackTo(checkpoint: Checkpoint, job: Pick<Job, 'operation'>
   return whyNotUsable(checkpoint) ?? busyWith(job);
 }
 
-/** `safety`: what the job was stopped with for the plan, if it is known. */
-export function whyNotUndo(plan: Plan, plans: readonly Plan[], safety: Checkpoint | undefined, job: Pick<Job, 'operation'>): Obstacle {
+/** `safety`: what the job was stopped with for the plan. Undefined: not known yet; null: nothing is known of it any more. */
+export function whyNotUndo(plan: Plan, plans: readonly Plan[], safety: Checkpoint | null | undefined, job: Pick<Job, 'operation'>): Obstacle {
   if (plan.state !== 'APPLIED') return `Plan ${plan.id} was not applied, so there is nothing to undo.`;
   if (plan.safety_checkpoint === null) return `The job had no checkpoint when plan ${plan.id} was applied: there is nothing to return to.`;
   if (isUndone(plan, plans)) return `Plan ${plan.id} was undone already.`;
+  if (safety === null) return `The files of checkpoint ${plan.safety_checkpoint} are gone: there is nothing to return to.`;
   return (safety && whyNotUsable(safety)) ?? busyWith(job);
 }
 

@@ -32,7 +32,7 @@ function All() {
         <Answered query={found} height={240}>{(known) => <LineageOf found={known} plans={plans.data ?? []} />}</Answered>
       </Panel>
       <Panel title="Plans" flush>
-        <Answered query={plans}>{(all) => <Plans plans={all} checkpoints={found.data?.checkpoints ?? []} />}</Answered>
+        <Answered query={plans}>{(all) => <Plans plans={all} found={found.data} />}</Answered>
       </Panel>
     </>
   );

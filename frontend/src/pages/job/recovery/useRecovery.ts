@@ -26,6 +26,8 @@ export function usePlans(jobId: number) {
 export interface Found {
   checkpoints: Checkpoint[];
   runs: Run[];
+  /** Those that are gone, and that an undo of a plan would return to. */
+  lost: Checkpoint[];
 }
 
 /** Checkpoints that are kept or that were gone back to, and the runs. */
@@ -33,18 +35,25 @@ export function useLineage(jobId: number) {
   return useQuery({
     queryKey: ['job', jobId, 'checkpoints', 'lineage'],
     queryFn: async ({ signal }): Promise<Found> => {
-      const [kept, runs] = await Promise.all([
+      const [kept, runs, applied] = await Promise.all([
         answered(api.GET('/api/v1/checkpoints', { params: { query: list({ job_id: jobId, kept: true }, ['number', 'DESC'], MOST) }, signal })),
         answered(api.GET('/api/v1/runs', { params: { query: list({ job_id: jobId }, ['number', 'DESC'], MOST) }, signal })),
+        answered(api.GET('/api/v1/plans', { params: { query: list({ job_id: jobId, state: 'APPLIED' }, ['id', 'DESC'], PLANS) }, signal })),
       ]);
       const known = new Set(kept.map(({ number }) => number));
-      const missing = [...new Set(runs.map(wentBackTo))].filter((number) => number !== null && !known.has(number));
-      if (missing.length === 0) return { checkpoints: kept, runs };
+      const begun = new Set(runs.map(wentBackTo));
+      const missing = [...new Set([...begun, ...applied.map(({ safety_checkpoint }) => safety_checkpoint)])].filter((number) => number !== null && !known.has(number));
+      if (missing.length === 0) return { checkpoints: kept, runs, lost: [] };
       const filter = { job_id: jobId, number: missing, state: 'COMPLETED' };
       const gone = await answered(api.GET('/api/v1/checkpoints', { params: { query: list(filter, ['number', 'DESC'], MOST) }, signal }));
-      return { checkpoints: [...kept, ...gone], runs };
+      return { checkpoints: [...kept, ...gone.filter(({ number }) => begun.has(number))], runs, lost: gone };
     },
   });
+}
+
+/** What the job was stopped with for a plan. Undefined: not known yet; null: nothing is known of it any more. */
+export function safetyOf({ safety_checkpoint: safety }: Plan, found: Found | undefined): Checkpoint | null | undefined {
+  return found && ([...found.checkpoints, ...found.lost].find(({ number }) => number === safety) ?? null);
 }
 
 /** How many checkpoints the job keeps by itself; null: not known yet. */
