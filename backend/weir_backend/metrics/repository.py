@@ -34,9 +34,14 @@ def job_exists(session: Session, job_id: int) -> bool:
     return session.scalar(select(Job.id).where(Job.id == job_id, Job.deleted_at.is_(None))) is not None
 
 
-def thinned(session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float) -> list[Sample]:
-    """The last sample of each slot in each step: counters lose nothing by that. Ascending in time."""
-    runs = select(Run.id).where(Run.job_id == job_id, or_(Run.ended_at.is_(None), Run.ended_at >= since))
+def thinned(
+    session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float, graphs: Collection[int] | None = None
+) -> list[Sample]:
+    """The last sample of each slot in each step: counters lose nothing by that. Ascending in time. ``graphs``: of runs with one of these
+    only."""
+    runs = _runs_since(select(Run.id), job_id, since)
+    if graphs is not None:
+        runs = runs.where(Run.graph_id.in_(graphs))
     return _thinned(session, runs, since=since, until=until, step_s=step_s)
 
 
@@ -104,9 +109,20 @@ def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
     return {job_id: edges for job_id, edges in session.execute(query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))}  # noqa: C416  # as above
 
 
-def newest_graph(session: Session, job_id: int) -> dict[str, Any] | None:
-    query = select(Graph.body).join(Run, Run.graph_id == Graph.id).where(Run.job_id == job_id)
-    return session.scalar(query.order_by(Run.number.desc()).limit(1))
+def newest_graph(session: Session, job_id: int) -> tuple[int, dict[str, Any]] | None:
+    query = select(Graph.id, Graph.body).join(Run, Run.graph_id == Graph.id).where(Run.job_id == job_id)
+    found = session.execute(query.order_by(Run.number.desc()).limit(1)).one_or_none()
+    return None if found is None else (found.id, found.body)
+
+
+def other_graphs(session: Session, job_id: int, *, since: datetime, graph_id: int) -> Sequence[Row[int, Any]]:
+    """With which the job has run since then, beside this one: id and body."""
+    used = _runs_since(select(Run.graph_id), job_id, since).where(Run.graph_id != graph_id)
+    return session.execute(select(Graph.id, Graph.body).where(Graph.id.in_(used))).all()
+
+
+def _runs_since(query: Select[Any], job_id: int, since: datetime) -> Select[Any]:
+    return query.where(Run.job_id == job_id, or_(Run.ended_at.is_(None), Run.ended_at >= since))
 
 
 # ---- for Prometheus ----------------------------------------------------------------------------

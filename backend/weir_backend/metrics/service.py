@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import Invalid, NotFound
-from weir_backend.graphs.names import operators_by_chain
+from weir_backend.graphs.names import OperatorName, operators_by_chain
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
 from weir_backend.metrics.exposition import JobsCollector, Shown
@@ -37,9 +37,10 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
         raise Invalid("invalid", "since: it lies in the future")
     step_s = max(step_s, (until - begin).total_seconds() / POINTS_MAX)
     # A step more than is shown: the first point needs one before it.
-    samples = repository.thinned(session, job_id, since=_before(begin, 2 * step_s), until=until, step_s=step_s)
+    first = _before(begin, 2 * step_s)
+    names, graphs = _chains(session, job_id, first)
+    samples = repository.thinned(session, job_id, since=first, until=until, step_s=step_s, graphs=graphs)
     found = series_of(samples, since=begin)
-    names = operators_by_chain(repository.newest_graph(session, job_id))
     operators = {chain: [OperatorNameBody(uid=one.uid, name=one.name) for one in operators] for chain, operators in names.items()}
     # What we have made ourselves is not looked through once more, number by number.
     return MetricsBody.model_construct(
@@ -49,6 +50,22 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
         subtasks=[_subtask(one, operators.get(one.chain, [])) for one in found.subtasks if chain in (None, one.chain)],
         slots=[_slot(one) for one in found.slots],
     )
+
+
+def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int, list[OperatorName]], list[int] | None]:
+    """What the chains of the job are, and with which graphs they were the same: a chain of another one may have its number and be something
+    else. Parallelism may differ. None: nothing is known of that."""
+    newest = repository.newest_graph(session, job_id)
+    if newest is None:
+        return {}, None
+    graph_id, body = newest
+    names = operators_by_chain(body)
+    others = repository.other_graphs(session, job_id, since=since, graph_id=graph_id)
+    return names, [graph_id, *(other.id for other in others if _uids(operators_by_chain(other.body)) == _uids(names))]
+
+
+def _uids(names: Mapping[int, list[OperatorName]]) -> dict[int, list[str]]:
+    return {chain: [one.uid for one in operators] for chain, operators in names.items()}
 
 
 def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesBody]:

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from sqlalchemy import BigInteger, Select, select
 from sqlalchemy.orm import Session
 
-from weir_backend.kit.listing import Fields, equals
+from weir_backend.kit.listing import Fields, equals, one_of
 from weir_backend.models import PlanState, RecoveryPlan
 
 FIELDS = Fields(
     sortable={"id": RecoveryPlan.id, "created_at": RecoveryPlan.created_at},
-    filters={"id": equals(RecoveryPlan.id, int), "job_id": equals(RecoveryPlan.job_id, int)},
+    filters={
+        "id": equals(RecoveryPlan.id, int),
+        "job_id": equals(RecoveryPlan.job_id, int),
+        "state": one_of(RecoveryPlan.state, PlanState),
+    },
     default=("id", True),
     key=RecoveryPlan.id,
 )

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import MadeRun, completed, new_job, new_run, sample, triggered
+from tests.backend.jobs import MadeRun, completed, end_run, new_job, new_run, sample, triggered
 
 from weir.protocol import codec
 from weir.protocol.events import (
@@ -101,6 +101,26 @@ def test_series_are_thinned_and_named(client: TestClient, database: Database, lo
     of_one = client.get(f"/api/v1/jobs/{run.job_id}/metrics?step_s=20&chain=1", headers=login()).json()
     assert [(one["chain"], one["index"]) for one in of_one["subtasks"]] == [(1, 0), (1, 1)] and len(of_one["slots"]) == 2
     assert client.get(f"/api/v1/jobs/{run.job_id}/metrics?chain=9", headers=login()).json()["subtasks"] == []
+
+
+def test_a_chain_of_another_graph_is_another_one(client: TestClient, database: Database, login: Login) -> None:
+    """An upgrade may give its number to other operators. Those that are only run with another parallelism are the same."""
+    other = {"logical": {"operators": [{"uid": "v", "name": "more"}]}, "chains": [{"index": 0, "operators": ["v"]}]}
+    wider = {**GRAPH, "slots": 4}
+    begin = now() - timedelta(seconds=300)
+    job_id = None
+    for place, graph in enumerate((GRAPH, other, wider)):
+        run = new_run(database, job_id)
+        job_id = run.job_id
+        at = begin + timedelta(seconds=100 * place)
+        told = [(MetricsSampled(sample(0, seconds)), at + timedelta(seconds=seconds)) for seconds in range(0, 60, 10)]
+        tell(database, run, (GraphDeployed(graph), at), *told)
+        if graph is not wider:
+            end_run(database, run)
+    body = client.get(f"/api/v1/jobs/{job_id}/metrics?step_s=10", headers=login(Role.VIEWER)).json()
+    (one,) = [one for one in body["subtasks"] if one["chain"] == 0]
+    told_at = [(datetime.fromisoformat(at) - begin).total_seconds() // 100 for at in one["at"]]
+    assert set(told_at) == {0, 2} and [name["uid"] for name in one["operators"]] == ["u"]
 
 
 def test_odd_questions_are_problems(client: TestClient, database: Database, login: Login) -> None:

@@ -79,6 +79,8 @@ def test_a_plan_shows_what_it_would_do_before_anything_is_done(stage: Stage, run
     assert preview["duplicates"] == ["shown"], "the console cannot take anything back"
     assert preview["restarts"] == ["in", "out", "shown"] and len(preview["steps"]) == 4
     assert stage.send("GET", "/plans", status=200) == [] and driver.commands() == []
+    assert stage.send("GET", "/plans", status=200, params={"filter": '{"state": "APPLIED"}'}) == []
+    stage.send("GET", "/plans", status=422, params={"filter": '{"state": "DONE"}'})
 
 
 def test_a_rollback_verifies_stops_starts_from_the_checkpoint_and_is_applied_once_it_runs(
