@@ -133,16 +133,25 @@ function summary(one: FakeJob, last: number): Schemas['JobSummaryBody'] {
   };
 }
 
+/** A change says which version it is of. Null: that is the one there is. */
+function notAsSeen({ request }: Pick<Asked, 'request'>, { version }: { version: number }): Response | null {
+  const seen = request.headers.get('If-Match');
+  if (seen === null) return problem(428, 'no-version', 'a change has to say which version it is of', 'send If-Match');
+  return seen === '*' || seen === `"${version}"` ? null : problem(412, 'stale', `it is version ${version} by now, and ${seen} was seen`, 'read it again, and decide anew');
+}
+
+function gone({ world, one }: { world: World; one: FakeJob }): Response {
+  world.jobs.splice(world.jobs.indexOf(one), 1);
+  return new Response(null, { status: 204 });
+}
+
 const ROUTES: readonly Route[] = [
   ['GET', at('/jobs'), 'view', ({ world, query }) => listAnswer(world.jobs.map(({ job }) => job), query, 'jobs', ['name', 'ASC'])],
   ['POST', at('/jobs'), 'operate', async ({ world, request }) => orRefused(deploy(world, (await request.json()) as Schemas['JobDraft']), 201)],
   ['GET', at('/jobs/:id'), 'view', ofJob(({ one }) => tagged(one.job))],
-  ['DELETE', at('/jobs/:id'), 'operate', ofJob(({ world, one }) => {
-    world.jobs.splice(world.jobs.indexOf(one), 1);
-    return new Response(null, { status: 204 });
-  })],
+  ['DELETE', at('/jobs/:id'), 'operate', ofJob((asked) => notAsSeen(asked, asked.one.job) ?? gone(asked))],
   ['POST', at('/artifacts'), 'operate', async ({ world, request, query }) => Response.json(await upload(world, query.get('name')!, request), { status: 201 })],
-  ['POST', at('/jobs/:id/specs'), 'operate', ofJob(async ({ world, one, request }) => Response.json(addVersion(world, one, (await request.json()) as Schemas['SpecDraft']), { status: 201 }))],
+  ['POST', at('/jobs/:id/specs'), 'operate', ofJob(async (asked) => notAsSeen(asked, asked.one.job) ?? Response.json(addVersion(asked.world, asked.one, (await asked.request.json()) as Schemas['SpecDraft']), { status: 201 }))],
   ['POST', at('/jobs/:id/plans'), 'operate', ofJob(async ({ world, one, request }) => orRefused(propose(world, one, (await request.json()) as Schemas['PlanDraft']), 201))],
   ['POST', at('/jobs/:id/start'), 'operate', verb('start')],
   ['POST', at('/jobs/:id/suspend'), 'operate', verb('suspend')],
@@ -212,10 +221,9 @@ const ROUTES: readonly Route[] = [
     const found = checkpointOf(asked);
     if (!found) return problem(404, 'not-found', `there is no checkpoint ${asked.ids[0]}`);
     const { pinned, reason } = (await asked.request.json()) as Schemas['CheckpointPatch'];
-    const { version } = found.checkpoint.body;
-    const seen = asked.request.headers.get('If-Match');
-    if (seen !== '*' && seen !== `"${version}"`) return problem(412, 'stale', `it is version ${version} by now, and ${seen} was seen`, 'read it again, and decide anew');
-    Object.assign(found.checkpoint.body, { pinned, pinned_reason: reason ?? '', pin_in_force: pinned, version: version + 1 });
+    const stale = notAsSeen(asked, found.checkpoint.body);
+    if (stale) return stale;
+    Object.assign(found.checkpoint.body, { pinned, pinned_reason: reason ?? '', pin_in_force: pinned, version: found.checkpoint.body.version + 1 });
     asked.world.tell(found.one, pinned ? 'CheckpointPinned' : 'CheckpointUnpinned', { checkpoint: found.checkpoint.body.number }, false);
     return Response.json(found.checkpoint.body);
   }],

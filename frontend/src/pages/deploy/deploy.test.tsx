@@ -1,6 +1,8 @@
 import { screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
+import type { Schemas } from '../../api/types';
+import { addVersion } from '../../fake/deploying';
 import { renderPage } from '../../testing/render';
 
 const file = (text: string, name = 'route_delays.py'): File => new File([text], name, { type: 'text/x-python' });
@@ -102,6 +104,31 @@ describe('deploying', () => {
     expect(plan!.request).toMatchObject({ kind: 'upgrade', spec: 3, mode: 'last-state' });
     fake.world.advance(fake.world.nowMs + 2_000);
     expect(within(await screen.findByRole('region', { name: /Upgrade to version 3/ })).getByText(/stopped at once/)).toBeVisible();
+  });
+
+  it('sends another version of a job that was started or stopped meanwhile', async () => {
+    const { fake, user } = await renderPage('/jobs/3/new-version', { as: 'operator' });
+    await screen.findByRole('textbox', { name: 'Parallelism' });
+    fake.world.find(3)!.job.version += 2;
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    expect(await screen.findByText(/A worker loads the code/)).toBeVisible();
+    expect(fake.world.find(3)!.specs).toHaveLength(3);
+  });
+
+  it('tells of a version that somebody else has made meanwhile, and is sent after it if that is wanted', async () => {
+    const { fake, user } = await renderPage('/jobs/3/new-version', { as: 'operator' });
+    const parallelism = await screen.findByRole('textbox', { name: 'Parallelism' });
+    await user.clear(parallelism);
+    await user.type(parallelism, '6');
+    const one = fake.world.find(3)!;
+    addVersion(fake.world, one, { spec: one.specs[0]!.body as Schemas['SpecBody'], comment: '' });
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    expect(await screen.findByText(/Version 3 was made meanwhile/)).toBeVisible();
+    expect(one.specs).toHaveLength(3);
+    expect(parallelism).toHaveValue('6');
+    await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
+    expect(await screen.findByText(/A worker loads the code/)).toBeVisible();
+    expect(one.specs[0]).toMatchObject({ number: 4, body: { parallelism: 6 } });
   });
 
   it('upgrades without any state to what could not go on with it', async () => {

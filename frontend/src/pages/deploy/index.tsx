@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { usePermissions } from 'react-admin';
 import { useNavigate, useParams, useSearchParams } from 'react-router-dom';
 
@@ -10,7 +10,7 @@ import { Page } from '../../shared/Page';
 import { Empty, Waiting } from '../../shared/Standins';
 import { draftOf, EMPTY, type Draft } from './draft';
 import { Form } from './Form';
-import { deploy, newVersion, type Before } from './sending';
+import { deploy, newestVersion, newVersion, Overtaken, type Before } from './sending';
 
 interface Sent {
   draft: Draft;
@@ -78,8 +78,12 @@ export function NewVersionPage() {
 
 function NewVersion({ before }: { before: Before }) {
   const navigate = useNavigate();
+  const [newest, setNewest] = useState(before.newest);
   const sending = useMutation({
-    mutationFn: ({ draft, file }: Sent) => newVersion(draft, file, before),
+    mutationFn: ({ draft, file }: Sent) => newVersion(draft, file, { ...before, newest }),
+    onError: (error) => {
+      if (error instanceof Overtaken) setNewest(error.newest);
+    },
     onSuccess: (spec) => void navigate(`/jobs/${spec.job_id}/review/${spec.number}`),
   });
   return (
@@ -105,7 +109,7 @@ function FromBefore({ jobId, version, children }: { jobId: number; version: numb
     queryFn: async ({ signal }): Promise<Before> => {
       const job = await answered(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: jobId } }, signal }));
       const { body } = await answered(api.GET('/api/v1/jobs/{job_id}/specs/{number}', { params: { path: { job_id: jobId, number: version ?? job.spec_number } }, signal }));
-      return { job, body };
+      return { job, body, newest: await newestVersion(jobId, signal) };
     },
   });
   return <Answered query={query} height={320}>{children}</Answered>;

@@ -23,6 +23,15 @@ export async function upload(file: File): Promise<string> {
 export interface Before {
   job: Schemas['JobShown'];
   body: Record<string, unknown>;
+  /** Number of the newest version there was. */
+  newest: number;
+}
+
+/** Somebody has made another version since the form was opened. */
+export class Overtaken extends Error {
+  constructor(readonly newest: number) {
+    super(`Version ${newest} was made meanwhile: see what it changes. Sent again, this one comes after it.`);
+  }
 }
 
 const artifactOf = (before: Before | null): string => String(before?.body.artifact ?? '');
@@ -30,17 +39,40 @@ const artifactOf = (before: Before | null): string => String(before?.body.artifa
 /** A job that waits to be started. `instead`: one that did not compile and has never run; it makes room. */
 export async function deploy(draft: Draft, file: File | null, instead: Before | null): Promise<Schemas['JobShown']> {
   const digest = file ? await upload(file) : artifactOf(instead);
-  if (instead) await makeRoom(instead.job);
+  if (instead) await makeRoom(instead);
   const body = { name: draft.name.trim(), description: draft.description, comment: draft.comment, spec: bodyOf(draft, digest, instead?.body), start: false, labels: instead?.job.labels ?? {} };
   return once((header) => api.POST('/api/v1/jobs', { params: { header }, body }));
 }
 
-async function makeRoom(job: Schemas['JobShown']): Promise<void> {
+async function makeRoom(before: Before): Promise<void> {
+  const path = { job_id: before.job.id };
   try {
-    await answered(api.DELETE('/api/v1/jobs/{job_id}', { params: { path: { job_id: job.id }, header: ifMatch(job.version) } }));
+    await asSeen(before, (version) => answered(api.DELETE('/api/v1/jobs/{job_id}', { params: { path, header: ifMatch(version) } })));
   } catch (error) {
     // It is gone: what was to take its place was refused, and is sent again.
     if (!(error instanceof ApiProblem && error.status === 404)) throw error;
+  }
+}
+
+export async function newestVersion(jobId: number, signal?: AbortSignal): Promise<number> {
+  const query = { sort: '["number","DESC"]', range: '[0,0]' };
+  const [newest] = await answered(api.GET('/api/v1/jobs/{job_id}/specs', { params: { path: { job_id: jobId }, query }, ...(signal ? { signal } : {}) }));
+  return newest?.number ?? 0;
+}
+
+/**
+ * With the version of the job that was seen, or, if it has another one by now, with that: that it was started, stopped or gone back with says
+ * nothing against what was typed. Raises Overtaken.
+ */
+async function asSeen<Answer>({ job, newest }: Before, send: (version: number) => Promise<Answer>): Promise<Answer> {
+  try {
+    return await send(job.version);
+  } catch (error) {
+    if (!(error instanceof ApiProblem && error.status === 412)) throw error;
+    const now = await answered(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: job.id } } }));
+    const latest = await newestVersion(job.id);
+    if (latest !== newest) throw new Overtaken(latest);
+    return send(now.version);
   }
 }
 
@@ -48,5 +80,5 @@ export async function newVersion(draft: Draft, file: File | null, before: Before
   const { job } = before;
   const digest = file ? await upload(file) : artifactOf(before);
   const body = { spec: bodyOf(draft, digest, before.body), comment: draft.comment };
-  return once((header) => api.POST('/api/v1/jobs/{job_id}/specs', { params: { path: { job_id: job.id }, header: { ...header, ...ifMatch(job.version) } }, body }));
+  return asSeen(before, (version) => once((header) => api.POST('/api/v1/jobs/{job_id}/specs', { params: { path: { job_id: job.id }, header: { ...header, ...ifMatch(version) } }, body })));
 }
