@@ -1,10 +1,13 @@
 import { Alert, Box, CircularProgress, Table, TableBody, TableCell, TableHead, TableRow, Typography } from '@mui/material';
-import type { ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 
 import { bytes, counted, duration } from '../../../format';
 import { When } from '../../../shared/Ago';
 import { Facts } from '../../../shared/Facts';
 import { State } from '../../../shared/State';
+import { graphOf } from '../overview/graph';
+import { useGraph } from '../overview/useMeasured';
+import { useJob } from '../useJob';
 import { goesBack, isInStorage, whyNotWorking } from './allowed';
 import { numbered, positionOf, twice } from './planWords';
 import type { Plan } from './useRecovery';
@@ -38,11 +41,19 @@ export function Preview({ plan }: { plan: Plan }) {
           <Box component="ol" sx={{ m: 0, pl: 2.5 }}>{preview.steps.map((step) => <li key={step}>{step}</li>)}</Box>
         </Part>
         <Part title={`Operators that restart (${preview.restarts.length})`}>
-          <Box sx={{ overflowWrap: 'anywhere' }}>{preview.restarts.join(', ') || 'not known: the graph is not'}</Box>
+          <Box sx={{ overflowWrap: 'anywhere' }}><Named uids={preview.restarts} /></Box>
         </Part>
       </Box>
     </Box>
   );
+}
+
+/** As the graph of the newest run calls them; a plan has their uids. */
+function Named({ uids }: { uids: readonly string[] }) {
+  const { run } = useJob();
+  const { data } = useGraph(run?.graph_id == null ? null : run.id);
+  const names = useMemo(() => new Map(data && graphOf(data.graph).chains.flatMap(({ operators }) => operators.map(({ uid, name }) => [uid, name]))), [data]);
+  return <>{uids.map((uid) => names.get(uid) ?? uid).join(', ') || 'not known: the graph is not'}</>;
 }
 
 type Fact = [name: string, value: ReactNode];
@@ -78,7 +89,7 @@ function stateOf({ preview }: Plan): Fact[] {
   return [
     ['State used', `${preview.is_savepoint ? 'savepoint' : 'checkpoint'} ${checkpoint}, ${bytes(preview.state_bytes)}`],
     ['Taken', <When key="taken" at={preview.completed_at} />],
-    ['Repeated', preview.age_s === null ? null : `what came in during the ${duration(preview.age_s * 1000)} between it and this plan, and since`],
+    ['Repeated', preview.age_s === null ? null : `all that was read since then: in ${duration(preview.age_s * 1000)} until this plan was made, and after it`],
   ];
 }
 
@@ -119,7 +130,7 @@ function Sources({ of }: { of: Plan }) {
   if (!inspection.whole && inspection.sources.length === 0) return <Muted>Not known.</Muted>;
   if (inspection.sources.length === 0) return <Muted>No source had anything left to read at this checkpoint.</Muted>;
   return (
-    <Box tabIndex={0} role="region" aria-label="Positions of the sources" sx={{ maxHeight: 260, overflow: 'auto' }}>
+    <Box tabIndex={0} role="region" aria-label="Positions of the sources" sx={{ maxHeight: 480, overflow: 'auto' }}>
       <Table size="small">
         <TableHead><TableRow><TableCell>Source</TableCell><TableCell>Piece</TableCell><TableCell>Read again from</TableCell></TableRow></TableHead>
         <TableBody>

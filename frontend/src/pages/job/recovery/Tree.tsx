@@ -45,8 +45,8 @@ const Drawn = memo(function Drawn({ lineage, plans, retained, nowMs }: { lineage
             key={row.key}
             component="li"
             sx={{
-              height: ROW_HEIGHT, pl: `${widthOf(lineage.lanes)}px`, pr: 2, display: 'grid', columnGap: 2, alignItems: 'center',
-              gridTemplateColumns: 'minmax(0, 1fr) 90px 80px 132px', color: row.current ? 'text.primary' : 'text.secondary',
+              height: ROW_HEIGHT, pl: `${widthOf(lineage.lanes)}px`, pr: 2, display: 'grid', columnGap: 2, alignItems: 'center', alignContent: 'center',
+              gridTemplateColumns: 'minmax(0, 1fr) 170px 80px 132px', color: row.current ? 'text.primary' : 'text.secondary',
               '&:hover': { backgroundColor: 'action.hover' },
             }}
           >
@@ -88,23 +88,22 @@ function OfCheckpoint({ checkpoint, row, kept, newest, busy, onChoose }: OfCheck
   const said = obstacle ?? [...reasons, ...(row.gone ? [`${goneWords(row.gone)} below it`] : [])].join(' · ');
   return (
     <>
-      <Box sx={{ minWidth: 0 }}>
-        <Box sx={{ display: 'flex', gap: 1, alignItems: 'center', whiteSpace: 'nowrap' }}>
-          <Box component="span" sx={{ fontWeight: 600 }}>{checkpoint.is_savepoint ? 'Savepoint' : 'Checkpoint'} {number}</Box>
-          {number === newest && <State of="checkpoint" is="COMPLETED" label="newest" />}
-          {!row.current && <State of="plan" is="WITHDRAWN" label="left behind" />}
-          {checkpoint.trigger === IMPORTED && <State of="run" is="FINISHED" label="copied from elsewhere" />}
-          {checkpoint.pinned && <State of="operation" is="RUNNING" label="pinned" />}
-          {checkpoint.damage !== null && <State of="checkpoint" is="FAILED" label="damaged" />}
-          {checkpoint.discarded_at !== null && <State of="operation" is="PENDING" label="gone" />}
-        </Box>
-        <Box id={`why-${number}`} title={said} sx={{ color: obstacle ? coloursOf('checkpoint', 'FAILED', palette.mode).ink : 'text.secondary', fontSize: '0.8rem', overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
-          {said}
-        </Box>
+      <Box sx={{ minWidth: 0, display: 'flex', gap: 1, alignItems: 'center', whiteSpace: 'nowrap' }}>
+        <Box component="span" sx={{ fontWeight: 600 }}>{checkpoint.is_savepoint ? 'Savepoint' : 'Checkpoint'} {number}</Box>
+        {number === newest && <State of="checkpoint" is="COMPLETED" label="newest" />}
+        {!row.current && <State of="plan" is="WITHDRAWN" label="left behind" />}
+        {checkpoint.trigger === IMPORTED && <State of="run" is="FINISHED" label="copied from elsewhere" />}
+        {checkpoint.pinned && <State of="operation" is="RUNNING" label="pinned" />}
+        {checkpoint.damage !== null && <State of="checkpoint" is="FAILED" label="damaged" />}
+        {checkpoint.discarded_at !== null && <State of="operation" is="PENDING" label="gone" />}
       </Box>
-      <Box><Ago at={checkpoint.completed_at} /></Box>
+      <Box sx={{ whiteSpace: 'nowrap' }}><Ago at={checkpoint.completed_at} /></Box>
       <Box sx={{ textAlign: 'right', fontVariantNumeric: 'tabular-nums' }}>{bytes(checkpoint.state_bytes)}</Box>
-      <Box sx={{ textAlign: 'right' }}>
+      {/* Below all of that: what matters in a reason is often at its end. */}
+      <Box id={`why-${number}`} title={said} sx={{ gridArea: '2 / 1 / auto / span 3', color: obstacle ? coloursOf('checkpoint', 'FAILED', palette.mode).ink : 'text.secondary', fontSize: '0.8rem', overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
+        {said}
+      </Box>
+      <Box sx={{ gridArea: '1 / 4 / span 2', textAlign: 'right' }}>
         {may && (
           <Verb
             label="Go back…"

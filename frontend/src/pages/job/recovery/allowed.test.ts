@@ -120,12 +120,17 @@ describe('why a checkpoint is kept', () => {
     [{ pinned: true, pinned_reason: 'before the move', pin_in_force: true }, {}, /^pinned: before the move$/],
     [{ pinned: true }, {}, /^pinned \(not in force yet\)$/],
     [{ is_savepoint: true }, {}, /a savepoint/],
-    [{}, { current: false }, /left behind by going back/],
+    [{}, { current: false }, /^left behind by going back: it stays/],
+    [{ is_savepoint: true }, { current: false }, /^a savepoint, left behind by going back: it stays until somebody deletes it$/],
     [{}, { lineage: { newest: 60, branchPoints: new Set([40]) } }, /branches off here/],
     [{}, { plans: [plan()] }, /plan 3 would go back to it/],
     [{}, { plans: [plan({ state: 'WITHDRAWN' })] }, /^$/],
     [{}, { plans: [plan({ created_at: new Date(NOW - 90_000_000).toISOString() })] }, /^$/],
     [{}, { plans: [plan({ state: 'APPLYING' })] }, /plan 3 is being applied/],
     [{ number: 46 }, { plans: [plan({ state: 'APPLIED', safety_checkpoint: 46 })] }, /undoing plan 3 would return to it/],
+    [
+      { number: 46, pinned: true, pin_in_force: true, pinned_reason: 'an undo of plan 3 would return to it' }, { plans: [plan({ state: 'APPLIED', safety_checkpoint: 46 })] },
+      /^pinned: an undo of plan 3 would return to it$/,
+    ],
   ] satisfies [Partial<Checkpoint>, Partial<Around>, RegExp][])('says of %o around %o', (change, other, said) => expect(why(change, other)).toMatch(said));
 });

@@ -23,10 +23,11 @@ export function whyKept(one: Checkpoint, { lineage, plans, retained, newer, curr
   const found: string[] = [];
   if (one.number === lineage.newest) found.push('the newest: the job would go on with it');
   if (one.pinned) found.push(`pinned${one.pinned_reason ? `: ${one.pinned_reason}` : ''}${one.pin_in_force ? '' : ' (not in force yet)'}`);
-  if (one.is_savepoint) found.push('a savepoint: it stays until somebody deletes it');
-  found.push(...plans.flatMap((plan) => ofPlan(plan, one.number, plans, nowMs)));
+  // A pin that a plan has set (backend/weir_backend/recovery/carrying_out.py) says so itself.
+  const others = plans.filter(({ id }) => one.pinned_reason !== `an undo of plan ${id} would return to it`);
+  found.push(...others.flatMap((plan) => ofPlan(plan, one.number, plans, nowMs)));
   if (lineage.branchPoints.has(one.number)) found.push('what was left behind branches off here');
-  if (!current) found.push('left behind by going back: it stays until somebody deletes it');
+  if (one.is_savepoint || !current) found.push(`${[one.is_savepoint ? 'a savepoint' : '', current ? '' : 'left behind by going back'].filter(Boolean).join(', ')}: it stays until somebody deletes it`);
   if (current && one.number !== lineage.newest && retained !== null && newer < retained) found.push(`one of the newest ${retained}`);
   return found;
 }

@@ -47,6 +47,7 @@ describe('recovery', () => {
     const positions = await screen.findByRole('region', { name: 'Positions of the sources' });
     expect(within(positions).getAllByText(/offset 1,928,/)).not.toHaveLength(0);
     expect(screen.getByText(/kept, so that this can be undone/)).toBeVisible();
+    expect(screen.getByText(/flights and weather, /), 'operators by their names, and not by their uids').toBeVisible();
     const confirm = await screen.findByRole('button', { name: 'Go back' });
     expect(confirm).toBeDisabled();
     await user.type(screen.getByRole('textbox', { name: 'Type flights-delays to confirm' }), 'flights-delay');
@@ -66,6 +67,17 @@ describe('recovery', () => {
 
     await user.click(await screen.findByRole('button', { name: /^Undo plan \d+$/ }));
     expect(await screen.findByRole('heading', { name: /Undo plan \d+: return to checkpoint 61/ })).toBeVisible();
+  });
+
+  it('does not offer to undo what has nothing left to return to, and says so', async () => {
+    const world = new World(Date.now());
+    const one = world.find(1)!;
+    const applied = one.plans.find(({ state, safety_checkpoint }) => state === 'APPLIED' && safety_checkpoint !== null)!;
+    one.checkpoints.find(({ body }) => body.number === applied.safety_checkpoint)!.body.discarded_at = '2026-11-20T10:00:00Z';
+    await renderJob(1, `/recovery/${applied.id}`, { world });
+    expect(await screen.findByText(new RegExp(`stopped with checkpoint ${applied.safety_checkpoint} before: its files are gone`))).toBeVisible();
+    const undo = await screen.findByRole('button', { name: `Undo plan ${applied.id}` });
+    expect(undo).toHaveAttribute('aria-disabled', 'true');
   });
 
   it('asks who would show readers something twice whether he knows', async () => {

@@ -53,7 +53,9 @@ export function useLineage(jobId: number) {
 
 /** What the job was stopped with for a plan. Undefined: not known yet; null: nothing is known of it any more. */
 export function safetyOf({ safety_checkpoint: safety }: Plan, found: Found | undefined): Checkpoint | null | undefined {
-  return found && ([...found.checkpoints, ...found.lost].find(({ number }) => number === safety) ?? null);
+  const known = found ? [...found.checkpoints, ...found.lost] : [];
+  // What was found before the plan was applied does not have it yet.
+  return known.find(({ number }) => number === safety) ?? (known.some(({ number }) => number > (safety ?? Infinity)) ? null : undefined);
 }
 
 /** How many checkpoints the job keeps by itself; null: not known yet. */
