@@ -1,4 +1,4 @@
-/** How the line to a stream is, as a pure state machine. Times are milliseconds since 1970, by the browser's clock. */
+/** How the line to a stream is, as a pure state machine. Times are milliseconds since 1970, by the server's clock, as that of the page is. */
 export type Line =
   /** Nothing was heard yet. */
   | { is: 'opening'; sinceMs: number }

@@ -1,6 +1,11 @@
-import { render, screen } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { act, render, screen } from '@testing-library/react';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
+import { heardDate } from '../api/serverClock';
+import { setTransport } from '../api/transport';
+import { nextJobs, unknownJobs } from '../live/jobsLive';
+import { useStore } from '../live/store';
+import { useFollowed } from '../live/useFollowed';
 import { LineBanner, LineMark } from './LineState';
 
 it('says how old what is shown is, and when it is tried again', () => {
@@ -17,4 +22,37 @@ it('makes no fuss of a line that is only just broken', () => {
 it('says what it is doing', () => {
   render(<LineMark line={{ is: 'catching-up', heardAtMs: 0, sinceMs: 0, missed: 41 }} />);
   expect(screen.getByText('catching up: 41')).toBeVisible();
+});
+
+function Followed() {
+  const line = useStore(useFollowed('/api/v1/stream', unknownJobs, nextJobs), (jobs) => jobs.line);
+  return <><LineMark line={line} /><LineBanner line={line} /></>;
+}
+
+it.each([300_000, -300_000])('knows how old it is where the clock of the browser is ahead by %d ms', async (aheadMs) => {
+  vi.useFakeTimers();
+  const setClock = (ms: number): void => heardDate(new Date(Date.now() - ms).toUTCString(), Date.now());
+  const open: ReadableStreamDefaultController<Uint8Array>[] = [];
+  onTestFinished(() => {
+    vi.useRealTimers();
+    setClock(0);
+  });
+  onTestFinished(
+    setTransport(async () => {
+      if (open.length > 0) throw new TypeError('Failed to fetch');
+      return new Response(new ReadableStream<Uint8Array>({ start: (own) => void open.push(own) }));
+    }),
+  );
+  const pass = (ms: number): Promise<void> => act(async () => void (await vi.advanceTimersByTimeAsync(ms)));
+
+  setClock(aheadMs);
+  render(<Followed />);
+  await pass(500);
+  expect(screen.getByText('live')).toBeVisible();
+  open[0]!.error(new Error('reset'));
+  await pass(1_000);
+  expect(screen.queryByText(/Out of reach/)).toBeNull();
+  await pass(11_000);
+  expect(screen.getByText(/What you see is 1[12] s old/)).toBeVisible();
+  expect(screen.getByText(/^last heard 1[12] s ago$/)).toBeVisible();
 });

@@ -5,7 +5,7 @@ import { serverNow } from '../api/serverClock';
 /** One clock for the whole page: what says `5 s ago` in a hundred rows ticks at once, and not at all while nobody looks. */
 const TICK_MS = 1_000;
 const listeners = new Set<() => void>();
-let now = serverNow();
+let now = 0;
 let timer: ReturnType<typeof setInterval> | undefined;
 
 function tick(): void {
