@@ -15,6 +15,7 @@ export function LineMark({ line }: { line: Line }) {
     case 'live':
       return <Tooltip title="Changes are shown as they happen" describeChild><span><State of="operation" is="SUCCEEDED" label="live" /></span></Tooltip>;
     case 'opening':
+    case 'resting':
       return <State of="operation" is="PENDING" label="connecting" />;
     case 'catching-up':
       return <State of="operation" is="RUNNING" label={`catching up: ${line.missed}`} />;

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { heardDate } from '../api/serverClock';
 import { setTransport } from '../api/transport';
 import { nextJobs, unknownJobs } from '../live/jobsLive';
+import type { Line } from '../live/line';
 import { useStore } from '../live/store';
 import { useFollowed } from '../live/useFollowed';
 import { LineBanner, LineMark } from './LineState';
@@ -22,6 +23,14 @@ it('makes no fuss of a line that is only just broken', () => {
 it('says what it is doing', () => {
   render(<LineMark line={{ is: 'catching-up', heardAtMs: 0, sinceMs: 0, missed: 41 }} />);
   expect(screen.getByText('catching up: 41')).toBeVisible();
+});
+
+it('only connects again after a rest, however long that was', () => {
+  const line: Line = { is: 'resting', heardAtMs: Date.now() - 720_000 };
+  render(<><LineMark line={line} /><LineBanner line={line} /></>);
+  expect(screen.getByText('connecting')).toBeVisible();
+  expect(screen.queryByRole('status')).toBeNull();
+  expect(screen.queryByText(/Out of reach/)).toBeNull();
 });
 
 function Followed() {
