@@ -1,5 +1,5 @@
 import { renderHook } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 
 const NOON = Date.parse('2026-11-22T12:00:00Z');
 
@@ -9,10 +9,15 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-it('is the clock of the server from the first time it is read, though the page was loaded before that was heard of', async () => {
+it('is the clock of the server, of which is heard after the page was loaded, and which may be set back', async () => {
   const { useNow } = await import('./useNow');
   const { heardDate, serverNow } = await import('../api/serverClock');
-  heardDate(new Date(NOON - 300_000).toUTCString(), NOON);
-  const { result } = renderHook(() => useNow());
-  expect(Math.abs(serverNow() - result.current)).toBeLessThan(1_000);
+  const setServerClock = (ms: number): void => heardDate(new Date(ms).toUTCString(), NOON);
+  onTestFinished(() => setServerClock(NOON));
+  for (const aheadMs of [-300_000, 300_000, -300_000]) {
+    setServerClock(NOON + aheadMs);
+    const { result, unmount } = renderHook(() => useNow());
+    expect(Math.abs(serverNow() - result.current)).toBeLessThan(1_000);
+    unmount();
+  }
 });

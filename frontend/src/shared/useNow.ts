@@ -27,5 +27,5 @@ function subscribe(listener: () => void): () => void {
 
 /** Milliseconds since 1970, to the second, by the clock of the server: what it is held against was told by that. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => (timer === undefined ? (now = Math.max(now, Math.floor(serverNow() / TICK_MS) * TICK_MS)) : now));
+  return useSyncExternalStore(subscribe, () => (timer === undefined ? (now = Math.floor(serverNow() / TICK_MS) * TICK_MS) : now));
 }
