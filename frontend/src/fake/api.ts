@@ -53,9 +53,15 @@ export class FakeApi {
     return problem(404, 'not-found', `the fake API has no ${request.method} ${url.pathname}`, 'add it to src/fake/api.ts');
   };
 
+  /** The token of who is logged in is not valid any more. */
+  revoke(): void {
+    this.user = null;
+    for (const takeAway of this.world.followers) takeAway();
+  }
+
   async #session(request: Request): Promise<Response> {
     if (request.method === 'DELETE') {
-      this.user = null;
+      this.revoke();
       return new Response(null, { status: 204 });
     }
     if (request.method === 'POST') {
@@ -138,7 +144,7 @@ const ROUTES: readonly Route[] = [
   ['POST', at('/jobs'), 'operate', async ({ world, request }) => orRefused(deploy(world, (await request.json()) as Schemas['JobDraft']), 201)],
   ['GET', at('/jobs/:id'), 'view', ofJob(({ one }) => tagged(one.job))],
   ['DELETE', at('/jobs/:id'), 'operate', ofJob(({ world, one }) => {
-    world.jobs.splice(world.jobs.indexOf(one), 1);
+    world.remove(one);
     return new Response(null, { status: 204 });
   })],
   ['POST', at('/artifacts'), 'operate', async ({ world, request, query }) => Response.json(await upload(world, query.get('name')!, request), { status: 201 })],
