@@ -53,9 +53,15 @@ export class FakeApi {
     return problem(404, 'not-found', `the fake API has no ${request.method} ${url.pathname}`, 'add it to src/fake/api.ts');
   };
 
+  /** The token of who is logged in is not valid any more. */
+  revoke(): void {
+    this.user = null;
+    for (const takeAway of this.world.followers) takeAway();
+  }
+
   async #session(request: Request): Promise<Response> {
     if (request.method === 'DELETE') {
-      this.user = null;
+      this.revoke();
       return new Response(null, { status: 204 });
     }
     if (request.method === 'POST') {
@@ -141,7 +147,7 @@ function notAsSeen({ request }: Pick<Asked, 'request'>, { version }: { version: 
 }
 
 function gone({ world, one }: { world: World; one: FakeJob }): Response {
-  world.jobs.splice(world.jobs.indexOf(one), 1);
+  world.remove(one);
   return new Response(null, { status: 204 });
 }
 

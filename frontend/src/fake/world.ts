@@ -43,6 +43,8 @@ export class World {
   readonly jobs: FakeJob[];
   /** Called with the job that something has happened to. */
   readonly listeners = new Set<(job: FakeJob) => void>();
+  /** Of each open stream, what takes it away from who follows. */
+  readonly followers = new Set<() => void>();
   readonly luck: Luck;
   readonly office: Office;
   #ids = 1000;
@@ -64,6 +66,11 @@ export class World {
 
   find(jobId: number): FakeJob | undefined {
     return this.jobs.find(({ job }) => job.id === jobId);
+  }
+
+  remove(one: FakeJob): void {
+    this.jobs.splice(this.jobs.indexOf(one), 1);
+    for (const listener of this.listeners) listener(one);
   }
 
   /** Lets happen what happens until then. */

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, use, useEffect, type ReactNode } from 'react';
 
-import { invalidate, staleAfter, type Stale } from './refresh';
+import { invalidate, staleSince, type Stale } from './refresh';
 import { nextJob, unknownJob, type JobLive, type JobNews } from './jobLive';
 import { useStore, type Store } from './store';
 import { useFollowed } from './useFollowed';
@@ -36,7 +36,7 @@ function useRefresh(jobId: number, store: JobStore): void {
   useEffect(() => {
     const waiting = new Set<Stale>();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let { eventNumber, line } = store.get();
+    let before = store.get();
     const ask = (): void => {
       timer = undefined;
       invalidate(queries, jobId, waiting);
@@ -44,11 +44,8 @@ function useRefresh(jobId: number, store: JobStore): void {
     };
     const look = (): void => {
       const now = store.get();
-      const fresh = now.events.filter(({ number }) => number > eventNumber);
-      for (const one of staleAfter(fresh.map(({ kind }) => kind))) waiting.add(one);
-      // What was shown before the line was there may be older than what the line told first.
-      if (now.line.is === 'live' && line.is !== 'live') for (const one of staleAfter(['everything'])) waiting.add(one);
-      ({ eventNumber, line } = now);
+      for (const one of staleSince(before, now)) waiting.add(one);
+      before = now;
       if (waiting.size > 0) timer ??= setTimeout(ask, ASK_AGAIN_MS);
     };
     const end = store.subscribe(look);

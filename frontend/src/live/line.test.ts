@@ -37,6 +37,15 @@ describe('a line', () => {
     expect(play(live, { type: 'broken', nowMs: 900, why: 'ended', againInMs: 0 })).toBe(live);
   });
 
+  it('that was given back is none that is broken, unless it cannot be had again', () => {
+    const resting = play(live, { type: 'rested' });
+    expect(resting).toEqual({ is: 'resting', heardAtMs: 20 });
+    expect(play(broken, { type: 'rested' })).toEqual(resting);
+    expect(play(resting, { type: 'opened', nowMs: 900 })).toEqual({ is: 'catching-up', heardAtMs: 20, sinceMs: 900, missed: 0 });
+    expect(play(resting, { type: 'broken', nowMs: 900, why: 'away', againInMs: 500 })).toEqual({ is: 'broken', heardAtMs: 20, why: 'away', againAtMs: 1400 });
+    expect(play(opening(0), { type: 'rested' }, { type: 'opened', nowMs: 900 })).toEqual({ is: 'live', heardAtMs: 900 });
+  });
+
   it('stays refused', () => {
     expect(play(live, { type: 'refused', nowMs: 1, why: 'there is no job 7' })).toEqual({ is: 'refused', why: 'there is no job 7' });
   });

@@ -10,8 +10,16 @@ describe('server-sent events', () => {
     expect(whole).toEqual({ messages: [{ event: 'event', data: '{"number":5}' }, { event: 'run', data: '{"a":\n1}' }], lastId: '5' });
     for (let cut = 1; cut < STREAM.length; cut += 1) {
       const parser = new SseParser();
-      const messages = [...parser.push(STREAM.slice(0, cut)).messages, ...parser.push(STREAM.slice(cut)).messages];
-      expect({ cut, messages }).toEqual({ cut, messages: whole.messages });
+      const [before, after] = [parser.push(STREAM.slice(0, cut)), parser.push(STREAM.slice(cut))];
+      expect({ cut, messages: [...before.messages, ...after.messages], lastId: after.lastId }).toEqual({ cut, ...whole });
+    }
+  });
+
+  it('tell an id once what it stands at is complete: whoever is cut off before is told all of that again', () => {
+    const ends = ['4', '5'].map((id) => ({ id, at: STREAM.indexOf(`id: ${id}\n\n`) + `id: ${id}\n\n`.length }));
+    for (let cut = 0; cut <= STREAM.length; cut += 1) {
+      const complete = ends.findLast(({ at }) => at <= cut);
+      expect({ cut, lastId: new SseParser('3').push(STREAM.slice(0, cut)).lastId }).toEqual({ cut, lastId: complete?.id ?? '3' });
     }
   });
 

@@ -7,7 +7,7 @@ export interface ServerMessage {
 
 export interface Parsed {
   messages: ServerMessage[];
-  /** The last id that was told, or the one before if none was. */
+  /** The id of the last event that is complete, or the one before if it has none. */
   lastId: string | null;
 }
 
@@ -15,9 +15,11 @@ export class SseParser {
   #rest = '';
   #event = '';
   #data: string[] = [];
+  #id: string | null;
   #lastId: string | null;
 
   constructor(lastId: string | null = null) {
+    this.#id = lastId;
     this.#lastId = lastId;
   }
 
@@ -29,6 +31,8 @@ export class SseParser {
     for (const line of lines) {
       if (line !== '') this.#field(line);
       else {
+        // Not before: whoever came again with the id of an event that was cut off would never be told it.
+        this.#lastId = this.#id;
         if (this.#data.length > 0) messages.push({ event: this.#event || 'message', data: this.#data.join('\n') });
         this.#event = '';
         this.#data = [];
@@ -43,6 +47,6 @@ export class SseParser {
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
     if (name === 'data') this.#data.push(value);
     else if (name === 'event') this.#event = value;
-    else if (name === 'id' && !value.includes('\0')) this.#lastId = value;
+    else if (name === 'id' && !value.includes('\0')) this.#id = value;
   }
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 
+import { serverNow } from '../api/serverClock';
 import { follow, type Place } from './connection';
 import { Gathering } from './gathering';
 import type { LineNews } from './line';
@@ -13,52 +14,64 @@ type News = LineNews | { type: 'messages'; nowMs: number; messages: readonly Ser
 
 /** A store that follows `path` while it is on the page. For another path the component needs another `key`: what is known is of this one. */
 export function useFollowed<State>(path: string, begin: (nowMs: number) => State, next: (state: State, news: News) => State): Store<State, News> {
-  const [store] = useState(() => new Store(begin(Date.now()), next));
+  const [store] = useState(() => new Store(begin(serverNow()), next));
   useEffect(() => {
     const place: Place = { lastId: null };
-    // What happens meanwhile is told when it comes back, and what was asked for before is old by then: as after any broken line.
-    const rested = (): void => store.tell({ type: 'broken', nowMs: Date.now(), why: 'nobody was looking at this page', againInMs: 1 });
-    return whileShown(() => followInto(path, place, store), rested);
+    return whileShown(() => followInto(path, place, store));
   }, [path, store]);
   return store;
 }
 
-function followInto<State>(path: string, place: Place, store: Store<State, News>): () => void {
-  const gathering = new Gathering<ServerMessage>((messages) => store.tell({ type: 'messages', nowMs: Date.now(), messages }));
+/** What ends it. */
+interface Following {
+  /** Because the page is hidden: it is followed again from the same place. */
+  rest(): void;
+  /** For good. */
+  leave(): void;
+}
+
+function followInto<State>(path: string, place: Place, store: Store<State, News>): Following {
+  const gathering = new Gathering<ServerMessage>((messages) => store.tell({ type: 'messages', nowMs: serverNow(), messages }));
   const tell = (news: LineNews): void => {
     gathering.flush();
     store.tell(news);
   };
-  const leave = follow(path, {
-    onOpen: () => tell({ type: 'opened', nowMs: Date.now() }),
+  const end = follow(path, {
+    onOpen: () => tell({ type: 'opened', nowMs: serverNow() }),
     onHeard: (messages) => gathering.add(messages),
-    onBroken: (problem, againInMs) => tell({ type: 'broken', nowMs: Date.now(), why: problem.detail, againInMs }),
-    onRefused: (problem) => tell({ type: 'refused', nowMs: Date.now(), why: problem.detail }),
+    onBroken: (problem, againInMs) => tell({ type: 'broken', nowMs: serverNow(), why: problem.detail, againInMs }),
+    onRefused: (problem) => tell({ type: 'refused', nowMs: serverNow(), why: problem.detail }),
   }, place);
-  return () => {
-    leave();
-    gathering.drop();
+  return {
+    rest: () => {
+      end();
+      // With what is gathered still: the place is past it, so it is not told again. And what was asked for before is old when the line is
+      // there again, as after one that was broken.
+      tell({ type: 'rested' });
+    },
+    leave: () => {
+      end();
+      gathering.drop();
+    },
   };
 }
 
-/** `rested`: it was ended because the page is hidden. */
-function whileShown(begin: () => () => void, rested: () => void): () => void {
-  let end: (() => void) | null = begin();
+function whileShown(begin: () => Following): () => void {
+  let following: Following | null = begin();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const changed = (): void => {
     clearTimeout(timer);
-    if (document.visibilityState === 'visible') end ??= begin();
+    if (document.visibilityState === 'visible') following ??= begin();
     else
       timer = setTimeout(() => {
-        end?.();
-        end = null;
-        rested();
+        following?.rest();
+        following = null;
       }, HIDDEN_MS);
   };
   document.addEventListener('visibilitychange', changed);
   return () => {
     document.removeEventListener('visibilitychange', changed);
     clearTimeout(timer);
-    end?.();
+    following?.leave();
   };
 }

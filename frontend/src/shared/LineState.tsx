@@ -15,6 +15,7 @@ export function LineMark({ line }: { line: Line }) {
     case 'live':
       return <Tooltip title="Changes are shown as they happen" describeChild><span><State of="operation" is="SUCCEEDED" label="live" /></span></Tooltip>;
     case 'opening':
+    case 'resting':
       return <State of="operation" is="PENDING" label="connecting" />;
     case 'catching-up':
       return <State of="operation" is="RUNNING" label={`catching up: ${line.missed}`} />;
@@ -34,9 +35,11 @@ export function LineBanner({ line }: { line: Line }) {
   if (heard !== null && now - heard < BANNER_AFTER_MS) return null;
   const wait = Math.max(0, line.againAtMs - now);
   return (
-    <Alert severity="warning" role="status">
-      Out of reach: {line.why}. {heard === null ? 'Nothing was heard of it yet' : `What you see is ${duration(now - heard)} old`}; jobs go on
-      without it. {wait < 1000 ? 'Trying again.' : `Trying again in ${duration(wait)}.`}
+    // What ticks is no part of what is announced: nobody can listen to a new text each second of an outage.
+    <Alert severity="warning" role="none">
+      <span role="status">Out of reach: {line.why}; jobs go on without it.</span>{' '}
+      {heard === null ? 'Nothing was heard of it yet.' : `What you see is ${duration(now - heard)} old.`}{' '}
+      {wait < 1000 ? 'Trying again.' : `Trying again in ${duration(wait)}.`}
     </Alert>
   );
 }

@@ -5,7 +5,7 @@ import { serverNow } from '../api/serverClock';
 /** One clock for the whole page: what says `5 s ago` in a hundred rows ticks at once, and not at all while nobody looks. */
 const TICK_MS = 1_000;
 const listeners = new Set<() => void>();
-let now = serverNow();
+let now = 0;
 let timer: ReturnType<typeof setInterval> | undefined;
 
 function tick(): void {
@@ -27,5 +27,5 @@ function subscribe(listener: () => void): () => void {
 
 /** Milliseconds since 1970, to the second, by the clock of the server: what it is held against was told by that. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => (timer === undefined ? (now = Math.max(now, Math.floor(serverNow() / TICK_MS) * TICK_MS)) : now));
+  return useSyncExternalStore(subscribe, () => (timer === undefined ? (now = Math.floor(serverNow() / TICK_MS) * TICK_MS) : now));
 }

@@ -8,7 +8,7 @@ export interface LiveWave {
   wave: Wave | null;
   /** Null: none was told of yet. */
   checkpoint: { number: number; runId: number | null; id: number | null; trigger: string } | null;
-  /** When it was triggered, by the clock of this browser. */
+  /** When it was triggered, by the clock of the server. */
   triggeredMs: number;
   /** Of one that is over, as the driver measured it. */
   tookMs: number | null;

@@ -1,0 +1,23 @@
+import { renderHook } from '@testing-library/react';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+
+const NOON = Date.parse('2026-11-22T12:00:00Z');
+
+beforeEach(() => {
+  vi.resetModules();
+  vi.useFakeTimers({ now: NOON });
+});
+afterEach(() => vi.useRealTimers());
+
+it('is the clock of the server, of which is heard after the page was loaded, and which may be set back', async () => {
+  const { useNow } = await import('./useNow');
+  const { heardDate, serverNow } = await import('../api/serverClock');
+  const setServerClock = (ms: number): void => heardDate(new Date(ms).toUTCString(), NOON);
+  onTestFinished(() => setServerClock(NOON));
+  for (const aheadMs of [-300_000, 300_000, -300_000]) {
+    setServerClock(NOON + aheadMs);
+    const { result, unmount } = renderHook(() => useNow());
+    expect(Math.abs(serverNow() - result.current)).toBeLessThan(1_000);
+    unmount();
+  }
+});
