@@ -109,7 +109,7 @@ function Valid({ spec }: { spec: Spec }) {
   const { parallelism, checkpointing } = spec.body as Partial<Schemas['SpecBody']>;
   return (
     <>
-      {inForce ? <Starting /> : <Upgrading spec={spec} compared={compared} onCompare={() => setCompared(true)} />}
+      {inForce ? <Starting /> : <Upgrading spec={spec} compared={compared} onCompare={() => setCompared(!compared)} />}
       {compared && <Difference jobId={job.id} before={job.spec_number} after={spec.number} onClose={() => setCompared(false)} />}
       <Panel title="Graph"><Answered query={graph}>{({ body }) => <GraphPreview graph={body} />}</Answered></Panel>
       <Panel title="Settings">
@@ -174,7 +174,7 @@ function Upgrading({ spec, compared, onCompare }: { spec: Spec; compared: boolea
   const [mode, setMode] = useState<Mode>('savepoint');
   const propose = usePropose();
   return (
-    <Panel title={`Upgrade from version ${job.spec_number}`} actions={!compared && <Button size="small" onClick={onCompare}>What differs</Button>}>
+    <Panel title={`Upgrade from version ${job.spec_number}`} actions={<Button size="small" aria-expanded={compared} onClick={onCompare}>What differs</Button>}>
       {!may ? <>It compiles. It runs once an operator upgrades the job to it.</> : (
         <>
           <RadioGroup aria-label="How the job is stopped" value={mode} onChange={(_, value) => setMode(value as Mode)}>

@@ -95,7 +95,12 @@ describe('deploying', () => {
     const sent = (await bodyOf(fake.asked, '/api/v1/jobs/3/specs')) as { spec: { artifact: string } };
     expect(sent.spec).toMatchObject({ parallelism: 6, artifact: fake.world.find(3)!.specs.at(-1)!.body.artifact as string });
     fake.world.advance(fake.world.nowMs + 3_000);
-    await user.click(await screen.findByRole('radio', { name: /Stop at once/ }));
+    const compare = await screen.findByRole('button', { name: 'What differs' });
+    await user.click(compare);
+    expect(compare).toHaveFocus();
+    await user.click(within(await screen.findByRole('region', { name: 'From version 2 to version 3' })).getByRole('button', { name: 'Close' }));
+    expect(compare).toHaveFocus();
+    await user.click(screen.getByRole('radio', { name: /Stop at once/ }));
     await user.click(screen.getByRole('button', { name: 'See what the upgrade would do' }));
     expect(await screen.findByRole('heading', { name: /Upgrade to version 3/ })).toBeVisible();
     const [plan] = fake.world.find(3)!.plans;

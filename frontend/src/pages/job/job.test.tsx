@@ -92,5 +92,8 @@ describe('the page of a job', () => {
     const section = await screen.findByRole('region', { name: 'From version 1 to version 2' });
     expect(await within(section).findByText('checkpointing.interval')).toBeVisible();
     expect(within(section).getByText(/delay > 10/)).toBeVisible();
+    await user.click(within(section).getByRole('button', { name: 'Close' }));
+    expect(section).not.toBeInTheDocument();
+    expect(screen.getByRole('button', { name: 'with version 1' })).toHaveFocus();
   });
 });

@@ -73,7 +73,7 @@ function Agree({ plan }: { plan: Plan }) {
   const notify = useNotify();
   const path = { plan_id: plan.id! };
   const keep = (now: Plan): void => void queries.setQueryData(['job', job.id, 'plans', plan.id], now);
-  const stale = (): void => void queries.invalidateQueries({ queryKey: ['job', job.id, 'plans'] });
+  const stale = (): Promise<void> => queries.invalidateQueries({ queryKey: ['job', job.id, 'plans'] });
   const apply = useMutation({
     mutationFn: async () => {
       if (plan.state === 'PROPOSED') keep(await once((header) => api.POST('/api/v1/plans/{plan_id}/approve', { params: { path, header } })));
@@ -82,20 +82,21 @@ function Agree({ plan }: { plan: Plan }) {
     onSuccess: (operation) => queries.setQueryData(['job', job.id, 'operations', operation.id], operation),
     onError: (error) => notify(error.message, { type: 'error' }),
     onSettled: () => {
-      stale();
       void queries.invalidateQueries({ queryKey: ['jobs'] });
+      // Until it is known what has become of the plan it is not to be confirmed once more.
+      return stale();
     },
   });
   const withdraw = useMutation({
     mutationFn: () => once((header) => api.POST('/api/v1/plans/{plan_id}/withdraw', { params: { path, header } })),
     onSuccess: () => {
-      stale();
+      void stale();
       void navigate(`/jobs/${job.id}/recovery`);
     },
     onError: (error) => notify(error.message, { type: 'error' }),
   });
   if (!may) return <Box sx={{ mt: 2, color: 'text.secondary' }}>It waits for somebody who may operate jobs to confirm it.</Box>;
-  return <Confirm plan={plan} busy={apply.isPending || withdraw.isPending} onApply={() => apply.mutate()} onWithdraw={() => withdraw.mutate()} />;
+  return <Confirm plan={plan} applying={apply.isPending} busy={apply.isPending || withdraw.isPending} onApply={() => apply.mutate()} onWithdraw={() => withdraw.mutate()} />;
 }
 
 function Applied({ plan }: { plan: Plan }) {

@@ -2,7 +2,7 @@ import { screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { World } from '../../../fake/world';
-import { renderJob } from '../../../testing/render';
+import { hold, renderJob } from '../../../testing/render';
 
 const path = ({ url }: Request): string => new URL(url).pathname;
 
@@ -23,11 +23,12 @@ describe('recovery', () => {
     for (const { body } of world.find(2)!.checkpoints) body.discarded_at = null;
     const { user } = await renderJob(2, '/recovery', { world });
     const fold = await screen.findByRole('button', { name: /^Show them: checkpoints \d+ to \d+$/ });
-    const [, oldest] = /(\d+) to/.exec(fold.getAttribute('aria-label')!)!;
+    const [, oldest, newest] = /(\d+) to (\d+)/.exec(fold.getAttribute('aria-label')!)!;
     expect(screen.queryByRole('button', { name: `Go back to checkpoint ${oldest}: see what would happen` })).toBeNull();
     await user.click(fold);
     expect(screen.getByRole('button', { name: `Go back to checkpoint ${oldest}: see what would happen` })).toBeVisible();
     expect(screen.queryByRole('button', { name: /^Show them/ })).toBeNull();
+    expect(screen.getByText(`Checkpoint ${newest}`).closest('li')).toHaveFocus();
   });
 
   it('does not go back to what is damaged, and says so', async () => {
@@ -38,7 +39,8 @@ describe('recovery', () => {
   });
 
   it('shows what going back would do, has it confirmed by the name of the job, shows each step, and undoes it', async () => {
-    const { fake, user } = await renderJob(1, '/recovery');
+    const rendered = await renderJob(1, '/recovery');
+    const { fake, user } = rendered;
     await user.click(await screen.findByRole('button', { name: /Go back to checkpoint 40/ }));
     expect(await screen.findByText(/A worker reads the files/)).toBeVisible();
     expect(screen.getByRole('button', { name: 'Go back' })).toBeDisabled();
@@ -52,10 +54,17 @@ describe('recovery', () => {
     await user.type(screen.getByRole('textbox', { name: 'Type flights-delays to confirm' }), 'flights-delay');
     expect(confirm).toBeDisabled();
     await user.type(screen.getByRole('textbox', { name: 'Type flights-delays to confirm' }), 's');
+    const answer = hold(rendered, 'POST');
     await user.click(confirm);
+    // A button that is disabled loses the keyboard.
+    expect(confirm).toBeEnabled();
+    expect(confirm).toHaveAttribute('aria-disabled', 'true');
+    await user.click(confirm);
+    answer();
 
     const steps = await screen.findByRole('list', { name: 'Steps' });
     expect(within(steps).getByText('verifying the files of the checkpoint')).toBeVisible();
+    expect(screen.getByRole('heading', { name: /^Plan \d+: Go back to checkpoint 40$/ })).toHaveFocus();
     fake.world.advance(fake.world.nowMs + 1_600);
     expect(await within(steps).findByText('stopping the job')).toBeVisible();
     fake.world.advance(fake.world.nowMs + 1_600);
