@@ -37,7 +37,8 @@ export function PlanPage() {
         <Empty title="There is no such plan">Its number is not in the address.</Empty>
       ) : (
         <Answered query={query} height={240}>
-          {(plan) => (plan.job_id === id ? <OnePlan plan={plan} /> : <Empty title={`Plan ${number} is not of this job`} />)}
+          {/* What was typed and ticked was said of one plan, and of no other. */}
+          {(plan) => (plan.job_id === id ? <OnePlan key={plan.id} plan={plan} /> : <Empty title={`Plan ${number} is not of this job`} />)}
         </Answered>
       )}
     </>

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { World } from '../../../fake/world';
@@ -87,6 +87,27 @@ describe('recovery', () => {
     expect(screen.getByRole('button', { name: 'Go back' })).toBeDisabled();
     await user.click(screen.getByRole('checkbox', { name: /readers of out will see records twice/ }));
     expect(screen.getByRole('button', { name: 'Go back' })).toBeEnabled();
+  });
+
+  it('does not take what was typed and ticked for one plan as said of another', async () => {
+    const { fake, user } = await renderJob(2, '/recovery');
+    const propose = async (nth: number): Promise<HTMLElement> => {
+      await user.click((await screen.findAllByRole('button', { name: /Go back to checkpoint 5\d/ }))[nth]!);
+      await screen.findByText(/A worker reads the files/);
+      fake.world.advance(fake.world.nowMs + 2_000);
+      return screen.findByRole('textbox', { name: /to confirm/ });
+    };
+    await propose(0);
+    await user.click(screen.getByRole('link', { name: /All checkpoints and plans/ }));
+    await user.type(await propose(1), 'payments-fraud-score');
+    await user.click(screen.getByRole('checkbox', { name: /will see records twice/ }));
+    const { textContent: title } = screen.getByRole('heading', { name: /^Plan \d+: / });
+
+    // From the one to the other at once: both are known.
+    globalThis.history.go(-2);
+    await waitFor(() => expect(screen.getByRole('heading', { name: /^Plan \d+: / })).not.toHaveTextContent(title));
+    expect(screen.getByRole('textbox', { name: /to confirm/ })).toHaveValue('');
+    expect(screen.getByRole('checkbox', { name: /will see records twice/ })).not.toBeChecked();
   });
 
   it('lets an operator propose, and says who has to confirm', async () => {
