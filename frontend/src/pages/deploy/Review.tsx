@@ -71,9 +71,13 @@ function Compiling({ spec }: { spec: Spec }) {
   const passed = Math.max(0, useNow() - toMs(spec.created_at)!);
   return (
     <Panel>
-      <Box role="status" sx={{ display: 'flex', gap: 1.5, alignItems: 'center' }}>
+      <Box sx={{ display: 'flex', gap: 1.5, alignItems: 'center' }}>
         <CircularProgress size={18} thickness={5} aria-label="Compiling" />
-        A worker loads the code in a process of its own, to find its graph. {passed > 2_000 && `For ${duration(passed)} so far.`}
+        <div>
+          <span role="status">A worker loads the code in a process of its own, to find its graph.</span>
+          {/* Another one each second: it is there to be read, and is not told. */}
+          {passed > 2_000 && <> For {duration(passed)} so far.</>}
+        </div>
       </Box>
       {passed > LONG_MS && <Alert severity="warning" variant="outlined" sx={{ mt: 1.5 }}>That takes longer than it may. Is a worker for the queue weir.code running? See weir doctor.</Alert>}
     </Panel>

@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
+import { World } from '../../fake/world';
 import { renderPage } from '../../testing/render';
 
 const file = (text: string, name = 'route_delays.py'): File => new File([text], name, { type: 'text/x-python' });
@@ -34,6 +35,15 @@ describe('deploying', () => {
     await user.click(await screen.findByRole('button', { name: 'Start it' }));
     expect(await screen.findByRole('tab', { name: 'Overview' })).toBeVisible();
     expect(fake.world.jobs.at(-1)!.job.desired_state).toBe('RUNNING');
+  });
+
+  it('says how long compiling takes, and does not tell it each second', async () => {
+    const world = new World(Date.now());
+    const [spec] = world.find(7)!.specs;
+    Object.assign(spec!, { state: 'COMPILING', created_at: new Date(Date.now() - 30_000).toISOString() });
+    await renderPage(`/jobs/7/review/${spec!.number}`, { world });
+    expect(await screen.findByText(/^For [23]\d s so far\.$/)).toBeVisible();
+    expect(screen.getByText(/A worker loads the code/).closest('[role=status]')).toHaveTextContent(/^A worker loads .* to find its graph\.$/);
   });
 
   it('says why a file does not compile, and has it changed without typing all of it again', async () => {

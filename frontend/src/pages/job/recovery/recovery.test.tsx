@@ -64,9 +64,14 @@ describe('recovery', () => {
 
     const steps = await screen.findByRole('list', { name: 'Steps' });
     expect(within(steps).getByText('verifying the files of the checkpoint')).toBeVisible();
+    // Told are steps, and not how long one takes, which is another each second.
+    expect(steps.closest('[role=status], [aria-live]')).toBeNull();
+    const told = screen.getByRole('status');
+    expect(told).toHaveTextContent(/^Being done: verifying the files of the checkpoint/);
     expect(screen.getByRole('heading', { name: /^Plan \d+: Go back to checkpoint 40$/ })).toHaveFocus();
     fake.world.advance(fake.world.nowMs + 1_600);
     expect(await within(steps).findByText('stopping the job')).toBeVisible();
+    await waitFor(() => expect(told).toHaveTextContent(/^Being done: stopping the job/));
     fake.world.advance(fake.world.nowMs + 1_600);
     fake.world.advance(fake.world.nowMs + 1_600);
     expect(await screen.findByText(/It was applied/)).toBeVisible();
