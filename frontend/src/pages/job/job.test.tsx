@@ -11,6 +11,7 @@ describe('the page of a job', () => {
   it.each(TABS.map(({ path, label }) => [label, path]))('opens the tab %s', async (label, path) => {
     await renderJob(1, path === '' ? '' : `/${path}`);
     expect(screen.getByRole('tab', { name: label, selected: true })).toBeVisible();
+    expect(document.title).toBe(`${label} · flights-delays · Weir`);
     expect(await screen.findAllByRole('region')).not.toHaveLength(0);
     expect(screen.queryByText('That did not work')).toBeNull();
   });

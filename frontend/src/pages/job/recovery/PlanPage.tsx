@@ -10,6 +10,7 @@ import { Answered } from '../../../shared/Answered';
 import { Panel } from '../../../shared/Panel';
 import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
+import { useTitle } from '../../../shared/useTitle';
 import { useJob } from '../useJob';
 import { Confirm } from './Confirm';
 import { isUndone } from './kept';
@@ -46,11 +47,13 @@ export function PlanPage() {
 }
 
 function OnePlan({ plan }: { plan: Plan }) {
+  const title = `Plan ${plan.id}: ${titleOf(plan)}`;
+  useTitle(title);
   const waits = plan.state === 'PROPOSED' || plan.state === 'APPROVED';
   return (
     <>
       <Panel
-        title={`Plan ${plan.id}: ${titleOf(plan)}`}
+        title={title}
         actions={<><State of="plan" is={plan.state} /><Box component="span" sx={{ color: 'text.secondary' }}>made <Ago at={plan.created_at} /></Box></>}
       >
         {plan.state === 'APPLYING' && <Watch plan={plan} />}

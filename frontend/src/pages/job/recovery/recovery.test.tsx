@@ -127,6 +127,18 @@ describe('recovery', () => {
     expect(await screen.findByText('withdrawn')).toBeVisible();
   });
 
+  it('names the plan in the title of its page, and no more when it is left', async () => {
+    const { user } = await renderJob(1, '/recovery');
+    await user.click(await screen.findByRole('button', { name: /Go back to checkpoint 40/ }));
+    await screen.findByText(/A worker reads the files/);
+    expect(document.title).toMatch(/^Plan \d+: Go back to checkpoint 40 · Recovery · flights-delays · Weir$/);
+    await user.click(screen.getByRole('link', { name: /All checkpoints and plans/ }));
+    await screen.findByRole('list', { name: /Checkpoints and restores/ });
+    expect(document.title).toBe('Recovery · flights-delays · Weir');
+    await user.click(screen.getByRole('tab', { name: 'Runs' }));
+    await waitFor(() => expect(document.title).toBe('Runs · flights-delays · Weir'));
+  });
+
   it('goes on from a checkpoint elsewhere, at a place that is allowed', async () => {
     const { fake, user } = await renderJob(1, '/recovery');
     await user.click(await screen.findByRole('button', { name: 'Restore from a path…' }));
