@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useDataTableConfigContext, useExpanded, useRecordContext, useResourceContext } from 'react-admin';
 import { Link as RouterLink } from 'react-router-dom';
 
-const HIDDEN = { position: 'absolute', width: '1px', height: '1px', overflow: 'hidden', clipPath: 'inset(50%)', whiteSpace: 'nowrap' } as const;
+import { HIDDEN } from './hidden';
 
 /** The way to the page of what the row is about. */
 export function RowLink({ to, children }: { to: string; children: ReactNode }) {

@@ -47,3 +47,17 @@ export async function renderJob(jobId: number, tab = '', options: Options = {}):
   if (job) await screen.findByRole('heading', { level: 1, name: job.job.name });
   return rendered;
 }
+
+/** Answers to requests of the method wait from now on, until what this gives back is called. */
+export function hold({ fake }: Rendered, method: string): () => void {
+  let release = (): void => {};
+  const released = new Promise<void>((done) => {
+    release = done;
+  });
+  const held = async (request: Request): Promise<Response> => {
+    if (request.method === method) await released;
+    return fake.answer(request);
+  };
+  onTestFinished(setTransport(held));
+  return release;
+}

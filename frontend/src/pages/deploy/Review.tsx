@@ -71,9 +71,13 @@ function Compiling({ spec }: { spec: Spec }) {
   const passed = Math.max(0, useNow() - toMs(spec.created_at)!);
   return (
     <Panel>
-      <Box role="status" sx={{ display: 'flex', gap: 1.5, alignItems: 'center' }}>
+      <Box sx={{ display: 'flex', gap: 1.5, alignItems: 'center' }}>
         <CircularProgress size={18} thickness={5} aria-label="Compiling" />
-        A worker loads the code in a process of its own, to find its graph. {passed > 2_000 && `For ${duration(passed)} so far.`}
+        <div>
+          <span role="status">A worker loads the code in a process of its own, to find its graph.</span>
+          {/* Another one each second: it is there to be read, and is not told. */}
+          {passed > 2_000 && <> For {duration(passed)} so far.</>}
+        </div>
       </Box>
       {passed > LONG_MS && <Alert severity="warning" variant="outlined" sx={{ mt: 1.5 }}>That takes longer than it may. Is a worker for the queue weir.code running? See weir doctor.</Alert>}
     </Panel>
@@ -109,7 +113,7 @@ function Valid({ spec }: { spec: Spec }) {
   const { parallelism, checkpointing } = spec.body as Partial<Schemas['SpecBody']>;
   return (
     <>
-      {inForce ? <Starting /> : <Upgrading spec={spec} compared={compared} onCompare={() => setCompared(true)} />}
+      {inForce ? <Starting /> : <Upgrading spec={spec} compared={compared} onCompare={() => setCompared(!compared)} />}
       {compared && <Difference jobId={job.id} before={job.spec_number} after={spec.number} onClose={() => setCompared(false)} />}
       <Panel title="Graph"><Answered query={graph}>{({ body }) => <GraphPreview graph={body} />}</Answered></Panel>
       <Panel title="Settings">
@@ -174,7 +178,7 @@ function Upgrading({ spec, compared, onCompare }: { spec: Spec; compared: boolea
   const [mode, setMode] = useState<Mode>('savepoint');
   const propose = usePropose();
   return (
-    <Panel title={`Upgrade from version ${job.spec_number}`} actions={!compared && <Button size="small" onClick={onCompare}>What differs</Button>}>
+    <Panel title={`Upgrade from version ${job.spec_number}`} actions={<Button size="small" aria-expanded={compared} onClick={onCompare}>What differs</Button>}>
       {!may ? <>It compiles. It runs once an operator upgrades the job to it.</> : (
         <>
           <RadioGroup aria-label="How the job is stopped" value={mode} onChange={(_, value) => setMode(value as Mode)}>

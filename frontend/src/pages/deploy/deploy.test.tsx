@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Schemas } from '../../api/types';
 import { addVersion } from '../../fake/deploying';
+import { World } from '../../fake/world';
 import { renderPage } from '../../testing/render';
 
 const file = (text: string, name = 'route_delays.py'): File => new File([text], name, { type: 'text/x-python' });
@@ -36,6 +37,15 @@ describe('deploying', () => {
     await user.click(await screen.findByRole('button', { name: 'Start it' }));
     expect(await screen.findByRole('tab', { name: 'Overview' })).toBeVisible();
     expect(fake.world.jobs.at(-1)!.job.desired_state).toBe('RUNNING');
+  });
+
+  it('says how long compiling takes, and does not tell it each second', async () => {
+    const world = new World(Date.now());
+    const [spec] = world.find(7)!.specs;
+    Object.assign(spec!, { state: 'COMPILING', created_at: new Date(Date.now() - 30_000).toISOString() });
+    await renderPage(`/jobs/7/review/${spec!.number}`, { world });
+    expect(await screen.findByText(/^For [23]\d s so far\.$/)).toBeVisible();
+    expect(screen.getByText(/A worker loads the code/).closest('[role=status]')).toHaveTextContent(/^A worker loads .* to find its graph\.$/);
   });
 
   it('says why a file does not compile, and has it changed without typing all of it again', async () => {
@@ -97,7 +107,12 @@ describe('deploying', () => {
     const sent = (await bodyOf(fake.asked, '/api/v1/jobs/3/specs')) as { spec: { artifact: string } };
     expect(sent.spec).toMatchObject({ parallelism: 6, artifact: fake.world.find(3)!.specs.at(-1)!.body.artifact as string });
     fake.world.advance(fake.world.nowMs + 3_000);
-    await user.click(await screen.findByRole('radio', { name: /Stop at once/ }));
+    const compare = await screen.findByRole('button', { name: 'What differs' });
+    await user.click(compare);
+    expect(compare).toHaveFocus();
+    await user.click(within(await screen.findByRole('region', { name: 'From version 2 to version 3' })).getByRole('button', { name: 'Close' }));
+    expect(compare).toHaveFocus();
+    await user.click(screen.getByRole('radio', { name: /Stop at once/ }));
     await user.click(screen.getByRole('button', { name: 'See what the upgrade would do' }));
     expect(await screen.findByRole('heading', { name: /Upgrade to version 3/ })).toBeVisible();
     const [plan] = fake.world.find(3)!.plans;

@@ -11,9 +11,10 @@ export function RunOutOfReach() {
   if (run?.state !== 'RECONCILING') return null;
   const heard = toMs(run.last_contact_at);
   return (
-    <Alert severity="warning" role="status">
-      {heard === null ? `Nothing is heard of the driver of run ${run.number}` : `The driver of run ${run.number} was last heard ${duration(now - heard)} ago`}.
-      What you see is what was known then; whether it lives is being found out.
+    <Alert severity="warning" role="none">
+      <span role="status">Nothing is heard of the driver of run {run.number}: what you see is what was known before, and whether it lives is being found out.</span>
+      {/* Another one each second: it is there to be read, and is not told. */}
+      {heard !== null && <> It was last heard {duration(now - heard)} ago.</>}
     </Alert>
   );
 }

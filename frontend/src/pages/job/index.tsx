@@ -13,7 +13,7 @@ import { State } from '../../shared/State';
 import { FailureNotices } from './FailureNotices';
 import { JobVerbs } from './JobVerbs';
 import { RunOutOfReach } from './RunOutOfReach';
-import { TABS } from './tabs';
+import { tabAt, TABS } from './tabs';
 import { JobContext, useJob, type Job } from './useJob';
 
 /** Also while its stream tells nothing that changes it: when its driver was last heard does not come by events. */
@@ -47,12 +47,14 @@ function OneJob({ jobId }: { jobId: number }) {
 
 function Shell() {
   const job = useJob();
+  const { '*': rest } = useParams();
   // The stream is faster than asking again; but it tells what the run said last, and of one that says nothing the server knows.
   const run = useJobLive((live) => live.run);
   const state = run && job.state !== 'RECONCILING' && (!job.run || run.number >= job.run.number) ? run.state : job.state;
   return (
     <Page
       title={job.name}
+      part={tabAt(rest).label}
       beside={<><State of="run" is={state} /><State of="health" is={job.health} /><Mark /></>}
       actions={<JobVerbs />}
     >
@@ -89,11 +91,10 @@ const Content = memo(function Content({ id }: { id: number }) {
 });
 
 const JobTabs = memo(function JobTabs({ id }: { id: number }) {
-  const { '*': rest = '' } = useParams();
-  const chosen = rest.split('/')[0] ?? '';
+  const { '*': rest } = useParams();
   return (
     <Box component="nav" aria-label="About this job" sx={{ borderBottom: 1, borderColor: 'divider', mt: -1 }}>
-      <Tabs value={TABS.some(({ path }) => path === chosen) ? chosen : ''} variant="scrollable" scrollButtons={false}>
+      <Tabs value={tabAt(rest).path} variant="scrollable" scrollButtons={false}>
         {TABS.map(({ path, label }) => (
           <Tab key={path} value={path} label={label} component={Link} to={path === '' ? `/jobs/${id}` : `/jobs/${id}/${path}`} />
         ))}

@@ -11,6 +11,7 @@ describe('the page of a job', () => {
   it.each(TABS.map(({ path, label }) => [label, path]))('opens the tab %s', async (label, path) => {
     await renderJob(1, path === '' ? '' : `/${path}`);
     expect(screen.getByRole('tab', { name: label, selected: true })).toBeVisible();
+    expect(document.title).toBe(`${label} · flights-delays · Weir`);
     expect(await screen.findAllByRole('region')).not.toHaveLength(0);
     expect(screen.queryByText('That did not work')).toBeNull();
   });
@@ -67,7 +68,8 @@ describe('the page of a job', () => {
 
   it('says how long a driver was not heard of', async () => {
     await renderJob(6);
-    expect(await screen.findByText(/was last heard 5 min \d\d s ago.*whether it lives is being found out/)).toBeVisible();
+    expect(await screen.findByText(/was last heard 5 min \d\d s ago/)).toBeVisible();
+    expect(screen.getByText(/^Nothing is heard of the driver of run \d+: .*whether it lives is being found out\.$/)).toHaveAttribute('role', 'status');
   });
 
   it('leaves it to the server to say that nothing is heard of a driver', () => {
@@ -77,7 +79,8 @@ describe('the page of a job', () => {
     const { rerender } = render(page('RUNNING'));
     expect(screen.queryByRole('status')).toBeNull();
     rerender(page('RECONCILING'));
-    expect(screen.getByRole('status')).toHaveTextContent(/was last heard 2 min ago|was last heard 1 min 59/);
+    expect(screen.getByText(/was last heard (2 min|1 min 59 s) ago/)).toBeVisible();
+    expect(screen.getByRole('status')).not.toHaveTextContent(/last heard/);
   });
 
   it('says what the backend says of a job that is not there', async () => {
@@ -92,5 +95,8 @@ describe('the page of a job', () => {
     const section = await screen.findByRole('region', { name: 'From version 1 to version 2' });
     expect(await within(section).findByText('checkpointing.interval')).toBeVisible();
     expect(within(section).getByText(/delay > 10/)).toBeVisible();
+    await user.click(within(section).getByRole('button', { name: 'Close' }));
+    expect(section).not.toBeInTheDocument();
+    expect(screen.getByRole('button', { name: 'with version 1' })).toHaveFocus();
   });
 });

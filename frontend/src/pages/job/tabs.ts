@@ -19,3 +19,9 @@ export const TABS: readonly JobTab[] = [
   { path: 'configuration', label: 'Configuration', Content: lazy(() => import('./configuration')) },
   { path: 'runs', label: 'Runs', Content: lazy(() => import('./runs')) },
 ];
+
+/** Which one an address is of; `rest`: what follows the number of the job in it. */
+export function tabAt(rest = ''): JobTab {
+  const [first] = rest.split('/');
+  return TABS.find(({ path }) => path === first) ?? TABS[0]!;
+}

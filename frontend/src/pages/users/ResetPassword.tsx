@@ -28,10 +28,12 @@ export function ResetPassword({ user }: { user: Schemas['UserView'] }) {
     if (made !== null) refresh();
     setMade(null);
   };
+  // Who went while it is asked for would not know to what it was changed.
+  const leaves = made === null && !isPending;
   return (
     <>
       <Button size="small" variant="outlined" onClick={() => setOpen(true)}>{user.has_password ? 'Reset the password' : 'Give a password'}</Button>
-      <Dialog open={open} onClose={made === null ? close : undefined} maxWidth="sm" fullWidth aria-labelledby="reset-password">
+      <Dialog open={open} onClose={leaves ? close : undefined} maxWidth="sm" fullWidth aria-labelledby="reset-password">
         <DialogTitle id="reset-password">{made === null ? `A new password for ${user.name}?` : `The new password of ${user.name}`}</DialogTitle>
         <DialogContent>
           {made === null
@@ -41,7 +43,7 @@ export function ResetPassword({ user }: { user: Schemas['UserView'] }) {
         <DialogActions>
           {made === null ? (
             <>
-              <Button onClick={close}>Leave it</Button>
+              <Button disabled={!leaves} onClick={close}>Leave it</Button>
               <Button variant="contained" disabled={isPending} onClick={() => mutate()}>Make a new one</Button>
             </>
           ) : <Button onClick={close}>I have it</Button>}

@@ -4,6 +4,7 @@ import { useListContext, useStore, type Identifier } from 'react-admin';
 
 import type { Schemas } from '../../../api/types';
 import { counted } from '../../../format';
+import { useHandOver } from '../../../shared/useHandOver';
 import { useJob } from '../useJob';
 
 type Checkpoint = Schemas['CheckpointBody'];
@@ -22,6 +23,7 @@ export function HeldStill({ upTo, onHold }: Props) {
   const { last_checkpoint } = useJob();
   const { data = [], sort, setPage } = useListContext<Checkpoint>();
   const [unfolded, unfold] = useStore<Identifier[]>('checkpoints.datagrid.expanded', []);
+  const ref = useHandOver();
   const first = data[0];
   // In any other order those that come do not push away what is there.
   const newestFirst = sort.field === 'number' && sort.order === 'DESC';
@@ -36,5 +38,5 @@ export function HeldStill({ upTo, onHold }: Props) {
     });
   }, [first, onHold, open, setPage, upTo]);
   const newer = upTo === null || !first || !last_checkpoint ? 0 : last_checkpoint.number - first.number;
-  return newer <= 0 ? null : <Button size="small" onClick={() => unfold([])}>Show {counted(newer, 'newer one')}</Button>;
+  return newer <= 0 ? null : <Button ref={ref} size="small" onClick={() => unfold([])}>Show {counted(newer, 'newer one')}</Button>;
 }

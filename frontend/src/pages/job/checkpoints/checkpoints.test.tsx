@@ -84,6 +84,7 @@ describe('checkpoints of a job', () => {
     expect(await within(await history()).findByRole('button', { name: `${newest()} more about this checkpoint` })).toBeVisible();
     expect(screen.queryByRole('region', { name: /^Checkpoint \d+$/ })).toBeNull();
     expect(within(await history()).queryByRole('button', { name: /^Show/ })).toBeNull();
+    expect(screen.getByRole('heading', { name: 'History' })).toHaveFocus();
   });
 
   it('are pinned with a reason, once, as the version that was seen', async () => {

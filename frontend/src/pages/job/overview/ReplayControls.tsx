@@ -5,6 +5,7 @@ import { Box, Button, IconButton, MenuItem, Slider, TextField } from '@mui/mater
 
 import { duration } from '../../../format';
 import { useStore } from '../../../live/store';
+import { useHandOver } from '../../../shared/useHandOver';
 import { SLOWDOWNS, type Slowdown } from './player';
 import type { ReplayStore } from './waveSource';
 
@@ -13,8 +14,9 @@ const SLIDER_STEPS = 200;
 
 export function ReplayControls({ store, onLeave }: { store: ReplayStore; onLeave: () => void }) {
   const { durationMs, positionMs, playing, slowdown } = useStore(store, ({ player }) => player);
+  const ref = useHandOver();
   return (
-    <Box role="group" aria-label="Replay" sx={{ display: 'flex', alignItems: 'center', gap: 1.5, px: 2, py: 0.75, borderTop: 1, borderColor: 'divider' }}>
+    <Box ref={ref} role="group" aria-label="Replay" sx={{ display: 'flex', alignItems: 'center', gap: 1.5, px: 2, py: 0.75, borderTop: 1, borderColor: 'divider' }}>
       <IconButton size="small" aria-label={playing ? 'Pause' : 'Play'} onClick={() => store.tell({ type: playing ? 'pause' : 'play' })}>
         {playing ? <PauseIcon fontSize="small" /> : <PlayIcon fontSize="small" />}
       </IconButton>

@@ -5,6 +5,7 @@ import { memo, useId } from 'react';
 import { bytes, percent, perSecond } from '../../../format';
 import { LongTable, type Column } from '../../../shared/LongTable';
 import { State } from '../../../shared/State';
+import { useHandOver } from '../../../shared/useHandOver';
 import type { ChainFigures, SubtaskFigures } from './figures';
 import { nameOf, type Chain } from './graph';
 import { useWave } from './waveSource';
@@ -19,9 +20,11 @@ const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
 /** What the chosen operators are, and what each of their subtasks does. */
 export function SidePanel({ chain, figures, onClose }: { chain: Chain; figures: ChainFigures | undefined; onClose: () => void }) {
   const heading = useId();
+  const ref = useHandOver(() => document.querySelector<HTMLElement>(`.weir-graph .react-flow__node[data-id="${chain.index}"]`));
   const steps = useWave((wave) => (wave ? stepsOf(wave, chain.index) : ''));
   return (
     <Box
+      ref={ref}
       component="aside"
       aria-labelledby={heading}
       onKeyDown={({ key }) => key === 'Escape' && onClose()}

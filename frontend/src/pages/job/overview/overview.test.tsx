@@ -39,6 +39,7 @@ describe('the overview of a job', () => {
     await waitFor(() => expect(within(side).getAllByRole('img', { name: /^busy \d+ %, back-pressured/ })).toHaveLength(4));
     await user.click(within(side).getByRole('button', { name: 'Close' }));
     expect(screen.queryByRole('complementary')).toBeNull();
+    expect(await node(/^delay by carrier, /)).toHaveFocus();
   });
 
   it('says how many exceptions there were, and leads to them', async () => {
@@ -91,6 +92,7 @@ describe('the overview of a job', () => {
     await user.click(within(controls).getByRole('button', { name: 'Back to live' }));
     expect(screen.queryByRole('group', { name: 'Replay' })).toBeNull();
     expect(globalThis.location.search).toBe('');
+    expect(screen.getByRole('heading', { name: 'Graph' })).toHaveFocus();
   });
 
   it('finds any stored checkpoint by its number', async () => {

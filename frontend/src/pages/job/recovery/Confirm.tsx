@@ -3,6 +3,7 @@ import { usePermissions } from 'react-admin';
 import { useState } from 'react';
 
 import type { Permission } from '../../../api/types';
+import { useHandOver } from '../../../shared/useHandOver';
 import { useNow } from '../../../shared/useNow';
 import { useJob } from '../useJob';
 import { goesBack, whyNotApply, whyNotWorking } from './allowed';
@@ -12,19 +13,24 @@ import type { Plan } from './useRecovery';
 
 interface Props {
   plan: Plan;
+  /** It is asked for to be done. */
+  applying: boolean;
+  /** That, or to be put aside. */
   busy: boolean;
   onApply(): void;
   onWithdraw(): void;
 }
 
 /** Who goes back types the job's name; who would show readers something twice says that he knows. */
-export function Confirm({ plan, busy, onApply, onWithdraw }: Props) {
+export function Confirm({ plan, applying, busy, onApply, onWithdraw }: Props) {
   const job = useJob();
   const nowMs = useNow();
   const { permissions = [] } = usePermissions<Permission[]>();
   const [typed, setTyped] = useState('');
   const [knows, setKnows] = useState(false);
-  const obstacle = whyNotApply(plan, { job, permissions, nowMs });
+  const ref = useHandOver();
+  // What the job is busy with meanwhile is this.
+  const obstacle = applying ? null : whyNotApply(plan, { job, permissions, nowMs });
   const { duplicates, inspection } = plan.preview;
   const types = goesBack(plan);
   const agreed = (!types || typed.trim() === job.name) && (duplicates.length === 0 || knows);
@@ -34,6 +40,7 @@ export function Confirm({ plan, busy, onApply, onWithdraw }: Props) {
   const why = shown ? 'why-not-apply' : obstacle && inspection ? OBSTACLE : undefined;
   return (
     <Box
+      ref={ref}
       component="form"
       sx={{ mt: 2, pt: 2, borderTop: 1, borderColor: 'divider', display: 'flex', flexDirection: 'column', gap: 1.25 }}
       onSubmit={(event) => {
@@ -58,7 +65,16 @@ export function Confirm({ plan, busy, onApply, onWithdraw }: Props) {
         />
       )}
       <Box sx={{ display: 'flex', gap: 1 }}>
-        <Button type="submit" variant="contained" color={types ? 'error' : 'primary'} disabled={!agreed || obstacle !== null || busy} aria-describedby={why}>
+        {/* Disabled, it would lose the keyboard to nowhere. */}
+        <Button
+          type="submit"
+          variant="contained"
+          color={types ? 'error' : 'primary'}
+          disabled={!agreed || obstacle !== null}
+          aria-disabled={busy || undefined}
+          aria-describedby={why}
+          sx={{ '&[aria-disabled]': { opacity: 0.6, cursor: 'progress' } }}
+        >
           {verbOf(plan)}
         </Button>
         <Button disabled={busy} onClick={onWithdraw}>Leave it</Button>

@@ -10,6 +10,7 @@ import { Answered } from '../../../shared/Answered';
 import { Panel } from '../../../shared/Panel';
 import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
+import { useTitle } from '../../../shared/useTitle';
 import { useJob } from '../useJob';
 import { Confirm } from './Confirm';
 import { isUndone } from './kept';
@@ -37,7 +38,8 @@ export function PlanPage() {
         <Empty title="There is no such plan">Its number is not in the address.</Empty>
       ) : (
         <Answered query={query} height={240}>
-          {(plan) => (plan.job_id === id ? <OnePlan plan={plan} /> : <Empty title={`Plan ${number} is not of this job`} />)}
+          {/* What was typed and ticked was said of one plan, and of no other. */}
+          {(plan) => (plan.job_id === id ? <OnePlan key={plan.id} plan={plan} /> : <Empty title={`Plan ${number} is not of this job`} />)}
         </Answered>
       )}
     </>
@@ -45,11 +47,13 @@ export function PlanPage() {
 }
 
 function OnePlan({ plan }: { plan: Plan }) {
+  const title = `Plan ${plan.id}: ${titleOf(plan)}`;
+  useTitle(title);
   const waits = plan.state === 'PROPOSED' || plan.state === 'APPROVED';
   return (
     <>
       <Panel
-        title={`Plan ${plan.id}: ${titleOf(plan)}`}
+        title={title}
         actions={<><State of="plan" is={plan.state} /><Box component="span" sx={{ color: 'text.secondary' }}>made <Ago at={plan.created_at} /></Box></>}
       >
         {plan.state === 'APPLYING' && <Watch plan={plan} />}
@@ -73,7 +77,7 @@ function Agree({ plan }: { plan: Plan }) {
   const notify = useNotify();
   const path = { plan_id: plan.id! };
   const keep = (now: Plan): void => void queries.setQueryData(['job', job.id, 'plans', plan.id], now);
-  const stale = (): void => void queries.invalidateQueries({ queryKey: ['job', job.id, 'plans'] });
+  const stale = (): Promise<void> => queries.invalidateQueries({ queryKey: ['job', job.id, 'plans'] });
   const apply = useMutation({
     mutationFn: async () => {
       if (plan.state === 'PROPOSED') keep(await once((header) => api.POST('/api/v1/plans/{plan_id}/approve', { params: { path, header } })));
@@ -82,20 +86,21 @@ function Agree({ plan }: { plan: Plan }) {
     onSuccess: (operation) => queries.setQueryData(['job', job.id, 'operations', operation.id], operation),
     onError: (error) => notify(error.message, { type: 'error' }),
     onSettled: () => {
-      stale();
       void queries.invalidateQueries({ queryKey: ['jobs'] });
+      // Until it is known what has become of the plan it is not to be confirmed once more.
+      return stale();
     },
   });
   const withdraw = useMutation({
     mutationFn: () => once((header) => api.POST('/api/v1/plans/{plan_id}/withdraw', { params: { path, header } })),
     onSuccess: () => {
-      stale();
+      void stale();
       void navigate(`/jobs/${job.id}/recovery`);
     },
     onError: (error) => notify(error.message, { type: 'error' }),
   });
   if (!may) return <Box sx={{ mt: 2, color: 'text.secondary' }}>It waits for somebody who may operate jobs to confirm it.</Box>;
-  return <Confirm plan={plan} busy={apply.isPending || withdraw.isPending} onApply={() => apply.mutate()} onWithdraw={() => withdraw.mutate()} />;
+  return <Confirm plan={plan} applying={apply.isPending} busy={apply.isPending || withdraw.isPending} onApply={() => apply.mutate()} onWithdraw={() => withdraw.mutate()} />;
 }
 
 function Applied({ plan }: { plan: Plan }) {

@@ -8,6 +8,7 @@ import { coloursOf } from '../../../look/states';
 import { Ago } from '../../../shared/Ago';
 import { State } from '../../../shared/State';
 import { Verb } from '../../../shared/Verb';
+import { useHandOver } from '../../../shared/useHandOver';
 import { useNow } from '../../../shared/useNow';
 import { useCan } from '../../../auth/useCan';
 import { useJob } from '../useJob';
@@ -47,7 +48,7 @@ const Drawn = memo(function Drawn({ lineage, plans, retained, nowMs }: { lineage
             sx={{
               height: ROW_HEIGHT, pl: `${widthOf(lineage.lanes)}px`, pr: 2, display: 'grid', columnGap: 2, alignItems: 'center', alignContent: 'center',
               gridTemplateColumns: 'minmax(0, 1fr) 170px 80px 132px', color: row.current ? 'text.primary' : 'text.secondary',
-              '&:hover': { backgroundColor: 'action.hover' },
+              '&:hover': { backgroundColor: 'action.hover' }, '&:focus-visible': { outlineOffset: '-2px' },
             }}
           >
             {row.kind === 'checkpoint' ? (
@@ -68,6 +69,9 @@ const Drawn = memo(function Drawn({ lineage, plans, retained, nowMs }: { lineage
     </Box>
   );
 });
+
+/** The id of what is said about a checkpoint. */
+const saidOf = (number: number): string => `why-${number}`;
 
 interface OfCheckpointProps {
   checkpoint: Checkpoint;
@@ -100,7 +104,7 @@ function OfCheckpoint({ checkpoint, row, kept, newest, busy, onChoose }: OfCheck
       <Box sx={{ whiteSpace: 'nowrap' }}><Ago at={checkpoint.completed_at} /></Box>
       <Box sx={{ textAlign: 'right', fontVariantNumeric: 'tabular-nums' }}>{bytes(checkpoint.state_bytes)}</Box>
       {/* Below all of that: what matters in a reason is often at its end. */}
-      <Box id={`why-${number}`} title={said} sx={{ gridArea: '2 / 1 / auto / span 3', color: obstacle ? coloursOf('checkpoint', 'FAILED', palette.mode).ink : 'text.secondary', fontSize: '0.8rem', overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
+      <Box id={saidOf(number)} title={said} sx={{ gridArea: '2 / 1 / auto / span 3', color: obstacle ? coloursOf('checkpoint', 'FAILED', palette.mode).ink : 'text.secondary', fontSize: '0.8rem', overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
         {said}
       </Box>
       <Box sx={{ gridArea: '1 / 4 / span 2', textAlign: 'right' }}>
@@ -108,7 +112,7 @@ function OfCheckpoint({ checkpoint, row, kept, newest, busy, onChoose }: OfCheck
           <Verb
             label="Go back…"
             name={`Go back to checkpoint ${number}: see what would happen`}
-            describedBy={`why-${number}`}
+            describedBy={saidOf(number)}
             variant="text"
             why={obstacle ?? (busy ? 'A plan is being proposed.' : null)}
             onClick={() => onChoose(number)}
@@ -120,13 +124,14 @@ function OfCheckpoint({ checkpoint, row, kept, newest, busy, onChoose }: OfCheck
 }
 
 function OfFolded({ row: { count, newest, oldest }, onOpen }: { row: Folded; onOpen(): void }) {
+  const ref = useHandOver(() => document.getElementById(saidOf(newest))?.closest('li'));
   return (
     <>
       <Box>{count} more, {oldest} to {newest}</Box>
       <Box />
       <Box />
       <Box sx={{ textAlign: 'right' }}>
-        <Button size="small" aria-label={`Show them: checkpoints ${oldest} to ${newest}`} onClick={onOpen}>Show them</Button>
+        <Button ref={ref} size="small" aria-label={`Show them: checkpoints ${oldest} to ${newest}`} onClick={onOpen}>Show them</Button>
       </Box>
     </>
   );

@@ -8,6 +8,7 @@ import { answered, api } from '../../../api/client';
 import { absolute, duration, toMs } from '../../../format';
 import { useJobLive } from '../../../live/JobLiveProvider';
 import { Answered } from '../../../shared/Answered';
+import { HIDDEN } from '../../../shared/hidden';
 import { State } from '../../../shared/State';
 import { useNow } from '../../../shared/useNow';
 import { useJob } from '../useJob';
@@ -31,7 +32,7 @@ export function Watch({ plan }: { plan: Plan }) {
       {(operation) => {
         const stages = stagesOf(plan, operation);
         return (
-          <Box aria-live="polite">
+          <>
             <Box component="ol" aria-label="Steps" sx={{ listStyle: 'none', m: 0, mt: 1.5, p: 0, display: 'flex', flexDirection: 'column', gap: 1 }}>
               {stages.map((stage, at) => {
                 const begun = toMs(stage.at);
@@ -46,10 +47,14 @@ export function Watch({ plan }: { plan: Plan }) {
                 );
               })}
             </Box>
-            {plan.state === 'APPLYING' && run && (
-              <Box sx={{ mt: 1.5, display: 'flex', gap: 1, alignItems: 'center', color: 'text.secondary' }}>Run {run.number} is <State of="run" is={run.state} /></Box>
-            )}
-          </Box>
+            {/* What has changed is told; not the list itself, in which how long a step takes is another each second. */}
+            <Box role="status">
+              <Box component="span" sx={HIDDEN}>{standing(stages)}</Box>
+              {plan.state === 'APPLYING' && run && (
+                <Box sx={{ mt: 1.5, display: 'flex', gap: 1, alignItems: 'center', color: 'text.secondary' }}>Run {run.number} is <State of="run" is={run.state} /></Box>
+              )}
+            </Box>
+          </>
         );
       }}
     </Answered>
@@ -57,6 +62,12 @@ export function Watch({ plan }: { plan: Plan }) {
 }
 
 const SAID: Record<Stage['is'], string> = { done: 'Done', now: 'Being done', failed: 'Failed', waiting: 'To come' };
+
+/** How far it has come, in a sentence. */
+function standing(stages: readonly Stage[]): string {
+  const last = stages.findLast(({ is }) => is !== 'waiting');
+  return last ? `${SAID[last.is]}: ${last.text}.` : '';
+}
 
 function Mark({ is }: { is: Stage['is'] }) {
   const title = SAID[is];

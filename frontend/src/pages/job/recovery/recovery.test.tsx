@@ -1,8 +1,8 @@
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { World } from '../../../fake/world';
-import { renderJob } from '../../../testing/render';
+import { hold, renderJob } from '../../../testing/render';
 
 const path = ({ url }: Request): string => new URL(url).pathname;
 
@@ -23,11 +23,12 @@ describe('recovery', () => {
     for (const { body } of world.find(2)!.checkpoints) body.discarded_at = null;
     const { user } = await renderJob(2, '/recovery', { world });
     const fold = await screen.findByRole('button', { name: /^Show them: checkpoints \d+ to \d+$/ });
-    const [, oldest] = /(\d+) to/.exec(fold.getAttribute('aria-label')!)!;
+    const [, oldest, newest] = /(\d+) to (\d+)/.exec(fold.getAttribute('aria-label')!)!;
     expect(screen.queryByRole('button', { name: `Go back to checkpoint ${oldest}: see what would happen` })).toBeNull();
     await user.click(fold);
     expect(screen.getByRole('button', { name: `Go back to checkpoint ${oldest}: see what would happen` })).toBeVisible();
     expect(screen.queryByRole('button', { name: /^Show them/ })).toBeNull();
+    expect(screen.getByText(`Checkpoint ${newest}`).closest('li')).toHaveFocus();
   });
 
   it('does not go back to what is damaged, and says so', async () => {
@@ -38,7 +39,8 @@ describe('recovery', () => {
   });
 
   it('shows what going back would do, has it confirmed by the name of the job, shows each step, and undoes it', async () => {
-    const { fake, user } = await renderJob(1, '/recovery');
+    const rendered = await renderJob(1, '/recovery');
+    const { fake, user } = rendered;
     await user.click(await screen.findByRole('button', { name: /Go back to checkpoint 40/ }));
     expect(await screen.findByText(/A worker reads the files/)).toBeVisible();
     expect(screen.getByRole('button', { name: 'Go back' })).toBeDisabled();
@@ -53,12 +55,24 @@ describe('recovery', () => {
     await user.type(screen.getByRole('textbox', { name: 'Type flights-delays to confirm' }), 'flights-delay');
     expect(confirm).toBeDisabled();
     await user.type(screen.getByRole('textbox', { name: 'Type flights-delays to confirm' }), 's');
+    const answer = hold(rendered, 'POST');
     await user.click(confirm);
+    // A button that is disabled loses the keyboard.
+    expect(confirm).toBeEnabled();
+    expect(confirm).toHaveAttribute('aria-disabled', 'true');
+    await user.click(confirm);
+    answer();
 
     const steps = await screen.findByRole('list', { name: 'Steps' });
     expect(within(steps).getByText('verifying the files of the checkpoint')).toBeVisible();
+    // Told are steps, and not how long one takes, which is another each second.
+    expect(steps.closest('[role=status], [aria-live]')).toBeNull();
+    const told = screen.getByRole('status');
+    expect(told).toHaveTextContent(/^Being done: verifying the files of the checkpoint/);
+    expect(screen.getByRole('heading', { name: /^Plan \d+: Go back to checkpoint 40$/ })).toHaveFocus();
     fake.world.advance(fake.world.nowMs + 1_600);
     expect(await within(steps).findByText('stopping the job')).toBeVisible();
+    await waitFor(() => expect(told).toHaveTextContent(/^Being done: stopping the job/));
     fake.world.advance(fake.world.nowMs + 1_600);
     fake.world.advance(fake.world.nowMs + 1_600);
     expect(await screen.findByText(/It was applied/)).toBeVisible();
@@ -92,6 +106,27 @@ describe('recovery', () => {
     expect(screen.getByRole('button', { name: 'Go back' })).toBeEnabled();
   });
 
+  it('does not take what was typed and ticked for one plan as said of another', async () => {
+    const { fake, user } = await renderJob(2, '/recovery');
+    const propose = async (nth: number): Promise<HTMLElement> => {
+      await user.click((await screen.findAllByRole('button', { name: /Go back to checkpoint 5\d/ }))[nth]!);
+      await screen.findByText(/A worker reads the files/);
+      fake.world.advance(fake.world.nowMs + 2_000);
+      return screen.findByRole('textbox', { name: /to confirm/ });
+    };
+    await propose(0);
+    await user.click(screen.getByRole('link', { name: /All checkpoints and plans/ }));
+    await user.type(await propose(1), 'payments-fraud-score');
+    await user.click(screen.getByRole('checkbox', { name: /will see records twice/ }));
+    const { textContent: title } = screen.getByRole('heading', { name: /^Plan \d+: / });
+
+    // From the one to the other at once: both are known.
+    globalThis.history.go(-2);
+    await waitFor(() => expect(screen.getByRole('heading', { name: /^Plan \d+: / })).not.toHaveTextContent(title));
+    expect(screen.getByRole('textbox', { name: /to confirm/ })).toHaveValue('');
+    expect(screen.getByRole('checkbox', { name: /will see records twice/ })).not.toBeChecked();
+  });
+
   it('lets an operator propose, and says who has to confirm', async () => {
     const { fake, user } = await renderJob(1, '/recovery', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: /Go back to checkpoint 40/ }));
@@ -102,6 +137,18 @@ describe('recovery', () => {
     expect(screen.queryByRole('textbox', { name: /to confirm/ })).toBeNull();
     await user.click(screen.getByRole('button', { name: 'Leave it' }));
     expect(await screen.findByText('withdrawn')).toBeVisible();
+  });
+
+  it('names the plan in the title of its page, and no more when it is left', async () => {
+    const { user } = await renderJob(1, '/recovery');
+    await user.click(await screen.findByRole('button', { name: /Go back to checkpoint 40/ }));
+    await screen.findByText(/A worker reads the files/);
+    expect(document.title).toMatch(/^Plan \d+: Go back to checkpoint 40 · Recovery · flights-delays · Weir$/);
+    await user.click(screen.getByRole('link', { name: /All checkpoints and plans/ }));
+    await screen.findByRole('list', { name: /Checkpoints and restores/ });
+    expect(document.title).toBe('Recovery · flights-delays · Weir');
+    await user.click(screen.getByRole('tab', { name: 'Runs' }));
+    await waitFor(() => expect(document.title).toBe('Runs · flights-delays · Weir'));
   });
 
   it('goes on from a checkpoint elsewhere, at a place that is allowed', async () => {

@@ -1,5 +1,6 @@
 import { Box, Button, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
 import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
 
 import { answered, api } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
@@ -7,6 +8,7 @@ import { Answered } from '../../../shared/Answered';
 import { Facts } from '../../../shared/Facts';
 import { Panel } from '../../../shared/Panel';
 import { Empty } from '../../../shared/Standins';
+import { useHandOver } from '../../../shared/useHandOver';
 
 interface Props {
   jobId: number;
@@ -23,8 +25,14 @@ export function Difference({ jobId, before, after, onClose }: Props) {
     queryFn: ({ signal }) =>
       answered(api.GET('/api/v1/jobs/{job_id}/specs/{before}/diff/{after}', { params: { path: { job_id: jobId, before, after } }, signal })),
   });
+  // It is opened by what has the keyboard then, and closing it leads back there.
+  const openedBy = useRef<Element | null>(null);
+  useEffect(() => {
+    openedBy.current = document.activeElement;
+  }, [before, after]);
+  const ref = useHandOver(() => openedBy.current as HTMLElement | null);
   return (
-    <Panel title={`From version ${before} to version ${after}`} actions={<Button size="small" onClick={onClose}>Close</Button>}>
+    <Panel title={`From version ${before} to version ${after}`} actions={<Button ref={ref} size="small" onClick={onClose}>Close</Button>}>
       <Answered query={query}>{(diff) => <Content diff={diff} />}</Answered>
     </Panel>
   );
