@@ -79,7 +79,8 @@ class AlignmentBody(BaseModel):
 
 
 class SubtaskBody(BaseModel):
-    """``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks."""
+    """``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks of a checkpoint that is
+    completed."""
 
     index: int
     status: str

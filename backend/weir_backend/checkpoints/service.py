@@ -67,7 +67,9 @@ def detail(session: Session, checkpoint_id: int) -> CheckpointDetailBody:
         failure_timestamp=_ms(found.failed_at) if found.failed_at else None,
         failure_message=found.failure,
         summary=statistics.summary(subtasks),
-        chains=statistics.chains_of(subtasks, names, triggered_ms=triggered_ms),
+        chains=statistics.chains_of(
+            subtasks, names, triggered_ms=triggered_ms, is_completed=found.state is CheckpointState.COMPLETED
+        ),
     )
     known = CheckpointBody.model_validate(found).model_dump()
     return CheckpointDetailBody(**known, progress=found.progress, statistics=measured)

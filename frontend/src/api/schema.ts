@@ -3088,7 +3088,8 @@ export interface components {
         };
         /**
          * SubtaskBody
-         * @description ``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks.
+         * @description ``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks of a checkpoint that is
+         *     completed.
          */
         SubtaskBody: {
             /**

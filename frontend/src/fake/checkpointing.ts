@@ -44,7 +44,8 @@ export function measuredBy(graph: FakeGraph, stateBytes: number, tempoMs: number
 export function detailOf(body: Schemas['CheckpointBody'], graph: FakeGraph, acknowledged: readonly Measured[]): Schemas['CheckpointDetailBody'] {
   const done = body.state === 'COMPLETED';
   const triggered = Date.parse(body.triggered_at);
-  const limitMs = stragglerLimit(acknowledged.map(({ afterMs }) => afterMs)) ?? Infinity;
+  // While some are missing nobody who is there is to blame.
+  const limitMs = (done ? stragglerLimit(acknowledged.map(({ afterMs }) => afterMs)) : null) ?? Infinity;
   const names = new Map(graph.logical.operators.map(({ uid, name }) => [uid, name]));
   const ms = (moment: string | null): number | null => (moment === null ? null : Date.parse(moment));
   return {

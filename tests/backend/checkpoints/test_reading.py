@@ -119,6 +119,20 @@ def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Datab
     assert chain["operators"] == [] and chain["subtasks"][0]["checkpoint"] is None and chain["summary"]["sync"] is None
 
 
+@pytest.mark.parametrize(
+    "ended", [[], [CheckpointFailed(CheckpointId(1), "it took longer than 10 min")]], ids=["not over", "failed"]
+)
+def test_nobody_that_has_acknowledged_is_blamed_for_one_that_is_not_completed(
+    client: TestClient, database: Database, login: Login, run: MadeRun, ended: list[Event]
+) -> None:
+    """Who holds it up has not acknowledged; among the others there is always a slowest one."""
+    tell(database, run, triggered(1, subtasks=5), *acks(1, [10, 12, 11, 90]), *ended)
+    body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
+    told = [one for chain in body["statistics"]["chains"] for one in chain["subtasks"]]
+    assert [one["end_to_end_duration"] for one in told] == [10, 12, 11, 90]
+    assert not any(one["straggler"] for one in told)
+
+
 def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
     client: TestClient, database: Database, login: Login, run: MadeRun
 ) -> None:
