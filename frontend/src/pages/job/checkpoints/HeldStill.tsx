@@ -20,7 +20,7 @@ interface Props {
  */
 export function HeldStill({ upTo, onHold }: Props) {
   const { last_checkpoint } = useJob();
-  const { data = [], sort, setPage } = useListContext<Checkpoint>();
+  const { data = [], sort, setPage, filterValues } = useListContext<Checkpoint>();
   const [unfolded, unfold] = useStore<Identifier[]>('checkpoints.datagrid.expanded', []);
   const first = data[0];
   // In any other order those that come do not push away what is there.
@@ -35,6 +35,8 @@ export function HeldStill({ upTo, onHold }: Props) {
       if (open) setPage(1);
     });
   }, [first, onHold, open, setPage, upTo]);
-  const newer = upTo === null || !first || !last_checkpoint ? 0 : last_checkpoint.number - first.number;
+  // How many of those that come are of the kind that is asked for nobody knows.
+  const countable = Object.keys(filterValues as object).length === 0;
+  const newer = upTo === null || !first || !last_checkpoint || !countable ? 0 : last_checkpoint.number - first.number;
   return newer <= 0 ? null : <Button size="small" onClick={() => unfold([])}>Show {counted(newer, 'newer one')}</Button>;
 }

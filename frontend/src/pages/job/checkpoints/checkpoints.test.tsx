@@ -86,6 +86,33 @@ describe('checkpoints of a job', () => {
     expect(within(await history()).queryByRole('button', { name: /^Show/ })).toBeNull();
   });
 
+  it('are shown by kind, and it is said that there are none of one', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints');
+    const all = fake.world.find(CLICKS)!.checkpoints.map(({ body }) => body);
+    const list = within(await history());
+    const only = async (name: string): Promise<void> => user.click(await list.findByRole('button', { name }));
+    const numbers = async (): Promise<number[]> => (await list.findAllByRole('button', { name: /more about this checkpoint$/ })).map((one) => parseInt(one.textContent, 10));
+    await only('Failed');
+    expect(await list.findByText('1–3 of 3')).toBeVisible();
+    expect(await numbers()).toEqual(all.filter(({ state }) => state === 'FAILED').map(({ number }) => number));
+    expect(list.getByRole('button', { name: 'Failed' })).toHaveAttribute('aria-pressed', 'true');
+    await only('Failed');
+    await only('Savepoints');
+    expect(await list.findByText('1–2 of 2')).toBeVisible();
+    expect(await numbers()).toEqual(all.filter(({ is_savepoint }) => is_savepoint).map(({ number }) => number));
+    await only('Pinned');
+    expect(await list.findByText('None of this kind')).toBeVisible();
+  });
+
+  it('come the largest first at the first click, those that have no size last', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints');
+    await user.click(await within(await history()).findByRole('button', { name: 'Sort by state size descending' }));
+    await within(await history()).findByRole('button', { name: 'Sort by state size ascending' });
+    const largest = Math.max(...fake.world.find(CLICKS)!.checkpoints.map(({ body }) => body.state_bytes ?? 0));
+    const [, first] = within(await history()).getAllByRole('row');
+    expect(await within(first!).findByText(bytes(largest))).toBeVisible();
+  });
+
   it('are pinned with a reason, once, as the version that was seen', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
     const one = fake.world.find(CLICKS)!;
