@@ -44,11 +44,11 @@ function Subtasks({ of, detail }: { of: Checkpoint; detail: Schemas['CheckpointD
   });
   const known = useMemo(() => chainsOf(data?.graph), [data]);
   const chains = useMemo(() => chainsSoFar(detail, known, live), [detail, known, live]);
-  const timeline = useMemo(() => timelineOf(chains), [chains]);
+  const timeline = useMemo(() => timelineOf(chains, known, of.state), [chains, known, of.state]);
   const rows = useMemo(() => operatorRows(chains, known), [chains, known]);
   return (
     <>
-      <Section title="Timeline"><Timeline of={timeline} state={of.state} /></Section>
+      <Section title="Timeline"><Timeline of={timeline} checkpoint={of} /></Section>
       <Section title="Operators"><Operators rows={rows} /></Section>
     </>
   );

@@ -63,11 +63,28 @@ describe('checkpoints of a job', () => {
     const row = (await within(await history()).findByText('in progress')).closest('tr')!;
     await user.click(within(row).getByText('in progress'));
     const detail = await screen.findByRole('region', { name: /^Checkpoint \d+$/ });
-    expect(await within(detail).findByText('Nobody has acknowledged it')).toBeVisible();
+    const timeline = await within(detail).findByRole('region', { name: 'Timeline' });
+    expect(await within(timeline).findByText(/^24 of 24 subtasks not acknowledged for \d/)).toBeVisible();
+    expect(within(timeline).getAllByRole('img', { name: 'not acknowledged' })).toHaveLength(10);
     const operators = within(detail).getByRole('region', { name: 'Operators' });
     expect((await within(operators).findAllByText('0 of 4')).length).toBeGreaterThan(0);
     fake.world.advance(fake.world.nowMs + 1_500);
     expect((await within(operators).findAllByText(/^[1-4] of 4$/)).length).toBeGreaterThan(0);
+    expect(within(timeline).queryByText('straggler')).toBeNull();
+  });
+
+  it('that have failed show first who has not acknowledged, up to the failure, and blame nobody else', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints');
+    const { body, measured } = fake.world.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
+    await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));
+    const timeline = await within(await open(body.number, user)).findByRole('region', { name: 'Timeline' });
+    const missing = measured.at(-1)!;
+    expect(await within(timeline).findByText(/^1 of \d+ subtasks not acknowledged until it failed, after \d/)).toBeVisible();
+    const [first, second] = within(timeline).getAllByRole('row').slice(1);
+    expect(within(first!).getByText('not acknowledged')).toBeVisible();
+    expect(within(first!).getAllByRole('cell')[0]).toHaveTextContent(`[${missing.index}]`);
+    expect(within(second!).queryByText('not acknowledged')).toBeNull();
+    expect(within(timeline).queryByText(/straggler/)).toBeNull();
   });
 
   it('stay where they are while one is looked into, however many come meanwhile', async () => {
