@@ -2176,7 +2176,8 @@ export interface components {
         };
         /**
          * JobSummaryBody
-         * @description ``counts``: of all that are kept. Summaries: over the last completed ones.
+         * @description ``counts``: of all that are kept. Summaries: over the last completed ones. ``latest_restore``: of the newest run that has come to run;
+         *     null if that began without state.
          */
         JobSummaryBody: {
             checkpointed_size: components["schemas"]["SummaryBody"] | null;
@@ -2184,6 +2185,7 @@ export interface components {
             end_to_end_duration: components["schemas"]["SummaryBody"] | null;
             latest_completed: components["schemas"]["CheckpointBody"] | null;
             latest_failed: components["schemas"]["CheckpointBody"] | null;
+            latest_restore: components["schemas"]["RestoreBody"] | null;
             latest_savepoint: components["schemas"]["CheckpointBody"] | null;
             /** Over */
             over: number;
@@ -2669,6 +2671,30 @@ export interface components {
              * @default 300
              */
             well_after_s?: number;
+        };
+        /**
+         * RestoreBody
+         * @description What a run went on from, and when it ran with that. ``cause``: why the run was begun: restart, rollback, ... ``checkpoint``: number of
+         *     one of the job; ``is_savepoint`` is null if nothing else is known of it any more. ``path``: instead of that, of one that was elsewhere.
+         */
+        RestoreBody: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Cause */
+            cause: string;
+            /** Checkpoint */
+            checkpoint: number | null;
+            /** Is Savepoint */
+            is_savepoint: boolean | null;
+            /** Path */
+            path: string | null;
+            /** Run */
+            run: number;
+            /** Run Id */
+            run_id: number;
         };
         /**
          * RestoreRequest

@@ -199,6 +199,55 @@ def test_the_summary_of_a_job(client: TestClient, database: Database, login: Log
     assert client.get("/api/v1/jobs/999/checkpoints/summary", headers=login()).status_code == 404
 
 
+def restored(client: TestClient, headers: dict[str, str], job_id: int) -> Any:
+    """Run, cause, checkpoint, whether it is a savepoint, and path of the latest restore; None: there is none."""
+    answer = client.get(f"/api/v1/jobs/{job_id}/checkpoints/summary", headers=headers)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()["latest_restore"]
+    return None if found is None else tuple(found[name] for name in ("run", "cause", "checkpoint", "is_savepoint", "path"))
+
+
+def another_run(database: Database, before: MadeRun, start: dict[str, Any], cause: str, *, ran: bool = True) -> MadeRun:
+    end_run(database, before)
+    made = new_run(database, before.job_id, start=start)
+    with database.session() as session:
+        found = session.get_one(Run, made.id)
+        found.cause, found.running_at = cause, now() if ran else None
+    return made
+
+
+def test_the_summary_of_a_job_says_what_it_was_restored_from_last(
+    client: TestClient, database: Database, login: Login, run: MadeRun
+) -> None:
+    headers, resume = login(), {"mode": "resume"}
+
+    def told() -> Any:
+        return restored(client, headers, run.job_id)
+
+    with database.session() as session:
+        session.get_one(Run, run.id).running_at = now()
+    tell(database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"))
+    tell(database, run, triggered(3), CheckpointFailed(CheckpointId(3), "late"), first=5)
+    assert told() is None, "it began without any state"
+
+    second = another_run(database, run, resume, "restart")
+    assert told() == (2, "restart", 2, True, None), "the newest one that was completed before it"
+    tell(database, second, triggered(4), completed(4))
+    assert told() == (2, "restart", 2, True, None), "and not what it has taken since"
+
+    third = another_run(database, second, {"mode": "from", "checkpoint": 1}, "rollback", ran=False)
+    assert told() == (2, "restart", 2, True, None), "whoever has not begun to run has restored nothing"
+    fourth = another_run(database, third, resume, "restart")
+    assert told() == (4, "restart", 1, False, None), "of the line that it goes on with"
+
+    fifth = another_run(database, fourth, {"mode": "path", "path": "/srv/other#12"}, "restore")
+    assert told() == (5, "restore", None, None, "/srv/other#12")
+    anew = another_run(database, fifth, {"mode": "from", "checkpoint": 0}, "upgrade")
+    assert told() is None
+    another_run(database, anew, resume, "restart")
+    assert told() is None, "nothing was completed on this line"
+
+
 def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
     client: TestClient, database: Database, login: Login, run: MadeRun
 ) -> None:

@@ -1,7 +1,7 @@
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
-import { bytes } from '../../../format';
+import { bytes, NOTHING } from '../../../format';
 import { World } from '../../../fake/world';
 import { renderJob } from '../../../testing/render';
 
@@ -17,6 +17,13 @@ async function open(number: number, user: Awaited<ReturnType<typeof renderJob>>[
 const paths = (fake: Awaited<ReturnType<typeof renderJob>>['fake'], method: string): string[] =>
   fake.asked.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
 
+/** The first job, as if its newest run had begun like this. */
+function withStart(start: Record<string, unknown>): World {
+  const world = new World(Date.now());
+  world.find(1)!.runs[0]!.start = start;
+  return world;
+}
+
 describe('checkpoints of a job', () => {
   it('are summed up, and drawn over time', async () => {
     await renderJob(CLICKS, '/checkpoints');
@@ -27,6 +34,25 @@ describe('checkpoints of a job', () => {
     const configuration = within(await screen.findByRole('region', { name: 'Configuration of version 2' }));
     expect(configuration.getByText('10s')).toBeVisible();
     expect(configuration.getByText(/^5s from the end of one/)).toBeVisible();
+  });
+
+  it('say which was restored last, and by what', async () => {
+    const { fake } = await renderJob(1, '/checkpoints');
+    const overview = within(await screen.findByRole('region', { name: 'Overview' }));
+    const said = async (name: string): Promise<Element> => (await overview.findByText(name)).nextElementSibling!;
+    expect(await said('Latest restore')).toHaveTextContent(/^No\. 46, \d+ min ago, by run 4 \(undo\)$/);
+    expect(await said('Last completed')).toHaveTextContent(/^No\. 60, .* ago, in \d.* s, [\d.]+ [kM]B$/);
+
+    fake.world.startFrom(fake.world.find(1)!, 'rollback', { mode: 'from', checkpoint: 50 });
+    await waitFor(async () => expect(await said('Latest restore')).toHaveTextContent(/^No\. 50 \(savepoint\), .*, by run 5 \(rollback\)$/), { timeout: 3_000 });
+    fake.world.startFrom(fake.world.find(1)!, 'restore', { mode: 'path', path: '/srv/other#12' });
+    await waitFor(async () => expect(await said('Latest restore')).toHaveTextContent(/^No\. 12 in \/srv\/other, .*, by run 6 \(restore\)$/), { timeout: 3_000 });
+  });
+
+  it('of a job that began without any were restored from nothing', async () => {
+    await renderJob(1, '/checkpoints', { world: withStart({ mode: 'from', checkpoint: 0 }) });
+    const overview = within(await screen.findByRole('region', { name: 'Overview' }));
+    expect((await overview.findByText('Latest restore')).nextElementSibling).toHaveTextContent(NOTHING);
   });
 
   it('show who took how long, slowest first', async () => {
