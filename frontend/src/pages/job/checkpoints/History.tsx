@@ -41,7 +41,7 @@ export function History() {
           <DataTable.Col align="right" source="end_to_end_ms" sortByOrder="DESC" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
           <DataTable.Col align="right" source="checkpointed_bytes" sortByOrder="DESC" label="Checkpointed" render={(one: Checkpoint) => bytes(one.checkpointed_bytes)} />
           <DataTable.Col align="right" source="state_bytes" sortByOrder="DESC" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
-          <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere', minWidth: 130 }} render={(one: Checkpoint) => <Files of={one} />} />
+          <DataTable.Col label="Remarks" disableSort sx={{ overflowWrap: 'anywhere', minWidth: 130 }} render={(one: Checkpoint) => <Remarks of={one} />} />
         </DataTable>
       </GrowingRows>
     </ListPanel>
@@ -80,8 +80,8 @@ function Acknowledged({ of }: { of: Checkpoint }) {
   );
 }
 
-/** What became of what it has written. */
-function Files({ of }: { of: Checkpoint }) {
+/** Why it failed; or what it is for, and what became of its files. */
+function Remarks({ of }: { of: Checkpoint }) {
   if (of.state === 'FAILED') return <>{of.failure}</>;
   if (of.state === 'IN_PROGRESS') return null;
   return (
@@ -89,7 +89,7 @@ function Files({ of }: { of: Checkpoint }) {
       {of.is_savepoint && <State of="run" is="FINISHED" label="savepoint" />}
       {of.pinned && <State of="operation" is={of.pin_in_force ? 'RUNNING' : 'PENDING'} label={of.pin_in_force ? 'pinned' : 'pin not yet in force'} />}
       {of.damage !== null && <State of="checkpoint" is="FAILED" label="damaged" />}
-      {of.discarded_at !== null ? <>gone</> : of.leaving_at !== null ? <>being deleted</> : of.damage === null && of.verified_at !== null ? <>whole <Ago at={of.verified_at} /></> : null}
+      {of.discarded_at !== null ? <>files gone</> : of.leaving_at !== null ? <>being deleted</> : of.damage === null && of.verified_at !== null ? <>whole <Ago at={of.verified_at} /></> : null}
     </Box>
   );
 }

@@ -194,7 +194,9 @@ describe('checkpoints of a job', () => {
     expect(await within(detail).findByText('Verified')).toBeVisible();
     await user.click(within(detail).getByRole('button', { name: 'Delete' }));
     await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
-    expect(await within(await history()).findByText('gone')).toBeVisible();
+    expect(await within(await history()).findByText('files gone')).toBeVisible();
+    expect(await within(detail).findByText('Was at')).toBeVisible();
+    expect(within(detail).getByText('Files gone').nextElementSibling).toHaveTextContent(/^\d{4}-/);
     expect(paths(fake, 'DELETE')).toEqual([`/api/v1/jobs/${ADS}/checkpoints/${number}`]);
     expect(paths(fake, 'POST')).toEqual([`/api/v1/jobs/${ADS}/checkpoints/${number}/verify`]);
   });
