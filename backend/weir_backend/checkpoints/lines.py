@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy import BigInteger, and_, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
@@ -29,3 +31,29 @@ def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
     # What was completed by the run that began the line, or after that; else what that run began with.
     both = union_all(completed.subquery().select(), begun.subquery().select()).subquery()
     return session.scalar(select(both.c.checkpoint).order_by(both.c.run.desc(), both.c.rank.desc()).limit(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What ``run`` went on from: ``checkpoint`` of its job, or what is at ``path``."""
+
+    run: Run
+    checkpoint: int | None
+    path: str | None
+
+
+def restored_last(session: Session, job_id: int) -> Restored | None:
+    """By the newest run that has come to run. None: it began without state, or there is none."""
+    newest = Run.number.desc()
+    run = session.scalar(select(Run).where(Run.job_id == job_id, Run.running_at.is_not(None)).order_by(newest).limit(1))
+    if run is None:
+        return None
+    match run.start:
+        case {"mode": "path", "path": str() as path}:
+            return Restored(run, None, path)
+        case {"mode": "resume"}:
+            before = session.scalar(select(Run.id).where(Run.job_id == job_id, Run.number < run.number).order_by(newest).limit(1))
+            checkpoint = newest_completed(session, job_id, before) if before is not None else None
+        case _:
+            checkpoint = run.start.get("checkpoint")
+    return Restored(run, checkpoint, None) if checkpoint else None

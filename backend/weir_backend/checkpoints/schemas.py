@@ -79,7 +79,8 @@ class AlignmentBody(BaseModel):
 
 
 class SubtaskBody(BaseModel):
-    """``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks."""
+    """``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks of a checkpoint that is
+    completed."""
 
     index: int
     status: str
@@ -164,8 +165,22 @@ class CountsBody(BaseModel):
     total: int
 
 
+class RestoreBody(BaseModel):
+    """What a run went on from, and when it ran with that. ``cause``: why the run was begun: restart, rollback, ... ``checkpoint``: number of
+    one of the job; ``is_savepoint`` is null if nothing else is known of it any more. ``path``: instead of that, of one that was elsewhere."""
+
+    run_id: int
+    run: int
+    cause: str
+    at: datetime
+    checkpoint: int | None
+    is_savepoint: bool | None
+    path: str | None
+
+
 class JobSummaryBody(BaseModel):
-    """``counts``: of all that are kept. Summaries: over the last completed ones."""
+    """``counts``: of all that are kept. Summaries: over the last completed ones. ``latest_restore``: of the newest run that has come to run;
+    null if that began without state."""
 
     counts: CountsBody
     over: int
@@ -175,6 +190,7 @@ class JobSummaryBody(BaseModel):
     latest_completed: CheckpointBody | None
     latest_failed: CheckpointBody | None
     latest_savepoint: CheckpointBody | None
+    latest_restore: RestoreBody | None
 
 
 class CheckpointPointBody(BaseModel):

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from weir.protocol.ids import CheckpointId, Generation
 from weir_backend.checkpoints import repository, statistics
+from weir_backend.checkpoints.lines import restored_last
 from weir_backend.checkpoints.place import place_of_run
 from weir_backend.checkpoints.schemas import (
     CheckpointBody,
@@ -23,6 +24,7 @@ from weir_backend.checkpoints.schemas import (
     CountsBody,
     JobSummaryBody,
     PartSeriesBody,
+    RestoreBody,
     SummaryBody,
 )
 from weir_backend.checkpoints.series import PHASES, Longest, longest_of_each, parts_of
@@ -67,7 +69,9 @@ def detail(session: Session, checkpoint_id: int) -> CheckpointDetailBody:
         failure_timestamp=_ms(found.failed_at) if found.failed_at else None,
         failure_message=found.failure,
         summary=statistics.summary(subtasks),
-        chains=statistics.chains_of(subtasks, names, triggered_ms=triggered_ms),
+        chains=statistics.chains_of(
+            subtasks, names, triggered_ms=triggered_ms, is_completed=found.state is CheckpointState.COMPLETED
+        ),
     )
     known = CheckpointBody.model_validate(found).model_dump()
     return CheckpointDetailBody(**known, progress=found.progress, statistics=measured)
@@ -108,6 +112,25 @@ def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
         latest_completed=CheckpointBody.model_validate(completed) if completed else None,
         latest_failed=CheckpointBody.model_validate(failed) if failed else None,
         latest_savepoint=CheckpointBody.model_validate(savepoint) if savepoint else None,
+        latest_restore=_restore(session, job_id),
+    )
+
+
+def _restore(session: Session, job_id: int) -> RestoreBody | None:
+    found = restored_last(session, job_id)
+    if found is None:
+        return None
+    run, number = found.run, found.checkpoint
+    assert run.running_at is not None
+    checkpoint = jobs.completed(session, job_id, number) if number is not None else None
+    return RestoreBody(
+        run_id=run.id,
+        run=run.number,
+        cause=run.cause,
+        at=run.running_at,
+        checkpoint=number,
+        is_savepoint=checkpoint.is_savepoint if checkpoint is not None else None,
+        path=found.path,
     )
 
 

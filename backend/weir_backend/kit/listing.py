@@ -133,7 +133,7 @@ def page(
     column: SQLColumnExpression[Any] = fields.sortable[name]
     if fields.sortable[name] is fields.key and fields.in_job is not None and type(wanted.filter.get("job_id")) is int:
         column = fields.in_job
-    order = (column.desc(), fields.key.desc()) if descending else (column.asc(), fields.key.asc())
+    order = (largest_first(column), fields.key.desc()) if descending else (column.asc(), fields.key.asc())
     counted = select(func.count()).select_from(query.with_only_columns(fields.key).limit(COUNTED_MAX + 1).subquery())
     if wanted.first < DEEP:
         query = query.offset(wanted.first).limit(wanted.count)
@@ -151,6 +151,12 @@ def page(
         raise Invalid("too-much", f"it takes too long to find these {unit} among all there are", _GO_ON) from None
     content_range(response, unit, wanted.first, len(rows), total)
     return rows
+
+
+def largest_first(column: SQLColumnExpression[Any]) -> ColumnElement[Any]:
+    """Who asks for the largest does not ask for those that have none, which Postgres puts before them. Where there are none it is left as it
+    is: an index goes backwards in its own order only."""
+    return column.desc().nulls_last() if getattr(column, "nullable", False) else column.desc()
 
 
 def _compared(name: str, compare: Callable[[int], ColumnElement[bool]]) -> Condition:

@@ -2176,7 +2176,8 @@ export interface components {
         };
         /**
          * JobSummaryBody
-         * @description ``counts``: of all that are kept. Summaries: over the last completed ones.
+         * @description ``counts``: of all that are kept. Summaries: over the last completed ones. ``latest_restore``: of the newest run that has come to run;
+         *     null if that began without state.
          */
         JobSummaryBody: {
             checkpointed_size: components["schemas"]["SummaryBody"] | null;
@@ -2184,6 +2185,7 @@ export interface components {
             end_to_end_duration: components["schemas"]["SummaryBody"] | null;
             latest_completed: components["schemas"]["CheckpointBody"] | null;
             latest_failed: components["schemas"]["CheckpointBody"] | null;
+            latest_restore: components["schemas"]["RestoreBody"] | null;
             latest_savepoint: components["schemas"]["CheckpointBody"] | null;
             /** Over */
             over: number;
@@ -2671,6 +2673,30 @@ export interface components {
             well_after_s?: number;
         };
         /**
+         * RestoreBody
+         * @description What a run went on from, and when it ran with that. ``cause``: why the run was begun: restart, rollback, ... ``checkpoint``: number of
+         *     one of the job; ``is_savepoint`` is null if nothing else is known of it any more. ``path``: instead of that, of one that was elsewhere.
+         */
+        RestoreBody: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Cause */
+            cause: string;
+            /** Checkpoint */
+            checkpoint: number | null;
+            /** Is Savepoint */
+            is_savepoint: boolean | null;
+            /** Path */
+            path: string | null;
+            /** Run */
+            run: number;
+            /** Run Id */
+            run_id: number;
+        };
+        /**
          * RestoreRequest
          * @description Go on from a checkpoint that is somewhere else: of another job, or a copy. It is copied, and what is there is never changed. What
          *     this job has committed is taken back where the sink can. `path`: a directory of checkpoints with one job in it, or the one of a
@@ -3088,7 +3114,8 @@ export interface components {
         };
         /**
          * SubtaskBody
-         * @description ``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks.
+         * @description ``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks of a checkpoint that is
+         *     completed.
          */
         SubtaskBody: {
             /**

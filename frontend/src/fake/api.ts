@@ -4,7 +4,7 @@
  */
 import type { Permission, Schemas } from '../api/types';
 import { summaryOf } from '../shared/statistics';
-import { detailOf } from './checkpointing';
+import { detailOf, latestRestore } from './checkpointing';
 import { addVersion, deploy, upload } from './deploying';
 import { listAnswer } from './lists';
 import { metricsOf, ratesOf } from './measuring';
@@ -136,6 +136,7 @@ function summary(one: FakeJob, last: number): Schemas['JobSummaryBody'] {
     over: over.length, end_to_end_duration: summaryOf(over.map(({ end_to_end_ms }) => end_to_end_ms!)), state_size: summaryOf(over.map(({ state_bytes }) => state_bytes!)),
     checkpointed_size: summaryOf(over.map(({ checkpointed_bytes }) => checkpointed_bytes!)),
     latest_completed: completed[0] ?? null, latest_failed: bodies.find(({ state }) => state === 'FAILED') ?? null, latest_savepoint: completed.find(({ is_savepoint }) => is_savepoint) ?? null,
+    latest_restore: latestRestore(one),
   };
 }
 

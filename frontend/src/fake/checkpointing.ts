@@ -3,6 +3,7 @@ import type { Schemas } from '../api/types';
 import { stragglerLimit, summaryOf } from '../shared/statistics';
 import { subtasksOf, type FakeGraph } from './graph';
 import type { Luck } from './luck';
+import type { FakeJob } from './world';
 
 export interface Measured {
   chain: number;
@@ -44,7 +45,8 @@ export function measuredBy(graph: FakeGraph, stateBytes: number, tempoMs: number
 export function detailOf(body: Schemas['CheckpointBody'], graph: FakeGraph, acknowledged: readonly Measured[]): Schemas['CheckpointDetailBody'] {
   const done = body.state === 'COMPLETED';
   const triggered = Date.parse(body.triggered_at);
-  const limitMs = stragglerLimit(acknowledged.map(({ afterMs }) => afterMs)) ?? Infinity;
+  // While some are missing nobody who is there is to blame.
+  const limitMs = (done ? stragglerLimit(acknowledged.map(({ afterMs }) => afterMs)) : null) ?? Infinity;
   const names = new Map(graph.logical.operators.map(({ uid, name }) => [uid, name]));
   const ms = (moment: string | null): number | null => (moment === null ? null : Date.parse(moment));
   return {
@@ -75,6 +77,19 @@ export function detailOf(body: Schemas['CheckpointBody'], graph: FakeGraph, ackn
         })
         .filter(({ num_subtasks }) => num_subtasks > 0),
     },
+  };
+}
+
+/** What the newest run went on from. Null: it began without state. */
+export function latestRestore({ runs: [run, ...before], checkpoints }: Pick<FakeJob, 'runs' | 'checkpoints'>): Schemas['RestoreBody'] | null {
+  if (!run?.running_at) return null;
+  const { mode, checkpoint, path } = run.start;
+  const earlier = new Set(before.map(({ id }) => id));
+  const found = checkpoints.find(({ body }) => body.state === 'COMPLETED' && (mode === 'resume' ? earlier.has(body.run_id) : body.number === checkpoint))?.body;
+  if (!found && mode !== 'path') return null;
+  return {
+    run_id: run.id, run: run.number, cause: run.cause, at: run.running_at,
+    checkpoint: found?.number ?? null, is_savepoint: found?.is_savepoint ?? null, path: mode === 'path' ? String(path) : null,
   };
 }
 

@@ -8,7 +8,7 @@ export function listAnswer(rows: readonly object[], query: URLSearchParams, unit
   const filter = JSON.parse(query.get('filter') ?? '{}') as Row;
   const found = (rows as Row[]).filter((row) => Object.entries(filter).every(([name, wanted]) => fits(row, name, wanted)));
   const turned = order === 'DESC' ? -1 : 1;
-  const sorted = [...found].sort((a, b) => turned * compare(a[field], b[field]) || turned * compare(a.id, b.id));
+  const sorted = [...found].sort((a, b) => emptyLast(a[field], b[field]) || turned * compare(a[field], b[field]) || turned * compare(a.id, b.id));
   const page = sorted.slice(first, last + 1);
   const shown = page.length > 0 ? `${first}-${first + page.length - 1}` : '*';
   return Response.json(page, { headers: { 'Content-Range': `${unit} ${shown}/${found.length}` } });
@@ -21,6 +21,9 @@ function fits(row: Row, name: string, wanted: unknown): boolean {
   if (name === 'kept') return wanted === (row.state === 'COMPLETED' && row.discarded_at === null);
   return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);
 }
+
+/** Whichever way the rest is sorted. */
+const emptyLast = (a: unknown, b: unknown): number => Number(a === null) - Number(b === null);
 
 function compare(a: unknown, b: unknown): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;

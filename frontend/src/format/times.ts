@@ -18,16 +18,17 @@ export function toMs(moment: Moment): number | null {
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
-/** 84 ms, 4.2 s, 3 min 12 s, 5 h 07 min, 3 d 4 h. Of milliseconds. */
+/** 84 ms, 4.2 s, 11.3 s, 3 min 12 s, 5 h 07 min, 3 d 4 h. Of milliseconds. */
 export function duration(ms: number | null | undefined): string {
   if (typeof ms !== 'number' || !Number.isFinite(ms)) return NOTHING;
   if (ms < 0) return `-${duration(-ms)}`;
   if (ms === 0) return '0 ms';
   if (ms < 1) return '<1 ms';
   if (Math.round(ms) < SECOND) return `${Math.round(ms)} ms`;
-  if (ms < 9.95 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
+  // Half a minute that somebody has set was not measured to a tenth of a second.
+  if (ms >= 10 * SECOND && ms < MINUTE && ms % SECOND === 0) return `${ms / SECOND} s`;
+  if (ms < 59.95 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
   const s = Math.round(ms / SECOND);
-  if (s < 60) return `${s} s`;
   if (s < 3600) return s % 60 === 0 ? `${s / 60} min` : `${Math.floor(s / 60)} min ${two(s % 60)} s`;
   const min = Math.floor(s / 60);
   if (min < 24 * 60) return `${Math.floor(min / 60)} h ${two(min % 60)} min`;

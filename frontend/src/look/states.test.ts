@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import * as schema from '../api/schema';
 import { contrast } from './contrast';
-import { coloursOf, PAPER, STATES, TONES, toneOf, type Mode, type StateKind, type Tone } from './states';
+import { coloursOf, PAPER, STATES, TONES, toneOf, type Mode, type StateKind, type StateOf, type Tone } from './states';
 
 const MODES: Mode[] = ['light', 'dark'];
 
@@ -37,6 +37,11 @@ describe('states', () => {
       expect(contrast(ink, ground)).toBeGreaterThanOrEqual(4.5);
       expect(contrast(ink, PAPER[mode])).toBeGreaterThanOrEqual(4.5);
     }
+  });
+
+  it('nothing that is measured of a subtask looks like what is not known of one', () => {
+    const measured = (Object.keys(STATES.phase) as StateOf<'phase'>[]).filter((phase) => phase !== 'not acknowledged');
+    expect(measured.map((phase) => toneOf('phase', phase))).not.toContain(toneOf('phase', 'not acknowledged'));
   });
 
   it('what a newer backend knows and this page does not is shown as unknown', () => {

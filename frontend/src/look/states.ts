@@ -83,13 +83,14 @@ const time: Tones<'busy' | 'idle' | 'backpressured' | 'queued'> = {
   backpressured: 'bad',
   queued: 'attention',
 };
-/** What a subtask does in a checkpoint, one after the other. */
-const phase: Tones<'start delay' | 'alignment' | 'sync' | 'async' | 'acknowledging'> = {
+/** What a subtask does in a checkpoint, one after the other; what one did that has not acknowledged nobody knows. */
+const phase: Tones<'start delay' | 'alignment' | 'sync' | 'async' | 'acknowledging' | 'not acknowledged'> = {
   'start delay': 'waiting',
   alignment: 'attention',
   sync: 'bad',
   async: 'busy',
   acknowledging: 'paused',
+  'not acknowledged': 'unknown',
 };
 
 /** By kind of state, as components name it: `<State of="run" is="RUNNING" />`. */

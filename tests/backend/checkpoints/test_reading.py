@@ -119,6 +119,20 @@ def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Datab
     assert chain["operators"] == [] and chain["subtasks"][0]["checkpoint"] is None and chain["summary"]["sync"] is None
 
 
+@pytest.mark.parametrize(
+    "ended", [[], [CheckpointFailed(CheckpointId(1), "it took longer than 10 min")]], ids=["not over", "failed"]
+)
+def test_nobody_that_has_acknowledged_is_blamed_for_one_that_is_not_completed(
+    client: TestClient, database: Database, login: Login, run: MadeRun, ended: list[Event]
+) -> None:
+    """Who holds it up has not acknowledged; among the others there is always a slowest one."""
+    tell(database, run, triggered(1, subtasks=5), *acks(1, [10, 12, 11, 90]), *ended)
+    body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
+    told = [one for chain in body["statistics"]["chains"] for one in chain["subtasks"]]
+    assert [one["end_to_end_duration"] for one in told] == [10, 12, 11, 90]
+    assert not any(one["straggler"] for one in told)
+
+
 def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
     client: TestClient, database: Database, login: Login, run: MadeRun
 ) -> None:
@@ -183,6 +197,55 @@ def test_the_summary_of_a_job(client: TestClient, database: Database, login: Log
     empty = client.get(f"/api/v1/jobs/{new_job(database)}/checkpoints/summary", headers=login()).json()
     assert empty["over"] == 0 and empty["end_to_end_duration"] is None and empty["latest_completed"] is None
     assert client.get("/api/v1/jobs/999/checkpoints/summary", headers=login()).status_code == 404
+
+
+def restored(client: TestClient, headers: dict[str, str], job_id: int) -> Any:
+    """Run, cause, checkpoint, whether it is a savepoint, and path of the latest restore; None: there is none."""
+    answer = client.get(f"/api/v1/jobs/{job_id}/checkpoints/summary", headers=headers)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()["latest_restore"]
+    return None if found is None else tuple(found[name] for name in ("run", "cause", "checkpoint", "is_savepoint", "path"))
+
+
+def another_run(database: Database, before: MadeRun, start: dict[str, Any], cause: str, *, ran: bool = True) -> MadeRun:
+    end_run(database, before)
+    made = new_run(database, before.job_id, start=start)
+    with database.session() as session:
+        found = session.get_one(Run, made.id)
+        found.cause, found.running_at = cause, now() if ran else None
+    return made
+
+
+def test_the_summary_of_a_job_says_what_it_was_restored_from_last(
+    client: TestClient, database: Database, login: Login, run: MadeRun
+) -> None:
+    headers, resume = login(), {"mode": "resume"}
+
+    def told() -> Any:
+        return restored(client, headers, run.job_id)
+
+    with database.session() as session:
+        session.get_one(Run, run.id).running_at = now()
+    tell(database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"))
+    tell(database, run, triggered(3), CheckpointFailed(CheckpointId(3), "late"), first=5)
+    assert told() is None, "it began without any state"
+
+    second = another_run(database, run, resume, "restart")
+    assert told() == (2, "restart", 2, True, None), "the newest one that was completed before it"
+    tell(database, second, triggered(4), completed(4))
+    assert told() == (2, "restart", 2, True, None), "and not what it has taken since"
+
+    third = another_run(database, second, {"mode": "from", "checkpoint": 1}, "rollback", ran=False)
+    assert told() == (2, "restart", 2, True, None), "whoever has not begun to run has restored nothing"
+    fourth = another_run(database, third, resume, "restart")
+    assert told() == (4, "restart", 1, False, None), "of the line that it goes on with"
+
+    fifth = another_run(database, fourth, {"mode": "path", "path": "/srv/other#12"}, "restore")
+    assert told() == (5, "restore", None, None, "/srv/other#12")
+    anew = another_run(database, fifth, {"mode": "from", "checkpoint": 0}, "upgrade")
+    assert told() is None
+    another_run(database, anew, resume, "restart")
+    assert told() is None, "nothing was completed on this line"
 
 
 def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(

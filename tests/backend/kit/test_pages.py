@@ -15,6 +15,7 @@ from weir_backend.app import create_app
 from weir_backend.kit import listing
 from weir_backend.kit.database import Database
 from weir_backend.link.service import KnownRun, store
+from weir_backend.models import Checkpoint
 from weir_backend.settings import Settings
 
 CHECKPOINTS = 12
@@ -57,6 +58,22 @@ def test_pages_overlap_nowhere_and_leave_nothing_out(
     monkeypatch.setattr(listing, "DEEP", deep)
     assert len(whole) == total
     assert [one for first in range(0, total + 3, 3) for one in page(first, first + 2)] == whole
+
+
+@pytest.mark.parametrize("field", ["end_to_end_ms", "state_bytes", "completed_at"])
+def test_what_has_no_value_comes_last_however_the_rest_is_sorted(
+    client: TestClient, login: Login, run: MadeRun, field: str
+) -> None:
+    """One of the checkpoints is not completed: it is neither the longest nor the largest."""
+    for direction in ("ASC", "DESC"):
+        asked = {"sort": json.dumps([field, direction]), "range": "[0,99]", "filter": json.dumps({"job_id": run.job_id})}
+        found = [one[field] for one in client.get("/api/v1/checkpoints", params=asked, headers=login()).json()]
+        assert found[-1] is None and found[:-1] == sorted(found[:-1], reverse=direction == "DESC")
+
+
+def test_what_always_has_a_value_is_sorted_as_its_index_is() -> None:
+    plain, sparse = (str(listing.largest_first(one)) for one in (Checkpoint.number, Checkpoint.state_bytes))
+    assert plain.endswith("number DESC") and sparse.endswith("state_bytes DESC NULLS LAST")
 
 
 def test_a_long_list_is_gone_through_by_ids(client: TestClient, login: Login, run: MadeRun) -> None:

@@ -44,11 +44,11 @@ function Subtasks({ of, detail }: { of: Checkpoint; detail: Schemas['CheckpointD
   });
   const known = useMemo(() => chainsOf(data?.graph), [data]);
   const chains = useMemo(() => chainsSoFar(detail, known, live), [detail, known, live]);
-  const timeline = useMemo(() => timelineOf(chains), [chains]);
+  const timeline = useMemo(() => timelineOf(chains, known, of.state), [chains, known, of.state]);
   const rows = useMemo(() => operatorRows(chains, known), [chains, known]);
   return (
     <>
-      <Section title="Timeline"><Timeline of={timeline} state={of.state} /></Section>
+      <Section title="Timeline"><Timeline of={timeline} checkpoint={of} /></Section>
       <Section title="Operators"><Operators rows={rows} /></Section>
     </>
   );
@@ -70,7 +70,8 @@ function factsOf(of: Checkpoint, measured: Schemas['CheckpointStatisticsBody'] |
     ['Taken by', <>run <RunNumber key="run" of={of.run_id} />, generation {of.generation}</>],
   ];
   if (measured !== null && measured.checkpointed_size !== null) known.push(['Has written', bytes(measured.checkpointed_size)]);
-  if (measured !== null && measured.external_path !== null) known.push(['Is at', measured.external_path]);
+  if (measured !== null && measured.external_path !== null) known.push([of.discarded_at === null ? 'Is at' : 'Was at', measured.external_path]);
+  if (of.discarded_at !== null) known.push(['Files gone', <When key="discarded" at={of.discarded_at} />]);
   if (of.failure !== null) known.push(['Failed', <>{of.failure} <When at={of.failed_at} /></>]);
   if (of.pinned) known.push(['Pinned', `${of.pinned_reason || 'without a reason'}${of.pin_in_force ? '' : "; in force once a worker has written it into the job's log"}`]);
   if (of.damage !== null) known.push(['Damage', of.damage]);

@@ -21,7 +21,7 @@ interface Props {
  */
 export function HeldStill({ upTo, onHold }: Props) {
   const { last_checkpoint } = useJob();
-  const { data = [], sort, setPage } = useListContext<Checkpoint>();
+  const { data = [], sort, setPage, filterValues } = useListContext<Checkpoint>();
   const [unfolded, unfold] = useStore<Identifier[]>('checkpoints.datagrid.expanded', []);
   const ref = useHandOver();
   const first = data[0];
@@ -37,6 +37,8 @@ export function HeldStill({ upTo, onHold }: Props) {
       if (open) setPage(1);
     });
   }, [first, onHold, open, setPage, upTo]);
-  const newer = upTo === null || !first || !last_checkpoint ? 0 : last_checkpoint.number - first.number;
+  // How many of those that come are of the kind that is asked for nobody knows.
+  const countable = Object.keys(filterValues as object).length === 0;
+  const newer = upTo === null || !first || !last_checkpoint || !countable ? 0 : last_checkpoint.number - first.number;
   return newer <= 0 ? null : <Button ref={ref} size="small" onClick={() => unfold([])}>Show {counted(newer, 'newer one')}</Button>;
 }

@@ -1,6 +1,6 @@
 import { Box, LinearProgress } from '@mui/material';
 import { useState } from 'react';
-import { DataTable, useRecordContext } from 'react-admin';
+import { DataTable, useListContext, useRecordContext } from 'react-admin';
 
 import type { Schemas } from '../../../api/types';
 import { bytes, duration } from '../../../format';
@@ -13,6 +13,7 @@ import { Empty } from '../../../shared/Standins';
 import { State } from '../../../shared/State';
 import { useJob } from '../useJob';
 import { Detail } from './Detail';
+import { Filters } from './Filters';
 import { HeldStill } from './HeldStill';
 
 type Checkpoint = Schemas['CheckpointBody'];
@@ -24,11 +25,11 @@ export function History() {
     <ListPanel
       resource="checkpoints"
       title="History"
-      actions={<HeldStill upTo={upTo} onHold={setUpTo} />}
+      actions={<><HeldStill upTo={upTo} onHold={setUpTo} /><Filters /></>}
       filter={{ job_id: id, ...(upTo === null ? {} : { before_id: upTo + 1 }) }}
       sort={{ field: 'number', order: 'DESC' }}
       perPage={10}
-      empty={<Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>}
+      empty={<None />}
     >
       <GrowingRows atOnce={3}>
         <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={EXPANDED} expandSingle>
@@ -37,14 +38,20 @@ export function History() {
           <DataTable.Col source="trigger" disableSort />
           <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
           <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
-          <DataTable.Col align="right" source="end_to_end_ms" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
-          <DataTable.Col align="right" source="checkpointed_bytes" label="Checkpointed" render={(one: Checkpoint) => bytes(one.checkpointed_bytes)} />
-          <DataTable.Col align="right" source="state_bytes" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
-          <DataTable.Col label="Files" disableSort sx={{ overflowWrap: 'anywhere', minWidth: 130 }} render={(one: Checkpoint) => <Files of={one} />} />
+          <DataTable.Col align="right" source="end_to_end_ms" sortByOrder="DESC" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
+          <DataTable.Col align="right" source="checkpointed_bytes" sortByOrder="DESC" label="Checkpointed" render={(one: Checkpoint) => bytes(one.checkpointed_bytes)} />
+          <DataTable.Col align="right" source="state_bytes" sortByOrder="DESC" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
+          <DataTable.Col label="Remarks" disableSort sx={{ overflowWrap: 'anywhere', minWidth: 130 }} render={(one: Checkpoint) => <Remarks of={one} />} />
         </DataTable>
       </GrowingRows>
     </ListPanel>
   );
+}
+
+function None() {
+  const { filterValues } = useListContext();
+  if (Object.keys(filterValues as object).length > 0) return <Empty title="None of this kind">With fewer of the filters there may be some.</Empty>;
+  return <Empty title="No checkpoints yet">The first one comes an interval after the job has begun to run.</Empty>;
 }
 
 function Expanded() {
@@ -73,8 +80,8 @@ function Acknowledged({ of }: { of: Checkpoint }) {
   );
 }
 
-/** What became of what it has written. */
-function Files({ of }: { of: Checkpoint }) {
+/** Why it failed; or what it is for, and what became of its files. */
+function Remarks({ of }: { of: Checkpoint }) {
   if (of.state === 'FAILED') return <>{of.failure}</>;
   if (of.state === 'IN_PROGRESS') return null;
   return (
@@ -82,7 +89,7 @@ function Files({ of }: { of: Checkpoint }) {
       {of.is_savepoint && <State of="run" is="FINISHED" label="savepoint" />}
       {of.pinned && <State of="operation" is={of.pin_in_force ? 'RUNNING' : 'PENDING'} label={of.pin_in_force ? 'pinned' : 'pin not yet in force'} />}
       {of.damage !== null && <State of="checkpoint" is="FAILED" label="damaged" />}
-      {of.discarded_at !== null ? <>gone</> : of.leaving_at !== null ? <>being deleted</> : of.damage === null && of.verified_at !== null ? <>whole <Ago at={of.verified_at} /></> : null}
+      {of.discarded_at !== null ? <>files gone</> : of.leaving_at !== null ? <>being deleted</> : of.damage === null && of.verified_at !== null ? <>whole <Ago at={of.verified_at} /></> : null}
     </Box>
   );
 }

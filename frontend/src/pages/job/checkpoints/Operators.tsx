@@ -48,7 +48,7 @@ const Operator = memo(function Operator({ of, open, onToggle }: { of: OperatorRo
         <div key={one.index} role="row" className="aside">
           <div role="cell" />
           <div role="rowheader" className="deeper">subtask {one.index}</div>
-          <div role="cell">{one.acknowledged ? 'yes' : 'not yet'}</div>
+          <div role="cell">{one.acknowledged ? 'yes' : 'no'}</div>
           <Numbers of={one} />
           <div role="cell">{one.straggler && <State of="backpressure" is="high" label="straggler" />}</div>
         </div>

@@ -8,6 +8,7 @@ import { Answered } from '../../../shared/Answered';
 import { Facts } from '../../../shared/Facts';
 import { Panel } from '../../../shared/Panel';
 import { Verb } from '../../../shared/Verb';
+import { beganAt } from '../recovery/lineage';
 import { useJob } from '../useJob';
 import { takeable } from './allowed';
 import { useSummary } from './useSeries';
@@ -39,15 +40,27 @@ function Take() {
   );
 }
 
-function factsOf({ counts, latest_completed, latest_failed, latest_savepoint }: Of): [string, ReactNode][] {
+function factsOf({ counts, latest_completed, latest_failed, latest_savepoint, latest_restore }: Of): [string, ReactNode][] {
   return [
     ['Kept in the history', `${count(counts.completed)} completed (${counted(counts.savepoints, 'savepoint')}), ${count(counts.failed)} failed, ${count(counts.in_progress)} in progress`],
     ['Last completed', latest_completed && <Newest of={latest_completed} />],
     ['Last savepoint', latest_savepoint && <Newest of={latest_savepoint} />],
-    ['Last failed', latest_failed && <>{latest_failed.number}, <Ago at={latest_failed.failed_at} />: {latest_failed.failure}</>],
+    ['Last failed', latest_failed && <>No. {latest_failed.number}, <Ago at={latest_failed.failed_at} />: {latest_failed.failure}</>],
+    ['Latest restore', latest_restore && <Latest of={latest_restore} />],
   ];
 }
 
 function Newest({ of }: { of: Checkpoint }) {
-  return <>{of.number}, <Ago at={of.completed_at} />, in {duration(of.end_to_end_ms)}, {bytes(of.state_bytes)}</>;
+  return <>No. {of.number}, <Ago at={of.completed_at} />, in {duration(of.end_to_end_ms)}, {bytes(of.state_bytes)}</>;
+}
+
+/** What the job goes on from: one of its own, or a copy of what was elsewhere. */
+function Latest({ of: { run, cause, at, checkpoint, is_savepoint, path } }: { of: Schemas['RestoreBody'] }) {
+  const elsewhere = path === null ? null : beganAt({ start: { mode: 'path', path } });
+  return (
+    <>
+      {elsewhere?.at === 'elsewhere' ? <>{elsewhere.number === null ? 'a checkpoint' : `No. ${elsewhere.number}`} in <code>{elsewhere.path}</code></> : <>No. {checkpoint}{is_savepoint && ' (savepoint)'}</>}
+      , <Ago at={at} />, by run {run} ({cause})
+    </>
+  );
 }

@@ -1,7 +1,7 @@
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
-import { bytes } from '../../../format';
+import { bytes, NOTHING } from '../../../format';
 import { World } from '../../../fake/world';
 import { renderJob } from '../../../testing/render';
 
@@ -17,6 +17,13 @@ async function open(number: number, user: Awaited<ReturnType<typeof renderJob>>[
 const paths = (fake: Awaited<ReturnType<typeof renderJob>>['fake'], method: string): string[] =>
   fake.asked.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
 
+/** The first job, as if its newest run had begun like this. */
+function withStart(start: Record<string, unknown>): World {
+  const world = new World(Date.now());
+  world.find(1)!.runs[0]!.start = start;
+  return world;
+}
+
 describe('checkpoints of a job', () => {
   it('are summed up, and drawn over time', async () => {
     await renderJob(CLICKS, '/checkpoints');
@@ -27,6 +34,25 @@ describe('checkpoints of a job', () => {
     const configuration = within(await screen.findByRole('region', { name: 'Configuration of version 2' }));
     expect(configuration.getByText('10s')).toBeVisible();
     expect(configuration.getByText(/^5s from the end of one/)).toBeVisible();
+  });
+
+  it('say which was restored last, and by what', async () => {
+    const { fake } = await renderJob(1, '/checkpoints');
+    const overview = within(await screen.findByRole('region', { name: 'Overview' }));
+    const said = async (name: string): Promise<Element> => (await overview.findByText(name)).nextElementSibling!;
+    expect(await said('Latest restore')).toHaveTextContent(/^No\. 46, \d+ min ago, by run 4 \(undo\)$/);
+    expect(await said('Last completed')).toHaveTextContent(/^No\. 60, .* ago, in \d.* s, [\d.]+ [kM]B$/);
+
+    fake.world.startFrom(fake.world.find(1)!, 'rollback', { mode: 'from', checkpoint: 50 });
+    await waitFor(async () => expect(await said('Latest restore')).toHaveTextContent(/^No\. 50 \(savepoint\), .*, by run 5 \(rollback\)$/), { timeout: 3_000 });
+    fake.world.startFrom(fake.world.find(1)!, 'restore', { mode: 'path', path: '/srv/other#12' });
+    await waitFor(async () => expect(await said('Latest restore')).toHaveTextContent(/^No\. 12 in \/srv\/other, .*, by run 6 \(restore\)$/), { timeout: 3_000 });
+  });
+
+  it('of a job that began without any were restored from nothing', async () => {
+    await renderJob(1, '/checkpoints', { world: withStart({ mode: 'from', checkpoint: 0 }) });
+    const overview = within(await screen.findByRole('region', { name: 'Overview' }));
+    expect((await overview.findByText('Latest restore')).nextElementSibling).toHaveTextContent(NOTHING);
   });
 
   it('show who took how long, slowest first', async () => {
@@ -63,11 +89,28 @@ describe('checkpoints of a job', () => {
     const row = (await within(await history()).findByText('in progress')).closest('tr')!;
     await user.click(within(row).getByText('in progress'));
     const detail = await screen.findByRole('region', { name: /^Checkpoint \d+$/ });
-    expect(await within(detail).findByText('Nobody has acknowledged it')).toBeVisible();
+    const timeline = await within(detail).findByRole('region', { name: 'Timeline' });
+    expect(await within(timeline).findByText(/^24 of 24 subtasks not acknowledged for \d/)).toBeVisible();
+    expect(within(timeline).getAllByRole('img', { name: 'not acknowledged' })).toHaveLength(10);
     const operators = within(detail).getByRole('region', { name: 'Operators' });
     expect((await within(operators).findAllByText('0 of 4')).length).toBeGreaterThan(0);
     fake.world.advance(fake.world.nowMs + 1_500);
     expect((await within(operators).findAllByText(/^[1-4] of 4$/)).length).toBeGreaterThan(0);
+    expect(within(timeline).queryByText('straggler')).toBeNull();
+  });
+
+  it('that have failed show first who has not acknowledged, up to the failure, and blame nobody else', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints');
+    const { body, measured } = fake.world.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
+    await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));
+    const timeline = await within(await open(body.number, user)).findByRole('region', { name: 'Timeline' });
+    const missing = measured.at(-1)!;
+    expect(await within(timeline).findByText(/^1 of \d+ subtasks not acknowledged until it failed, after \d/)).toBeVisible();
+    const [first, second] = within(timeline).getAllByRole('row').slice(1);
+    expect(within(first!).getByText('not acknowledged')).toBeVisible();
+    expect(within(first!).getAllByRole('cell')[0]).toHaveTextContent(`[${missing.index}]`);
+    expect(within(second!).queryByText('not acknowledged')).toBeNull();
+    expect(within(timeline).queryByText(/straggler/)).toBeNull();
   });
 
   it('stay where they are while one is looked into, however many come meanwhile', async () => {
@@ -85,6 +128,33 @@ describe('checkpoints of a job', () => {
     expect(screen.queryByRole('region', { name: /^Checkpoint \d+$/ })).toBeNull();
     expect(within(await history()).queryByRole('button', { name: /^Show/ })).toBeNull();
     expect(screen.getByRole('heading', { name: 'History' })).toHaveFocus();
+  });
+
+  it('are shown by kind, and it is said that there are none of one', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints');
+    const all = fake.world.find(CLICKS)!.checkpoints.map(({ body }) => body);
+    const list = within(await history());
+    const only = async (name: string): Promise<void> => user.click(await list.findByRole('button', { name }));
+    const numbers = async (): Promise<number[]> => (await list.findAllByRole('button', { name: /more about this checkpoint$/ })).map((one) => parseInt(one.textContent, 10));
+    await only('Failed');
+    expect(await list.findByText('1–3 of 3')).toBeVisible();
+    expect(await numbers()).toEqual(all.filter(({ state }) => state === 'FAILED').map(({ number }) => number));
+    expect(list.getByRole('button', { name: 'Failed' })).toHaveAttribute('aria-pressed', 'true');
+    await only('Failed');
+    await only('Savepoints');
+    expect(await list.findByText('1–2 of 2')).toBeVisible();
+    expect(await numbers()).toEqual(all.filter(({ is_savepoint }) => is_savepoint).map(({ number }) => number));
+    await only('Pinned');
+    expect(await list.findByText('None of this kind')).toBeVisible();
+  });
+
+  it('come the largest first at the first click, those that have no size last', async () => {
+    const { user, fake } = await renderJob(CLICKS, '/checkpoints');
+    await user.click(await within(await history()).findByRole('button', { name: 'Sort by state size descending' }));
+    await within(await history()).findByRole('button', { name: 'Sort by state size ascending' });
+    const largest = Math.max(...fake.world.find(CLICKS)!.checkpoints.map(({ body }) => body.state_bytes ?? 0));
+    const [, first] = within(await history()).getAllByRole('row');
+    expect(await within(first!).findByText(bytes(largest))).toBeVisible();
   });
 
   it('are pinned with a reason, once, as the version that was seen', async () => {
@@ -125,7 +195,9 @@ describe('checkpoints of a job', () => {
     expect(await within(detail).findByText('Verified')).toBeVisible();
     await user.click(within(detail).getByRole('button', { name: 'Delete' }));
     await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
-    expect(await within(await history()).findByText('gone')).toBeVisible();
+    expect(await within(await history()).findByText('files gone')).toBeVisible();
+    expect(await within(detail).findByText('Was at')).toBeVisible();
+    expect(within(detail).getByText('Files gone').nextElementSibling).toHaveTextContent(/^\d{4}-/);
     expect(paths(fake, 'DELETE')).toEqual([`/api/v1/jobs/${ADS}/checkpoints/${number}`]);
     expect(paths(fake, 'POST')).toEqual([`/api/v1/jobs/${ADS}/checkpoints/${number}/verify`]);
   });

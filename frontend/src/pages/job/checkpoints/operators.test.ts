@@ -35,6 +35,11 @@ describe('a checkpoint by operator', () => {
     expect(rows.every(({ stateBytes }) => stateBytes === null)).toBe(true);
   });
 
+  it('blames nobody who has acknowledged while others have not', () => {
+    const stragglers = (state: typeof body.state): number => rowsOf(detailOf({ ...body, state }, graph, measured.slice(0, -1))).reduce((all, row) => all + row.stragglers, 0);
+    expect([stragglers('COMPLETED') > 0, stragglers('FAILED'), stragglers('IN_PROGRESS')]).toEqual([true, 0, 0]);
+  });
+
   it('grows by what its stream tells, and by no other checkpoint', () => {
     const detail = detailOf({ ...body, state: 'IN_PROGRESS' }, graph, measured.slice(0, 2));
     const live: Progress = {

@@ -1,10 +1,10 @@
-/** A checkpoint as a Gantt chart: what each subtask did when, slowest first. Geometry only, pure. */
+/** A checkpoint as a Gantt chart: what each subtask did when; who has not acknowledged first, then the slowest. Geometry only, pure. */
 import type { Schemas } from '../../../api/types';
-import { duration } from '../../../format';
+import { duration, toMs } from '../../../format';
 import type { StateOf } from '../../../look/states';
 import { stragglerLimit } from '../../../shared/statistics';
 import { nameOf } from './names';
-import type { Chain } from './operators';
+import type { Chain, GraphChain } from './operators';
 
 export type Phase = StateOf<'phase'>;
 export interface Segment {
@@ -16,39 +16,79 @@ export interface Bar {
   chain: number;
   index: number;
   name: string;
-  /** From the trigger until it was acknowledged; null: only what the subtask itself has measured is known. */
+  /** It has not acknowledged, so it reaches from the trigger up to whatever moment it is looked at. */
+  open: boolean;
+  /** From the trigger until it was acknowledged; null: only what the subtask itself has measured is known, or nothing. */
   tookMs: number | null;
   segments: Segment[];
   straggler: boolean;
 }
 export interface Timeline {
   bars: Bar[];
-  /** As far as the longest bar reaches. */
+  /** How many of them are open: these come first. */
+  open: number;
+  /** As far as the longest bar reaches that is not open. */
   spanMs: number;
-  /** From here on a subtask is a straggler; null: there is nobody to compare with. */
+  /** From here on a subtask is a straggler; null: there is nobody to compare with, or some are missing, and those took longest. */
   limitMs: number | null;
   /** Were phases measured? Otherwise only acknowledgements are known. */
   measured: boolean;
 }
 
 type Subtask = Schemas['SubtaskBody'];
+type Checkpoint = Schemas['CheckpointBody'];
 
-export function timelineOf(chains: readonly Chain[]): Timeline {
-  const bars = chains
+/** `graph`: which subtasks there are; empty if it is not known, and then nobody knows who is missing. */
+export function timelineOf(chains: readonly Chain[], graph: readonly GraphChain[], state: Checkpoint['state']): Timeline {
+  const isCompleted = state === 'COMPLETED';
+  const missing = isCompleted ? [] : missingOf(chains, graph);
+  const ended = chains
     .flatMap((chain) => chain.subtasks.map((one) => barOf(chain, one)))
     .sort((a, b) => endOf(b) - endOf(a) || a.chain - b.chain || a.index - b.index);
   return {
-    bars,
+    bars: [...missing, ...ended],
+    open: missing.length,
     // The slowest comes first.
-    spanMs: bars[0] ? Math.max(0, endOf(bars[0])) : 0,
-    limitMs: stragglerLimit(bars.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))),
+    spanMs: ended[0] ? Math.max(0, endOf(ended[0])) : 0,
+    limitMs: isCompleted ? stragglerLimit(ended.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))) : null,
     measured: chains.some(({ subtasks }) => subtasks.some(({ checkpoint }) => checkpoint !== null)),
   };
 }
 
+/** In the order of the graph: none of them is slower than another. */
+function missingOf(chains: readonly Chain[], graph: readonly GraphChain[]): Bar[] {
+  const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
+  return chains.flatMap((chain) => {
+    const there = new Set(chain.subtasks.map(({ index }) => index));
+    return Array.from({ length: parallelisms.get(chain.chain) ?? 0 }, (_, index) => index)
+      .filter((index) => !there.has(index))
+      .map((index) => ({ chain: chain.chain, index, name: called(chain, index), open: true, tookMs: null, segments: [], straggler: false }));
+  });
+}
+
 function barOf(chain: Chain, one: Subtask): Bar {
   const tookMs = one.end_to_end_duration;
-  return { chain: chain.chain, index: one.index, name: `${nameOf(chain)} [${one.index}]`, tookMs, segments: segmentsOf(one), straggler: one.straggler ?? false };
+  return { chain: chain.chain, index: one.index, name: called(chain, one.index), open: false, tookMs, segments: segmentsOf(one), straggler: one.straggler ?? false };
+}
+
+const called = (chain: Chain, index: number): string => `${nameOf(chain)} [${index}]`;
+
+/** How far open bars reach, from the trigger on, and the axis. While the checkpoint is in progress both grow; once it has failed they do not. */
+export function reachAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
+  if (open === 0) return { openMs: 0, spanMs };
+  const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
+  // Whoever told the trigger has another clock, which may be ahead. Who is missing has taken longer than anybody who is there.
+  const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
+  return { openMs, spanMs: openMs };
+}
+
+/** Nothing that is seen of a subtask has changed: while a checkpoint is in progress that is so of most of them. */
+export function looksAlike(one: Bar, other: Bar): boolean {
+  const [mine, others] = [one.segments, other.segments];
+  return (
+    one.name === other.name && one.open === other.open && one.tookMs === other.tookMs && one.straggler === other.straggler && mine.length === others.length &&
+    mine.every(({ phase, fromMs, toMs: end }, place) => phase === others[place]!.phase && fromMs === others[place]!.fromMs && end === others[place]!.toMs)
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 
 import { answered, api } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
@@ -20,9 +20,11 @@ export function useSeries(chain: number | null = null): UseQueryResult<Schemas['
 }
 
 export function useSummary(): UseQueryResult<Schemas['JobSummaryBody']> {
-  const { id } = useJob();
+  const { id, run } = useJob();
   return useQuery({
-    queryKey: ['job', id, 'checkpoints', 'summary'],
+    // A run that comes up has restored something, which no event of a checkpoint tells.
+    queryKey: ['job', id, 'checkpoints', 'summary', run?.running_at ?? null],
+    placeholderData: keepPreviousData,
     queryFn: ({ signal }) => answered(api.GET('/api/v1/jobs/{job_id}/checkpoints/summary', { params: { path: { job_id: id }, query: { last: LAST } }, signal })),
   });
 }
