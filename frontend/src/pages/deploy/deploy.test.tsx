@@ -44,7 +44,7 @@ describe('deploying', () => {
     const [spec] = world.find(7)!.specs;
     Object.assign(spec!, { state: 'COMPILING', created_at: new Date(Date.now() - 30_000).toISOString() });
     await renderPage(`/jobs/7/review/${spec!.number}`, { world });
-    expect(await screen.findByText(/^For [23]\d s so far\.$/)).toBeVisible();
+    expect(await screen.findByText(/^For [23]\d(\.\d)? s so far\.$/)).toBeVisible();
     expect(screen.getByText(/A worker loads the code/).closest('[role=status]')).toHaveTextContent(/^A worker loads .* to find its graph\.$/);
   });
 
