@@ -60,7 +60,7 @@ describe('users', () => {
     const { fake, user } = await renderPage('/users/1');
     expect(await screen.findByText(/This is you/)).toBeVisible();
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
-    await user.click(await screen.findByRole('button', { name: 'Confirm' }));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
     expect(await screen.findByText(/This is the last administrator/)).toBeVisible();
     expect(fake.world.office.users).toHaveLength(6);
   });
@@ -98,8 +98,9 @@ describe('tokens', () => {
   it('are revoked once that is confirmed', async () => {
     const { fake, user } = await renderPage('/tokens');
     await user.click(await screen.findByRole('button', { name: 'Revoke grafana' }));
+    expect(await screen.findByRole('button', { name: 'Leave it' })).toHaveFocus();
     expect(written(fake.asked, 'DELETE')).toEqual([]);
-    await user.click(await screen.findByRole('button', { name: 'Revoke' }));
+    await user.click(screen.getByRole('button', { name: 'Revoke' }));
     expect(await screen.findByText('grafana is revoked')).toBeVisible();
     expect(written(fake.asked, 'DELETE')).toEqual(['/api/v1/tokens/3']);
   });
@@ -186,7 +187,7 @@ describe('webhooks', () => {
     expect(await screen.findByText('messages are not signed')).toBeVisible();
     expect(await fake.asked.find(({ method }) => method === 'PATCH')!.json()).toEqual({ secret_reference: null });
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
-    await user.click(await screen.findByRole('button', { name: 'Confirm' }));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
     expect(await screen.findByText(/is named by rule 1/)).toBeVisible();
   });
 

@@ -1,11 +1,12 @@
 import { Box, Button } from '@mui/material';
-import type { ReactNode } from 'react';
-import { CreateBase, DeleteWithConfirmButton, EditBase, SaveButton, SimpleForm, useCanAccess, useEditContext, useRecordContext, useResourceContext, type RaRecord } from 'react-admin';
+import { useState, type ReactNode } from 'react';
+import { CreateBase, EditBase, SaveButton, SimpleForm, useCanAccess, useDeleteController, useEditContext, useRecordContext, useResourceContext, type RaRecord } from 'react-admin';
 import { Link } from 'react-router-dom';
 
 import { Page } from './Page';
 import { Panel } from './Panel';
 import { Failure, Waiting } from './Standins';
+import { Sure } from './Sure';
 
 /** Fields of one width below each other, with room for the label of the next one. */
 export const FIELDS = { maxWidth: 520, p: 0, '& .MuiFormControl-root, & .ra-input': { width: '100%' }, '& .ra-input + *': { mt: 1 }, '& .MuiFormHelperText-root': { mb: 0.5 } } as const;
@@ -79,17 +80,18 @@ function Edited<Row extends RaRecord>({ resource, what, titleOf, beside, form, d
 
 function Remove({ what, title, said }: { what: string; title: string; said: string }) {
   const record = useRecordContext();
+  const [asking, setAsking] = useState(false);
+  const { isPending, handleDelete } = useDeleteController({
+    ...(record && { record }),
+    redirect: 'list',
+    mutationMode: 'pessimistic',
+    mutationOptions: { onSettled: () => setAsking(false) },
+  });
   return (
-    <DeleteWithConfirmButton
-      record={record}
-      label="Delete"
-      size="small"
-      variant="outlined"
-      mutationMode="pessimistic"
-      redirect="list"
-      confirmTitle={`Delete ${what.toLowerCase()} ${title}?`}
-      confirmContent={said}
-    />
+    <>
+      <Button size="small" variant="outlined" color="error" onClick={() => setAsking(true)}>Delete</Button>
+      {asking && <Sure title={`Delete ${what.toLowerCase()} ${title}?`} what={said} does="Delete" final busy={isPending} onConfirm={handleDelete} onClose={() => setAsking(false)} />}
+    </>
   );
 }
 

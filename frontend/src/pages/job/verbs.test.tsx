@@ -40,6 +40,20 @@ describe('verbs of a job', () => {
     expect(await screen.findByRole('heading', { name: /Rescale to a parallelism of 8/ })).toBeVisible();
   });
 
+  it('are not done by who presses Enter twice, where nothing brings back what is lost', async () => {
+    const { fake, user } = await renderJob(1);
+    (await screen.findByRole('button', { name: 'Cancel' })).focus();
+    await user.keyboard('{Enter}');
+    const dialog = await screen.findByRole('dialog', { name: 'Cancel flights-delays?' });
+    expect(within(dialog).getByRole('button', { name: 'Leave it' })).toHaveFocus();
+    await user.keyboard('{Enter}');
+    expect(dialog).not.toBeInTheDocument();
+    expect(fake.asked.filter(({ method }) => method === 'POST')).toEqual([]);
+    await user.keyboard('{Enter}');
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Cancel the job' }));
+    expect(await screen.findByText('It is being cancelled')).toBeVisible();
+  });
+
   it('delete what does not run, as it was seen', async () => {
     const { fake, user } = await renderJob(7);
     await user.click(await screen.findByRole('button', { name: 'More' }));

@@ -1,10 +1,11 @@
 import { Button } from '@mui/material';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Confirm, DataTable, ReferenceField, TextField, useDataProvider, useNotify, useRefresh } from 'react-admin';
+import { DataTable, ReferenceField, TextField, useDataProvider, useNotify, useRefresh } from 'react-admin';
 
 import { Ago } from '../../shared/Ago';
 import { State } from '../../shared/State';
+import { Sure } from '../../shared/Sure';
 import { useNow } from '../../shared/useNow';
 import { isLive, stateOf, type Token } from './facts';
 
@@ -49,13 +50,12 @@ function Revoke({ token }: { token: Token }) {
     <>
       <Button size="small" color="error" onClick={() => setAsking(true)} aria-label={`Revoke ${token.name}`}>Revoke</Button>
       {asking && (
-        <Confirm
-          isOpen
-          loading={isPending}
+        <Sure
           title={`Revoke ${token.name}?`}
-          content={token.kind === 'api' ? 'Programs that come with it are refused from now on. It cannot be taken back.' : 'Whoever is logged in by it has to log in again.'}
-          confirm="Revoke"
-          cancel="Leave it"
+          what={token.kind === 'api' ? 'Programs that come with it are refused from now on. It cannot be taken back.' : 'Whoever is logged in by it has to log in again.'}
+          does="Revoke"
+          final
+          busy={isPending}
           onConfirm={() => mutate()}
           onClose={() => setAsking(false)}
         />
