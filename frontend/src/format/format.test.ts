@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { absolute, bytes, bytesPerSecond, clock, count, counted, duration, NOTHING, percent, perSecond, relative } from '.';
+import { absolute, bytes, bytesPerSecond, clock, count, counted, countedRoughly, duration, NOTHING, percent, perSecond, relative } from '.';
 
 describe('numbers', () => {
   it.each([
@@ -16,6 +16,7 @@ describe('numbers', () => {
     expect(bytesPerSecond(2_500_000)).toBe('2.5 MB/s');
     expect(count(1234567)).toBe('1,234,567');
     expect([0, 1, 1200].map((value) => counted(value, 'file'))).toEqual(['0 files', '1 file', '1,200 files']);
+    expect([0, 1, 310, 12_840, 2_418_000].map((value) => countedRoughly(value, 'record'))).toEqual(['0 records', '1 record', '310 records', '12.8 k records', '2.42 M records']);
     expect([0, 0.004, 0.42, 0.996, 1].map(percent)).toEqual(['0 %', '<1 %', '42 %', '>99 %', '100 %']);
   });
 
