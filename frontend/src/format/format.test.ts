@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { absolute, bytes, bytesPerSecond, clock, count, counted, countedRoughly, duration, NOTHING, percent, perSecond, relative } from '.';
+import { absolute, bytes, bytesPerSecond, clock, clockOnDay, count, counted, countedRoughly, duration, NOTHING, percent, perSecond, relative } from '.';
 
 describe('numbers', () => {
   it.each([
@@ -23,7 +23,7 @@ describe('numbers', () => {
   it('shows a dash for what is not known', () => {
     for (const format of [bytes, bytesPerSecond, perSecond, count, percent, duration])
       for (const value of [null, undefined, Number.NaN]) expect(format(value)).toBe(NOTHING);
-    expect([relative(null, 0), absolute(undefined), clock('no time')]).toEqual([NOTHING, NOTHING, NOTHING]);
+    expect([relative(null, 0), absolute(undefined), clock('no time'), clockOnDay(null, 0)]).toEqual([NOTHING, NOTHING, NOTHING, NOTHING]);
   });
 });
 
@@ -38,14 +38,20 @@ describe('moments', () => {
   const NOW = Date.parse('2026-11-22T03:08:02Z');
 
   it.each([
-    [0, 'just now'], [-5_900, '5 s ago'], [-59_900, '59 s ago'], [-60_000, '1 min ago'], [-3_600_000, '1 h ago'], [-47 * 3_600_000, '47 h ago'],
-    [-49 * 3_600_000, '2 d ago'], [180_000, 'in 3 min'],
+    [0, 'just now'], [-5_900, '5 s ago'], [-59_900, '59 s ago'], [-60_000, '1 min ago'], [-3_600_000, '1 h ago'], [-3_900_000, '1 h 05 min ago'], [-5_400_000, '1 h 30 min ago'], [-86_399_000, '23 h 59 min ago'], [-25 * 3_600_000, '25 h ago'], [-47 * 3_600_000, '47 h ago'],
+    [-49 * 3_600_000, '2 d ago'], [180_000, 'in 3 min'], [9_000_000, 'in 2 h 30 min'],
   ])('%d ms from now is %s', (away, shown) => expect(relative(NOW + away, NOW)).toBe(shown));
 
   it('says the zone of an absolute time', () => {
     expect(absolute('2026-11-22T03:08:02Z', 'UTC')).toBe('2026-11-22 03:08:02 UTC');
     expect(absolute('2026-11-22T23:30:00Z', 'Asia/Kolkata')).toBe('2026-11-23 05:00:00 GMT+5:30');
     expect(clock(NOW, 'UTC')).toBe('03:08:02');
+  });
+
+  it('says the day where it is not today, and the year where it is not this one', () => {
+    const said = ['2026-11-22T00:30:00Z', '2026-11-21T23:30:00Z', '2025-12-31T10:00:00Z'];
+    expect(said.map((at) => clockOnDay(at, NOW, 'UTC'))).toEqual(['00:30:00', '11-21 23:30:00', '2025-12-31 10:00:00']);
+    expect(clockOnDay('2026-11-21T23:30:00Z', NOW, 'Asia/Kolkata')).toBe('05:00:00');
   });
 
   it('takes a zone other than UTC in what the API says', () => {

@@ -41,7 +41,7 @@ export default function Audit() {
       empty={<Empty title="Nothing was changed yet">Every change is listed here, with who made it and what was before.</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick="expand" expand={<Detail />} expandSingle size="small">
-        <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={(entry: Entry) => <RowToggle more={said(entry)}><Ago at={entry.at} /></RowToggle>} />
+        <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={(entry: Entry) => <RowToggle more={said(entry)}><Ago at={entry.at} clock /></RowToggle>} />
         <DataTable.Col label="Who" disableSort render={({ user_name }: Entry) => (user_name === 'weir' ? 'weir itself' : user_name)} />
         <DataTable.Col label="Action" disableSort source="action" />
         <DataTable.Col label="Of what" disableSort render={(entry: Entry) => <Thing entry={entry} />} />

@@ -43,10 +43,10 @@ export default function Events() {
           >
             <DataTable bulkActionButtons={false} rowClick={false} size="small">
               <DataTable.NumberCol source="number" label="No." />
-              <DataTable.Col source="at" label="When" render={(event: JobEvent) => <Ago at={event.at} />} />
+              <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={(event: JobEvent) => <Ago at={event.at} clock />} />
               <DataTable.Col source="kind" disableSort render={(event: JobEvent) => <code>{event.kind}</code>} />
               <DataTable.Col label="What" disableSort sx={{ overflowWrap: 'anywhere' }} render={(event: JobEvent) => sentence(event)} />
-              <DataTable.Col label="Said by" disableSort render={(event: JobEvent) => <SaidBy event={event} />} />
+              <DataTable.Col label="Said by" disableSort sx={{ whiteSpace: 'nowrap' }} render={(event: JobEvent) => <SaidBy event={event} />} />
             </DataTable>
           </ListContent>
         </Live>

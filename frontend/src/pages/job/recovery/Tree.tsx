@@ -37,7 +37,7 @@ const Drawn = memo(function Drawn({ lineage, plans, retained, nowMs }: { lineage
   const reasons = reasonsOf(lineage, { plans, retained, nowMs });
   const shown = useMemo(() => folded(lineage, open), [lineage, open]);
   return (
-    <Box sx={{ position: 'relative', minWidth: 640 }}>
+    <Box sx={{ position: 'relative', minWidth: 680 }}>
       <Lines of={shown} />
       <Box component="ol" aria-label="Checkpoints and restores, the newest first" sx={{ listStyle: 'none', m: 0, p: 0 }}>
         {shown.rows.map((row) => (
@@ -46,7 +46,7 @@ const Drawn = memo(function Drawn({ lineage, plans, retained, nowMs }: { lineage
             component="li"
             sx={{
               height: ROW_HEIGHT, pl: `${widthOf(lineage.lanes)}px`, pr: 2, display: 'grid', columnGap: 2, alignItems: 'center',
-              gridTemplateColumns: 'minmax(0, 1fr) 90px 80px 132px', color: row.current ? 'text.primary' : 'text.secondary',
+              gridTemplateColumns: 'minmax(0, 1fr) 132px 80px 132px', color: row.current ? 'text.primary' : 'text.secondary',
               '&:hover': { backgroundColor: 'action.hover' },
             }}
           >
@@ -102,7 +102,7 @@ function OfCheckpoint({ checkpoint, row, kept, newest, busy, onChoose }: OfCheck
           {said}
         </Box>
       </Box>
-      <Box><Ago at={checkpoint.completed_at} /></Box>
+      <Box><Ago at={checkpoint.completed_at} clock /></Box>
       <Box sx={{ textAlign: 'right', fontVariantNumeric: 'tabular-nums' }}>{bytes(checkpoint.state_bytes)}</Box>
       <Box sx={{ textAlign: 'right' }}>
         {may && (
@@ -141,7 +141,7 @@ function OfRun({ row, plans }: { row: Row & { kind: 'restore' | 'beginning' }; p
     return (
       <>
         <Box>{run.number === 1 ? 'The job began, without any state' : `Run ${run.number}: what was before is not listed any more`}</Box>
-        <Box><Ago at={run.created_at} /></Box>
+        <Box><Ago at={run.created_at} clock /></Box>
       </>
     );
   }
@@ -155,7 +155,7 @@ function OfRun({ row, plans }: { row: Row & { kind: 'restore' | 'beginning' }; p
         </Box>
         {!row.ran && <Box sx={{ color: 'text.secondary', fontSize: '0.8rem' }}>{run.ended_at === null ? 'it is being started' : `it never came up: ${run.reason || 'no reason was told'}`}</Box>}
       </Box>
-      <Box><Ago at={run.created_at} /></Box>
+      <Box><Ago at={run.created_at} clock /></Box>
     </>
   );
 }

@@ -31,7 +31,7 @@ export default function Versions() {
           <DataTable.Col source="number" label="Version" render={(spec: Spec) => <Link to={`/jobs/${job.id}/review/${spec.number}`} aria-label={`Version ${spec.number}: its graph and settings`}>{spec.number}</Link>} />
           <DataTable.Col source="state" disableSort render={(spec: Spec) => <Code of={spec} inForce={spec.number === job.spec_number} />} />
           <DataTable.Col source="comment" disableSort sx={{ overflowWrap: 'anywhere', minWidth: 150 }} />
-          <DataTable.Col source="created_at" label="Made" render={(spec: Spec) => <Ago at={spec.created_at} />} />
+          <DataTable.Col source="created_at" label="Made" sx={{ whiteSpace: 'nowrap' }} render={(spec: Spec) => <Ago at={spec.created_at} clock />} />
           <DataTable.Col
             label="Compare"
             disableSort
