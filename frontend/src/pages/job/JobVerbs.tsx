@@ -10,6 +10,7 @@ import { Sure } from '../../shared/Sure';
 import { Verb as VerbButton } from '../../shared/Verb';
 import { usePropose } from './recovery/useRecovery';
 import { useJob } from './useJob';
+import { useSpec } from './useSpec';
 import { verbsOf, type Offer, type Verb } from './verbs';
 
 type Asked = Exclude<Verb, 'rescale' | 'upgrade'>;
@@ -128,7 +129,10 @@ function Rescale({ onClose }: { onClose(): void }) {
   const [typed, setTyped] = useState('');
   const propose = usePropose();
   const parallelism = Number(typed);
-  const fits = /^\d+$/.test(typed) && parallelism >= 1 && parallelism <= PARALLELISM_MAX;
+  const { data } = useSpec();
+  const now = data?.body.parallelism as number | undefined;
+  const same = typed !== '' && parallelism === now;
+  const fits = /^\d+$/.test(typed) && parallelism >= 1 && parallelism <= PARALLELISM_MAX && !same;
   return (
     <Dialog open onClose={onClose} aria-labelledby="rescale-title">
       <form
@@ -141,7 +145,7 @@ function Rescale({ onClose }: { onClose(): void }) {
         <DialogContent>
           <DialogContentText sx={{ mb: 2 }}>The job is stopped with a last checkpoint, and goes on from it with so many subtasks of each operator. You see what it would do first.</DialogContentText>
           {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog with one field */}
-          <TextField autoFocus label="Parallelism" value={typed} onChange={({ target: { value } }) => setTyped(value)} error={typed !== '' && !fits} helperText={`1 to ${PARALLELISM_MAX}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
+          <TextField autoFocus label="Parallelism" value={typed} onChange={({ target: { value } }) => setTyped(value)} error={typed !== '' && !fits} helperText={same ? `It is ${now} now: there is nothing to rescale` : `1 to ${PARALLELISM_MAX}${now === undefined ? '' : `; now ${now}`}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
         </DialogContent>
         <DialogActions>
           <Button onClick={onClose}>Leave it</Button>
