@@ -134,7 +134,7 @@ describe('alerts and their rules', () => {
     const firing = await screen.findByRole('region', { name: 'Firing' });
     expect(await within(firing).findByText(/more than 1,000,000/)).toBeVisible();
     expect(await within(firing).findByRole('link', { name: 'payments-fraud-score' })).toHaveAttribute('href', '/jobs/2');
-    const over = screen.getByRole('region', { name: 'Over' });
+    const over = screen.getByRole('region', { name: 'Resolved' });
     expect(await within(over).findByText('checkpoint 32 has completed')).toBeVisible();
     expect(within(over).getByText('old rule (deleted)')).toBeVisible();
   });
