@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
+import { World } from '../fake/world';
 import { renderPage } from '../testing/render';
 
 const written = (asked: readonly Request[], method: string): string[] => asked.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
@@ -78,6 +79,18 @@ describe('tokens', () => {
     expect(screen.queryByText('nightly deploy, the first')).toBeNull();
   });
 
+  it('name the one that one is logged in by', async () => {
+    await renderPage('/tokens');
+    const row = (await screen.findByText('password')).closest('tr')!;
+    expect(await within(row).findByText('this session')).toBeVisible();
+    expect(screen.getAllByText('this session')).toHaveLength(1);
+  });
+
+  it('are none of a viewer who has made none, who is told so and how', async () => {
+    await renderPage('/tokens', { as: 'viewer' });
+    expect(await screen.findByText('You have no token that is valid')).toBeVisible();
+  });
+
   it('are shown once when they are made, can be copied, and are kept nowhere', async () => {
     const { user } = await renderPage('/tokens/create', { as: 'operator' });
     await user.type(await screen.findByLabelText(/Name/), 'nightly');
@@ -113,6 +126,17 @@ describe('the audit', () => {
     await user.click(within(row).getByText('update'));
     const table = await screen.findByRole('table', { name: 'Before and after' });
     expect(within(table).getAllByRole('row').map(({ textContent }) => textContent)).toEqual(['FieldBeforeAfter', 'disabledfalsetrue', 'roleoperatorviewer']);
+  });
+
+  it('leads to what its entries are about', async () => {
+    const world = new World(Date.now());
+    const [plan] = world.find(1)!.plans;
+    world.office.note(world.nowMs, 'admin', 'apply', 'plan', plan!.id!, null, null);
+    await renderPage('/audit', { world });
+    expect(await screen.findByRole('link', { name: `plan ${plan!.id}` })).toHaveAttribute('href', `/jobs/1/recovery/${plan!.id}`);
+    expect(decodeURIComponent(screen.getByRole('link', { name: 'token 7' }).getAttribute('href')!)).toBe('/tokens?filter={"everybody":true,"name":"nightly+deploy,+the+first"}');
+    expect(screen.getByRole('link', { name: 'job 1' })).toHaveAttribute('href', '/jobs/1');
+    expect(screen.queryByRole('link', { name: 'session 1' })).toBeNull();
   });
 
   it('is filtered by who and what, and says when nothing fits', async () => {
@@ -197,6 +221,14 @@ describe('webhooks', () => {
     expect(screen.getByText('http://chat.weir.example:8080')).toBeVisible();
     expect(screen.queryByLabelText(/URL/)).toBeNull();
     for (const name of ['Save', 'Delete', 'Send a test']) expect(screen.queryByRole('button', { name })).toBeNull();
+  });
+});
+
+describe('the menu of the account', () => {
+  it.each([['admin', 'admin, may roll back', '/users/1'], ['viewer', 'viewer', '/tokens']] as const)('says to a %s what he may, and leads there', async (as, role, to) => {
+    const { user } = await renderPage('/tokens', { as });
+    await user.click(await screen.findByRole('button', { name: `${as}: account` }));
+    expect(await screen.findByRole('menuitem', { name: new RegExp(`^Your .*${role}$`) })).toHaveAttribute('href', to);
   });
 });
 

@@ -22,7 +22,7 @@ interface Props {
   filters?: ReactNode;
   actions?: ReactNode;
   refreshMs?: number;
-  /** What stands for an empty list that nothing was left out of. */
+  /** What stands for an empty list that nobody has left anything out of. */
   empty: ReactElement;
   /** A DataTable. */
   children: ReactNode;
@@ -36,16 +36,17 @@ export function ResourceList({ resource, title, beside, above, sort, perPage = 2
         {above}
         <Panel flush>
           {filters && <Box role="search" aria-label={`Filter ${title.toLowerCase()}`} sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1.5, px: 2, pt: 1.75, pb: 1 }}>{filters}</Box>}
-          <Rows empty={empty}>{children}</Rows>
+          <Rows empty={empty} usual={filterDefaults}>{children}</Rows>
         </Panel>
       </Page>
     </ListBase>
   );
 }
 
-function Rows({ empty, children }: Pick<Props, 'empty' | 'children'>) {
+/** `usual`: the filter that nobody has chosen. */
+function Rows({ empty, usual, children }: Pick<Props, 'empty' | 'children'> & { usual: Record<string, unknown> }) {
   const { filterValues, setFilters } = useListContext();
-  const filtered = Object.keys(filterValues as object).length > 0;
+  const filtered = JSON.stringify(filterValues) !== JSON.stringify({}) && JSON.stringify(filterValues) !== JSON.stringify(usual);
   const nothing = filtered
     ? <Empty title="Nothing fits these filters"><Button size="small" onClick={() => setFilters({}, undefined, false)}>Clear the filters</Button></Empty>
     : empty;

@@ -1,6 +1,5 @@
-import { Box, Link, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
+import { Box, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
 import { DataTable, useRecordContext } from 'react-admin';
-import { Link as RouterLink } from 'react-router-dom';
 
 import type { Schemas } from '../../api/types';
 import { NOTHING } from '../../format';
@@ -11,18 +10,12 @@ import { ResourceList } from '../../shared/ResourceList';
 import { RowToggle } from '../../shared/rows';
 import { Empty } from '../../shared/Standins';
 import { differences, fieldsOf } from './differences';
+import { nameOf, Thing } from './Thing';
+import { ACTIONS, RESOURCES } from './words';
 
 type Entry = Schemas['AuditEntryView'];
 
-/** As the backend names them (kit.audit). A new one is found under “any”. */
-const ACTIONS = [
-  'create', 'update', 'delete', 'start', 'suspend', 'cancel', 'savepoint', 'verify', 'propose', 'approve', 'apply', 'withdraw', 'log-in', 'log-out', 'change-password', 'revoke', 'test',
-];
-const RESOURCES = ['job', 'spec', 'artifact', 'checkpoint', 'plan', 'alert-rule', 'webhook', 'user', 'token', 'session'];
 const choices = (words: readonly string[]) => words.map((word) => ({ value: word, label: word }));
-
-/** Where things have a page of their own. */
-const PAGES: Record<string, string> = { job: 'jobs', user: 'users', 'alert-rule': 'alert-rules', webhook: 'webhooks' };
 
 export default function Audit() {
   return (
@@ -55,15 +48,6 @@ export default function Audit() {
 /** `update of job 7 by olga`. */
 function said({ action, resource, resource_id, user_name }: Entry): string {
   return `${action} of ${nameOf(resource, resource_id)} by ${user_name}`;
-}
-
-const nameOf = (resource: string, id: Entry['resource_id']): string => (id === null ? resource : `${resource} ${id}`);
-
-function Thing({ entry: { resource, resource_id, action } }: { entry: Entry }) {
-  const name = nameOf(resource, resource_id);
-  const page = PAGES[resource];
-  if (!page || resource_id === null || action === 'delete') return name;
-  return <Link component={RouterLink} to={`/${page}/${resource_id}`} onClick={(event) => event.stopPropagation()}>{name}</Link>;
 }
 
 function Detail() {

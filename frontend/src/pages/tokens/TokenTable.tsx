@@ -1,8 +1,9 @@
-import { Button } from '@mui/material';
+import { Box, Button } from '@mui/material';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { DataTable, ReferenceField, TextField, useDataProvider, useNotify, useRefresh } from 'react-admin';
+import { DataTable, ReferenceField, TextField, useDataProvider, useGetIdentity, useNotify, useRefresh } from 'react-admin';
 
+import { roleSaid } from '../../auth/roleSaid';
 import { Ago } from '../../shared/Ago';
 import { State } from '../../shared/State';
 import { Sure } from '../../shared/Sure';
@@ -16,7 +17,7 @@ export function TokenTable({ whose = false }: { whose?: boolean }) {
       <DataTable.Col source="name" sx={{ fontWeight: 600, overflowWrap: 'anywhere' }} />
       {whose && <DataTable.Col label="Whose" disableSort><ReferenceField source="user_id" reference="users" link="edit"><TextField source="name" /></ReferenceField></DataTable.Col>}
       <DataTable.Col label="For" disableSort render={({ kind }: Token) => (kind === 'api' ? 'a program' : 'a browser or terminal')} />
-      <DataTable.Col label="Role" disableSort render={({ role, rollback }: Token) => `${role}${rollback ? ', may roll back' : ''}`} />
+      <DataTable.Col label="Role" disableSort render={(token: Token) => roleSaid(token)} />
       <DataTable.Col label="State" disableSort render={(token: Token) => <Standing token={token} />} />
       <DataTable.Col source="expires_at" label="Expires" render={({ expires_at }: Token) => <Ago at={expires_at} />} />
       <DataTable.Col source="last_used_at" label="Last used" render={({ last_used_at }: Token) => (last_used_at === null ? 'never' : <Ago at={last_used_at} />)} />
@@ -27,7 +28,13 @@ export function TokenTable({ whose = false }: { whose?: boolean }) {
 }
 
 function Standing({ token }: { token: Token }) {
-  return <State of="token" is={stateOf(token, useNow())} />;
+  const { data } = useGetIdentity();
+  return (
+    <Box sx={{ display: 'flex', gap: 0.75, flexWrap: 'wrap' }}>
+      <State of="token" is={stateOf(token, useNow())} />
+      {data?.tokenId === token.id && <State of="run" is="RUNNING" label="this session" />}
+    </Box>
+  );
 }
 
 function Revoke({ token }: { token: Token }) {
