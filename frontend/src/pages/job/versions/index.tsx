@@ -1,6 +1,6 @@
 import { Box, Button } from '@mui/material';
-import { useState } from 'react';
 import { DataTable, Link } from 'react-admin';
+import { useSearchParams } from 'react-router-dom';
 
 import { useCan } from '../../../auth/useCan';
 import type { Schemas } from '../../../api/types';
@@ -16,7 +16,8 @@ type Spec = Schemas['SpecShown'];
 export default function Versions() {
   const job = useJob();
   const may = useCan('operate');
-  const [compared, setCompared] = useState<{ before: number; after: number } | null>(null);
+  const [search, setSearch] = useSearchParams();
+  const compared = comparedIn(search.get('compare'));
   return (
     <>
       <ListPanel
@@ -38,15 +39,21 @@ export default function Versions() {
             sx={{ whiteSpace: 'nowrap' }}
             render={(spec: Spec) =>
               spec.number > 1 && (
-                <Button size="small" onClick={() => setCompared({ before: spec.number - 1, after: spec.number })}>with version {spec.number - 1}</Button>
+                <Button size="small" onClick={() => setSearch({ compare: `${spec.number - 1}..${spec.number}` }, { replace: true })}>with version {spec.number - 1}</Button>
               )
             }
           />
         </DataTable>
       </ListPanel>
-      {compared && <Difference jobId={job.id} {...compared} onClose={() => setCompared(null)} />}
+      {compared && <Difference jobId={job.id} {...compared} onClose={() => setSearch({}, { replace: true })} />}
     </>
   );
+}
+
+/** `?compare=1..2`: in the address, so that it can be sent to somebody. */
+function comparedIn(said: string | null): { before: number; after: number } | null {
+  const [, before, after] = /^([1-9]\d{0,8})\.\.([1-9]\d{0,8})$/.exec(said ?? '') ?? [];
+  return before === undefined || after === undefined ? null : { before: Number(before), after: Number(after) };
 }
 
 function Code({ of, inForce }: { of: Spec; inForce: boolean }) {
