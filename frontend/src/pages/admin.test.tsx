@@ -224,6 +224,13 @@ describe('webhooks', () => {
   });
 });
 
+it.each([['/alert-rules/999', '/alert-rules'], ['/users/999', '/users'], ['/webhooks/999', '/webhooks']])('%s says that it is not there, and leads to the list', async (path, list) => {
+  await renderPage(path);
+  expect(await screen.findByText(/^There is no .* 999\.$/)).toBeVisible();
+  expect(screen.getByRole('link', { name: 'Back to the list' })).toHaveAttribute('href', list);
+  expect(globalThis.location.pathname).toBe(path);
+});
+
 describe('the menu of the account', () => {
   it.each([['admin', 'admin, may roll back', '/users/1'], ['viewer', 'viewer', '/tokens']] as const)('says to a %s what he may, and leads there', async (as, role, to) => {
     const { user } = await renderPage('/tokens', { as });

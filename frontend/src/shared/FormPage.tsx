@@ -52,10 +52,13 @@ interface EditProps<Row> {
   children?: (row: Row) => ReactNode;
 }
 
+/** React-admin would go back to the list where something is not there, and leave whoever came by a link with nothing but the list. */
+const STAYING = { onError: () => {} };
+
 /** One thing: what can be changed of it, and what belongs to it. It is saved and deleted when the API says so, and not before. */
 export function EditPage<Row extends RaRecord>({ resource, transform, readable = false, ...props }: EditProps<Row>) {
   return (
-    <EditBase resource={resource} redirect={false} mutationMode="pessimistic" disableAuthentication={readable} {...(transform ? { transform } : {})}>
+    <EditBase resource={resource} redirect={false} mutationMode="pessimistic" disableAuthentication={readable} queryOptions={STAYING} {...(transform ? { transform } : {})}>
       <Edited resource={resource} {...props} />
     </EditBase>
   );
@@ -64,7 +67,14 @@ export function EditPage<Row extends RaRecord>({ resource, transform, readable =
 function Edited<Row extends RaRecord>({ resource, what, titleOf, beside, form, deleted, actions, children }: EditProps<Row>) {
   const { record, error, refetch } = useEditContext<Row>();
   const { canAccess: mayDelete } = useCanAccess({ resource, action: 'delete' });
-  if (record === undefined) return <Page title={what}>{error ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting height={240} />}</Page>;
+  if (record === undefined) {
+    return (
+      <Page title={what}>
+        {error ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting height={240} />}
+        {error && <Box><Button component={Link} to={`/${resource}`}>Back to the list</Button></Box>}
+      </Page>
+    );
+  }
   return (
     <Page title={titleOf(record)} beside={beside?.(record)} actions={<>{actions?.(record)}{mayDelete && deleted && <Remove what={what} title={titleOf(record)} said={deleted} />}</>}>
       {form && (

@@ -4,6 +4,8 @@ export interface JobTab {
   /** In the address: `/jobs/7/checkpoints`. The first tab has none. */
   path: string;
   label: string;
+  /** It has addresses below its own. */
+  deeper?: true;
   Content: LazyExoticComponent<ComponentType>;
 }
 
@@ -12,7 +14,7 @@ export const TABS: readonly JobTab[] = [
   { path: '', label: 'Overview', Content: lazy(() => import('./overview')) },
   { path: 'checkpoints', label: 'Checkpoints', Content: lazy(() => import('./checkpoints')) },
   { path: 'backpressure', label: 'Backpressure & alignment', Content: lazy(() => import('./backpressure')) },
-  { path: 'recovery', label: 'Recovery', Content: lazy(() => import('./recovery')) },
+  { path: 'recovery', label: 'Recovery', deeper: true, Content: lazy(() => import('./recovery')) },
   { path: 'exceptions', label: 'Exceptions', Content: lazy(() => import('./exceptions')) },
   { path: 'events', label: 'Events', Content: lazy(() => import('./events')) },
   { path: 'versions', label: 'Versions', Content: lazy(() => import('./versions')) },
