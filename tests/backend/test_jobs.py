@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -53,6 +54,29 @@ def test_code_that_does_not_compile_ends_the_deployment_and_says_why(stage: Stag
     assert operation["state"] == "FAILED" and operation["problem"] == "job.py:3: there is no column 'delay'"
     job = stage.job(made["id"])
     assert job["health"] == "needs a person" and "no column 'delay'" in job["why"] and job["run"] is None
+
+
+def test_jobs_that_need_a_person_are_found_among_all_and_are_those_that_are_shown_so(stage: Stage) -> None:
+    def found(**wanted: object) -> set[str]:
+        rows = stage.send("GET", "/jobs", status=200, params={"filter": json.dumps(wanted)})
+        assert {one["health"] == "needs a person" for one in rows} <= {wanted["needs_person"]}
+        return {one["name"] for one in rows}
+
+    stage.compile(stage.deploy("broken")["id"], problem="job.py:3: there is no column 'delay'")
+    stage.compile(stage.deploy("broken-unwanted", start=False)["id"], problem="job.py:3: there is no column 'delay'")
+    given_up, _ = stage.running("given-up")
+    stopped, _ = stage.running("given-up-stopped")
+    with stage.database.session() as session:
+        session.execute(update(Job).where(Job.id.in_([given_up, stopped])).values(gave_up="the disk is full"))
+        session.execute(update(Job).where(Job.id == stopped).values(desired_state="SUSPENDED"))
+    running, _ = stage.running("runs")
+    newer = stage.send(
+        "POST", f"/jobs/{running}/specs", status=201, headers={"If-Match": "*"}, json={"spec": {"artifact": stage.upload()}}
+    )
+    stage.compile(running, newer["number"], problem="job.py:3: there is no column 'delay'")
+    assert found(needs_person=True) == {"broken", "given-up"}
+    assert found(needs_person=False) == {"broken-unwanted", "given-up-stopped", "runs"}
+    assert stage.send("GET", "/jobs", status=422, params={"filter": '{"needs_person": "yes"}'})["code"] == "invalid"
 
 
 def test_a_job_that_is_not_to_start_waits_until_somebody_starts_it(stage: Stage) -> None:

@@ -143,7 +143,7 @@ PLACES = (
     Place("job-none", "/jobs/4711", text("It is not there")),
     Place("deploy-new-version", "/jobs/{job}/new-version", field("Parallelism")),
     Place("deploy-version", "/jobs/{job}/review/1", text("^This is the version in force")),
-    Place("alerts", "/alerts", text("^Over$")),
+    Place("alerts", "/alerts", text("^Resolved$")),
     Place("rules", "/alert-rules", text("^any restart$")),
     Place("rule-new", "/alert-rules/create", field("Name")),
     Place("rule", "/alert-rules/1", field("Name")),

@@ -26,7 +26,8 @@ IfMatch = Annotated[str | None, Depends(if_match)]
 
 @router.get("", operation_id="list_jobs", response_model=list[JobShown])
 def list_(session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer) -> list[JobShown]:
-    """All jobs, with their newest run and their last checkpoint. Filters: id, name, q (part of the name), desired_state."""
+    """All jobs, with their newest run and their last checkpoint. Filters: id, name, q (part of the name), desired_state, needs_person (true: nothing
+    goes on with it until somebody has looked)."""
     return show(session, page(session, repository.listed(), wanted, repository.FIELDS, response, unit="jobs"))
 
 

@@ -6,10 +6,11 @@ import posixpath
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Select, func, select, union
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, union
 from sqlalchemy.orm import Session, defer
 
 from weir_backend.checkpoints.place import name_in_code
+from weir_backend.errors import Invalid
 from weir_backend.kit.listing import Fields, contains, equals
 from weir_backend.models import (
     Checkpoint,
@@ -22,6 +23,16 @@ from weir_backend.models import (
     Spec,
     SpecState,
 )
+
+
+def _needs_person(value: Any) -> ColumnElement[bool]:
+    """What ``jobs.state.standing`` says of one job, said of all of them: it cannot be read from a page of them."""
+    if not isinstance(value, bool):
+        raise Invalid("invalid", "filter: needs_person is true or false")
+    invalid = exists().where(Spec.job_id == Job.id, Spec.number == Job.spec_number, Spec.state == SpecState.INVALID)
+    needs = and_(Job.desired_state == DesiredState.RUNNING, or_(Job.gave_up.is_not(None), and_(Job.run_number == 0, invalid)))
+    return needs if value else ~needs
+
 
 FIELDS = Fields(
     sortable={
@@ -36,6 +47,7 @@ FIELDS = Fields(
         "name": equals(Job.name, str),
         "q": contains(Job.name),
         "desired_state": lambda value: Job.desired_state.in_(_words(value, DesiredState)),
+        "needs_person": _needs_person,
     },
     default=("name", False),
     key=Job.id,
@@ -43,8 +55,6 @@ FIELDS = Fields(
 
 
 def _words(value: Any, words: type[DesiredState]) -> list[DesiredState]:
-    from weir_backend.errors import Invalid
-
     try:
         return [words(one) for one in (value if isinstance(value, list) else [value])]
     except ValueError:

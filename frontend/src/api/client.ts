@@ -37,12 +37,6 @@ export async function answered<Data>(call: Promise<Answer<Data>>): Promise<NonNu
   return (await call).data as NonNullable<Data>;
 }
 
-/** The body of an answer, and the version that it is of, for `ifMatch`. */
-export async function answeredWithVersion<Data>(call: Promise<Answer<Data>>): Promise<{ data: NonNullable<Data>; etag: string | null }> {
-  const { data, response } = await call;
-  return { data: data as NonNullable<Data>, etag: response.headers.get('ETag') };
-}
-
 /** `If-Match` for what was shown as this version. */
 export function ifMatch(version: number): { 'If-Match': string } {
   return { 'If-Match': `"${version}"` };

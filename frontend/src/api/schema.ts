@@ -253,7 +253,8 @@ export interface paths {
         };
         /**
          * List
-         * @description All jobs, with their newest run and their last checkpoint. Filters: id, name, q (part of the name), desired_state.
+         * @description All jobs, with their newest run and their last checkpoint. Filters: id, name, q (part of the name), desired_state, needs_person (true: nothing
+         *     goes on with it until somebody has looked).
          */
         get: operations["list_jobs"];
         put?: never;

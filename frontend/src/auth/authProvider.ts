@@ -3,6 +3,7 @@ import type { AuthProvider } from 'react-admin';
 import { ApiProblem } from '../api/problem';
 import type { Permission } from '../api/types';
 import { neededFor } from './needed';
+import { roleSaid } from './roleSaid';
 import { currentSession, forgetSession, logIn, logOut, visit } from './session';
 
 /** To react-admin `message: false` is a reason to go to the log-in page without a word: who comes for the first time did nothing wrong. */
@@ -29,7 +30,7 @@ export const authProvider: AuthProvider = {
   },
   async getIdentity() {
     const session = await currentSession();
-    return { id: session.user_id, fullName: session.name };
+    return { id: session.user_id, fullName: session.name, role: roleSaid(session), tokenId: session.token_id };
   },
   async getPermissions(): Promise<Permission[]> {
     const { session } = await visit();

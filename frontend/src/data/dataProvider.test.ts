@@ -61,6 +61,13 @@ describe('the data provider', () => {
     expect([asked[1]!.method, path(asked[1]!), asked[1]!.headers.get('If-Match')]).toEqual(['DELETE', '/api/v1/webhooks/9', '"2"']);
   });
 
+  it('changes nothing whose version nobody has seen', async () => {
+    const asked = server(rows);
+    await expect(dataProvider.updateMany('users', { ids: [1], data: {} })).rejects.toThrow('one by one');
+    await expect(dataProvider.deleteMany('users', { ids: [1] })).rejects.toThrow('one by one');
+    expect(asked).toEqual([]);
+  });
+
   it('gives the problem of the backend, with fields for the form', async () => {
     server(() => Response.json({ code: 'invalid', detail: 'name: too long', next_step: '', errors: [{ where: 'body.name', what: 'too long' }, { where: 'query.x', what: 'odd' }] }, { status: 422 }));
     const refused: unknown = await dataProvider.create('users', { data: {} }).catch((error: unknown) => error);

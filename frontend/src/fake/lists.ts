@@ -17,6 +17,7 @@ export function listAnswer(rows: readonly object[], query: URLSearchParams, unit
 function fits(row: Row, name: string, wanted: unknown): boolean {
   if (name === 'q') return String(row.name).toLowerCase().includes(String(wanted).toLowerCase());
   if (name === 'before_id') return (row.id as number) < (wanted as number);
+  if (name === 'needs_person') return wanted === (row.health === 'needs a person');
   // Of checkpoints: completed, and their files are there.
   if (name === 'kept') return wanted === (row.state === 'COMPLETED' && row.discarded_at === null);
   return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);

@@ -55,6 +55,11 @@ export function counted(value: Number, one: string): string {
   return `${count(value)} ${value === 1 ? one : `${one}s`}`;
 }
 
+/** 310 records, 2.42 M records: where there is no room for each of them. */
+export function countedRoughly(value: Number, one: string): string {
+  return known(value) ? `${scaled(value, THOUSANDS).trim()} ${value === 1 ? one : `${one}s`}` : NOTHING;
+}
+
 /** Of 0 to 1: 42 %. Something is never shown as nothing, nor a part as the whole. */
 export function percent(ratio: Number): string {
   if (!known(ratio)) return NOTHING;

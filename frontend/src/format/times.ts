@@ -36,7 +36,7 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(h / 24)} d ${h % 24} h`;
 }
 
-/** 5 s ago, in 3 min: one unit, rounded down, so that it does not run ahead of itself. */
+/** 5 s ago, in 3 min, 1 h 30 min ago: rounded down, so that it does not run ahead of itself. Hours have their minutes, as durations beside it do. */
 export function relative(moment: Moment, nowMs: number): string {
   const at = toMs(moment);
   if (at === null) return NOTHING;
@@ -46,9 +46,15 @@ export function relative(moment: Moment, nowMs: number): string {
   const said =
     away < MINUTE ? `${Math.floor(away / SECOND)} s`
     : away < HOUR ? `${Math.floor(away / MINUTE)} min`
+    : away < DAY ? hours(away)
     : away < 2 * DAY ? `${Math.floor(away / HOUR)} h`
     : `${Math.floor(away / DAY)} d`;
   return at <= nowMs ? `${said} ago` : `in ${said}`;
+}
+
+function hours(ms: number): string {
+  const minutes = Math.floor((ms % HOUR) / MINUTE);
+  return `${Math.floor(ms / HOUR)} h${minutes === 0 ? '' : ` ${two(minutes)} min`}`;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -77,4 +83,13 @@ export function absolute(moment: Moment, zone?: string): string {
 /** 04:08:02, for dense lists whose heading names the day. */
 export function clock(moment: Moment, zone?: string): string {
   return absolute(moment, zone).split(' ')[1] ?? NOTHING;
+}
+
+/** 04:08:02 today, 11-20 04:08:02 on another day of this year, 2025-11-20 04:08:02 on one before it. */
+export function clockOnDay(moment: Moment, nowMs: number, zone?: string): string {
+  const [day, time] = absolute(moment, zone).split(' ');
+  const [today] = absolute(nowMs, zone).split(' ');
+  if (day === undefined || time === undefined || today === undefined) return NOTHING;
+  if (day === today) return time;
+  return `${day.slice(0, 4) === today.slice(0, 4) ? day.slice(5) : day} ${time}`;
 }

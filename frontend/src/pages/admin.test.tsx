@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
+import { World } from '../fake/world';
 import { renderPage } from '../testing/render';
 
 const written = (asked: readonly Request[], method: string): string[] => asked.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
@@ -60,7 +61,7 @@ describe('users', () => {
     const { fake, user } = await renderPage('/users/1');
     expect(await screen.findByText(/This is you/)).toBeVisible();
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
-    await user.click(await screen.findByRole('button', { name: 'Confirm' }));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
     expect(await screen.findByText(/This is the last administrator/)).toBeVisible();
     expect(fake.world.office.users).toHaveLength(6);
   });
@@ -76,6 +77,18 @@ describe('tokens', () => {
     const row = (await screen.findByText('nightly deploy')).closest('tr')!;
     expect(await within(row).findByText('deploy-bot')).toBeVisible();
     expect(screen.queryByText('nightly deploy, the first')).toBeNull();
+  });
+
+  it('name the one that one is logged in by', async () => {
+    await renderPage('/tokens');
+    const row = (await screen.findByText('password')).closest('tr')!;
+    expect(await within(row).findByText('this session')).toBeVisible();
+    expect(screen.getAllByText('this session')).toHaveLength(1);
+  });
+
+  it('are none of a viewer who has made none, who is told so and how', async () => {
+    await renderPage('/tokens', { as: 'viewer' });
+    expect(await screen.findByText('You have no token that is valid')).toBeVisible();
   });
 
   it('are shown once when they are made, can be copied, and are kept nowhere', async () => {
@@ -98,8 +111,9 @@ describe('tokens', () => {
   it('are revoked once that is confirmed', async () => {
     const { fake, user } = await renderPage('/tokens');
     await user.click(await screen.findByRole('button', { name: 'Revoke grafana' }));
+    expect(await screen.findByRole('button', { name: 'Leave it' })).toHaveFocus();
     expect(written(fake.asked, 'DELETE')).toEqual([]);
-    await user.click(await screen.findByRole('button', { name: 'Revoke' }));
+    await user.click(screen.getByRole('button', { name: 'Revoke' }));
     expect(await screen.findByText('grafana is revoked')).toBeVisible();
     expect(written(fake.asked, 'DELETE')).toEqual(['/api/v1/tokens/3']);
   });
@@ -112,6 +126,17 @@ describe('the audit', () => {
     await user.click(within(row).getByText('update'));
     const table = await screen.findByRole('table', { name: 'Before and after' });
     expect(within(table).getAllByRole('row').map(({ textContent }) => textContent)).toEqual(['FieldBeforeAfter', 'disabledfalsetrue', 'roleoperatorviewer']);
+  });
+
+  it('leads to what its entries are about', async () => {
+    const world = new World(Date.now());
+    const [plan] = world.find(1)!.plans;
+    world.office.note(world.nowMs, 'admin', 'apply', 'plan', plan!.id!, null, null);
+    await renderPage('/audit', { world });
+    expect(await screen.findByRole('link', { name: `plan ${plan!.id}` })).toHaveAttribute('href', `/jobs/1/recovery/${plan!.id}`);
+    expect(decodeURIComponent(screen.getByRole('link', { name: 'token 7' }).getAttribute('href')!)).toBe('/tokens?filter={"everybody":true,"name":"nightly+deploy,+the+first"}');
+    expect(screen.getByRole('link', { name: 'job 1' })).toHaveAttribute('href', '/jobs/1');
+    expect(screen.queryByRole('link', { name: 'session 1' })).toBeNull();
   });
 
   it('is filtered by who and what, and says when nothing fits', async () => {
@@ -133,7 +158,7 @@ describe('alerts and their rules', () => {
     const firing = await screen.findByRole('region', { name: 'Firing' });
     expect(await within(firing).findByText(/more than 1,000,000/)).toBeVisible();
     expect(await within(firing).findByRole('link', { name: 'payments-fraud-score' })).toHaveAttribute('href', '/jobs/2');
-    const over = screen.getByRole('region', { name: 'Over' });
+    const over = screen.getByRole('region', { name: 'Resolved' });
     expect(await within(over).findByText('checkpoint 32 has completed')).toBeVisible();
     expect(within(over).getByText('old rule (deleted)')).toBeVisible();
   });
@@ -186,7 +211,7 @@ describe('webhooks', () => {
     expect(await screen.findByText('messages are not signed')).toBeVisible();
     expect(await fake.asked.find(({ method }) => method === 'PATCH')!.json()).toEqual({ secret_reference: null });
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
-    await user.click(await screen.findByRole('button', { name: 'Confirm' }));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
     expect(await screen.findByText(/is named by rule 1/)).toBeVisible();
   });
 
@@ -196,6 +221,21 @@ describe('webhooks', () => {
     expect(screen.getByText('http://chat.weir.example:8080')).toBeVisible();
     expect(screen.queryByLabelText(/URL/)).toBeNull();
     for (const name of ['Save', 'Delete', 'Send a test']) expect(screen.queryByRole('button', { name })).toBeNull();
+  });
+});
+
+it.each([['/alert-rules/999', '/alert-rules'], ['/users/999', '/users'], ['/webhooks/999', '/webhooks']])('%s says that it is not there, and leads to the list', async (path, list) => {
+  await renderPage(path);
+  expect(await screen.findByText(/^There is no .* 999\.$/)).toBeVisible();
+  expect(screen.getByRole('link', { name: 'Back to the list' })).toHaveAttribute('href', list);
+  expect(globalThis.location.pathname).toBe(path);
+});
+
+describe('the menu of the account', () => {
+  it.each([['admin', 'admin, may roll back', '/users/1'], ['viewer', 'viewer', '/tokens']] as const)('says to a %s what he may, and leads there', async (as, role, to) => {
+    const { user } = await renderPage('/tokens', { as });
+    await user.click(await screen.findByRole('button', { name: `${as}: account` }));
+    expect(await screen.findByRole('menuitem', { name: new RegExp(`^Your .*${role}$`) })).toHaveAttribute('href', to);
   });
 });
 

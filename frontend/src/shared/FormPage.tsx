@@ -1,11 +1,12 @@
 import { Box, Button } from '@mui/material';
-import type { ReactNode } from 'react';
-import { CreateBase, DeleteWithConfirmButton, EditBase, SaveButton, SimpleForm, useCanAccess, useEditContext, useRecordContext, useResourceContext, type RaRecord } from 'react-admin';
+import { useState, type ReactNode } from 'react';
+import { CreateBase, EditBase, SaveButton, SimpleForm, useCanAccess, useDeleteController, useEditContext, useRecordContext, useResourceContext, type RaRecord } from 'react-admin';
 import { Link } from 'react-router-dom';
 
 import { Page } from './Page';
 import { Panel } from './Panel';
 import { Failure, Waiting } from './Standins';
+import { Sure } from './Sure';
 
 /** Fields of one width below each other, with room for the label of the next one. */
 export const FIELDS = { maxWidth: 520, p: 0, '& .MuiFormControl-root, & .ra-input': { width: '100%' }, '& .ra-input + *': { mt: 1 }, '& .MuiFormHelperText-root': { mb: 0.5 } } as const;
@@ -51,10 +52,13 @@ interface EditProps<Row> {
   children?: (row: Row) => ReactNode;
 }
 
+/** React-admin would go back to the list where something is not there, and leave whoever came by a link with nothing but the list. */
+const STAYING = { onError: () => {} };
+
 /** One thing: what can be changed of it, and what belongs to it. It is saved and deleted when the API says so, and not before. */
 export function EditPage<Row extends RaRecord>({ resource, transform, readable = false, ...props }: EditProps<Row>) {
   return (
-    <EditBase resource={resource} redirect={false} mutationMode="pessimistic" disableAuthentication={readable} {...(transform ? { transform } : {})}>
+    <EditBase resource={resource} redirect={false} mutationMode="pessimistic" disableAuthentication={readable} queryOptions={STAYING} {...(transform ? { transform } : {})}>
       <Edited resource={resource} {...props} />
     </EditBase>
   );
@@ -63,7 +67,14 @@ export function EditPage<Row extends RaRecord>({ resource, transform, readable =
 function Edited<Row extends RaRecord>({ resource, what, titleOf, beside, form, deleted, actions, children }: EditProps<Row>) {
   const { record, error, refetch } = useEditContext<Row>();
   const { canAccess: mayDelete } = useCanAccess({ resource, action: 'delete' });
-  if (record === undefined) return <Page title={what}>{error ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting height={240} />}</Page>;
+  if (record === undefined) {
+    return (
+      <Page title={what}>
+        {error ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting height={240} />}
+        {error && <Box><Button component={Link} to={`/${resource}`}>Back to the list</Button></Box>}
+      </Page>
+    );
+  }
   return (
     <Page title={titleOf(record)} beside={beside?.(record)} actions={<>{actions?.(record)}{mayDelete && deleted && <Remove what={what} title={titleOf(record)} said={deleted} />}</>}>
       {form && (
@@ -79,17 +90,18 @@ function Edited<Row extends RaRecord>({ resource, what, titleOf, beside, form, d
 
 function Remove({ what, title, said }: { what: string; title: string; said: string }) {
   const record = useRecordContext();
+  const [asking, setAsking] = useState(false);
+  const { isPending, handleDelete } = useDeleteController({
+    ...(record && { record }),
+    redirect: 'list',
+    mutationMode: 'pessimistic',
+    mutationOptions: { onSettled: () => setAsking(false) },
+  });
   return (
-    <DeleteWithConfirmButton
-      record={record}
-      label="Delete"
-      size="small"
-      variant="outlined"
-      mutationMode="pessimistic"
-      redirect="list"
-      confirmTitle={`Delete ${what.toLowerCase()} ${title}?`}
-      confirmContent={said}
-    />
+    <>
+      <Button size="small" variant="outlined" color="error" onClick={() => setAsking(true)}>Delete</Button>
+      {asking && <Sure title={`Delete ${what.toLowerCase()} ${title}?`} what={said} does="Delete" final busy={isPending} onConfirm={handleDelete} onClose={() => setAsking(false)} />}
+    </>
   );
 }
 

@@ -13,7 +13,7 @@ export function LineMark({ line }: { line: Line }) {
   const now = useNow();
   switch (line.is) {
     case 'live':
-      return <Tooltip title="Changes are shown as they happen" describeChild><span><State of="operation" is="SUCCEEDED" label="live" /></span></Tooltip>;
+      return <Tooltip title="Changes are shown as they happen" describeChild><span><State of="operation" is="SUCCEEDED" label="updates live" /></span></Tooltip>;
     case 'opening':
     case 'resting':
       return <State of="operation" is="PENDING" label="connecting" />;

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +12,10 @@ from tests.backend.conftest import Login
 from weir_backend.kit.access import PLATFORM
 from weir_backend.kit.audit import audit
 from weir_backend.kit.database import Database
-from weir_backend.models import Role
+from weir_backend.models import OperationKind, Role
 
+ROOT = Path(__file__).parents[3]
+BACKEND = ROOT / "backend" / "weir_backend"
 AUDIT = "/api/v1/audit"
 
 
@@ -56,3 +61,37 @@ def test_entries_are_found(
     answer = client.get(AUDIT, params=wanted, headers=login())
     assert [one["resource_id"] for one in answer.json()] == found
     assert client.get(AUDIT, headers=login(Role.OPERATOR, rollback=True)).status_code == 403
+
+
+def test_the_interface_offers_each_action_and_resource_that_is_noted() -> None:
+    """``kind.value``: of an operation that somebody asks for."""
+    actions, resources = set[str](), set[str]()
+    for path in BACKEND.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "audit":
+                actions |= _words(call.args[2])
+                resources |= _words(call.args[3])
+    assert {"create", "pin", "unpin", "cancel", "checkpoint"} <= actions and "plan" in resources
+    offered = (ROOT / "frontend" / "src" / "pages" / "audit" / "words.ts").read_text()
+    assert actions == _offered(offered, "ACTIONS")
+    assert resources == _offered(offered, "RESOURCES")
+
+
+def _words(said: ast.expr) -> set[str]:
+    match said:
+        case ast.Constant(value=str(word)):
+            return {word}
+        case ast.IfExp(body=body, orelse=orelse):
+            return _words(body) | _words(orelse)
+        case ast.Attribute(value=ast.Name(id="kind"), attr="value"):
+            source = (BACKEND / "jobs" / "service.py").read_text()
+            return {
+                OperationKind[name].value for name in re.findall(r"job(?:_id)?, OperationKind\.(\w+)", source) if name != "DEPLOY"
+            }
+    raise AssertionError(f"nobody knows what is noted by {ast.unparse(said)}")
+
+
+def _offered(source: str, name: str) -> set[str]:
+    found = re.search(rf"{name} = \[(.*?)\]", source, re.DOTALL)
+    assert found is not None
+    return set(re.findall(r"'([^']+)'", found[1]))

@@ -46,7 +46,7 @@ export function AlertsPanel({ title, filter, empty, emptyWhy, perPage = 25 }: Pr
         <DataTable.Col source="since" label="Since" render={({ since }: AlertShown) => <Ago at={since} />} />
         <DataTable.Col label="Lasted" disableSort sx={{ whiteSpace: 'nowrap' }} render={(alert: AlertShown) => <Lasted alert={alert} />} />
         {filter.state === 'FIRING' ? null : (
-          <DataTable.Col label="Over because" disableSort sx={{ overflowWrap: 'anywhere' }} render={({ resolution }: AlertShown) => resolution ?? NOTHING} />
+          <DataTable.Col label="Reason" disableSort sx={{ overflowWrap: 'anywhere' }} render={({ resolution }: AlertShown) => resolution ?? NOTHING} />
         )}
       </DataTable>
     </ListPanel>

@@ -9,7 +9,7 @@ export default function Alerts() {
   return (
     <Page title="Alerts" actions={<Button component={Link} to="/alert-rules" size="small" variant="outlined">Rules</Button>}>
       <AlertsPanel title="Firing" filter={{ state: 'FIRING' }} empty="Nothing needs anybody" emptyWhy="Rules are held against all jobs every 15 seconds. An alert fires until its rule does not hold any more." />
-      <AlertsPanel title="Over" filter={{ state: 'RESOLVED' }} empty="None yet" emptyWhy="Alerts that are over stay here for 90 days, with the reason." />
+      <AlertsPanel title="Resolved" filter={{ state: 'RESOLVED' }} empty="None yet" emptyWhy="Alerts that are over stay here for 90 days, with the reason." />
     </Page>
   );
 }

@@ -1,6 +1,5 @@
-import { Box, Link, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
+import { Box, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material';
 import { DataTable, useRecordContext } from 'react-admin';
-import { Link as RouterLink } from 'react-router-dom';
 
 import type { Schemas } from '../../api/types';
 import { NOTHING } from '../../format';
@@ -11,18 +10,12 @@ import { ResourceList } from '../../shared/ResourceList';
 import { RowToggle } from '../../shared/rows';
 import { Empty } from '../../shared/Standins';
 import { differences, fieldsOf } from './differences';
+import { nameOf, Thing } from './Thing';
+import { ACTIONS, RESOURCES } from './words';
 
 type Entry = Schemas['AuditEntryView'];
 
-/** As the backend names them (kit.audit). A new one is found under “any”. */
-const ACTIONS = [
-  'create', 'update', 'delete', 'start', 'suspend', 'cancel', 'savepoint', 'verify', 'propose', 'approve', 'apply', 'withdraw', 'log-in', 'log-out', 'change-password', 'revoke', 'test',
-];
-const RESOURCES = ['job', 'spec', 'artifact', 'checkpoint', 'plan', 'alert-rule', 'webhook', 'user', 'token', 'session'];
 const choices = (words: readonly string[]) => words.map((word) => ({ value: word, label: word }));
-
-/** Where things have a page of their own. */
-const PAGES: Record<string, string> = { job: 'jobs', user: 'users', 'alert-rule': 'alert-rules', webhook: 'webhooks' };
 
 export default function Audit() {
   return (
@@ -41,7 +34,7 @@ export default function Audit() {
       empty={<Empty title="Nothing was changed yet">Every change is listed here, with who made it and what was before.</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick="expand" expand={<Detail />} expandSingle size="small">
-        <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={(entry: Entry) => <RowToggle more={said(entry)}><Ago at={entry.at} /></RowToggle>} />
+        <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={(entry: Entry) => <RowToggle more={said(entry)}><Ago at={entry.at} clock /></RowToggle>} />
         <DataTable.Col label="Who" disableSort render={({ user_name }: Entry) => (user_name === 'weir' ? 'weir itself' : user_name)} />
         <DataTable.Col label="Action" disableSort source="action" />
         <DataTable.Col label="Of what" disableSort render={(entry: Entry) => <Thing entry={entry} />} />
@@ -55,15 +48,6 @@ export default function Audit() {
 /** `update of job 7 by olga`. */
 function said({ action, resource, resource_id, user_name }: Entry): string {
   return `${action} of ${nameOf(resource, resource_id)} by ${user_name}`;
-}
-
-const nameOf = (resource: string, id: Entry['resource_id']): string => (id === null ? resource : `${resource} ${id}`);
-
-function Thing({ entry: { resource, resource_id, action } }: { entry: Entry }) {
-  const name = nameOf(resource, resource_id);
-  const page = PAGES[resource];
-  if (!page || resource_id === null || action === 'delete') return name;
-  return <Link component={RouterLink} to={`/${page}/${resource_id}`} onClick={(event) => event.stopPropagation()}>{name}</Link>;
 }
 
 function Detail() {

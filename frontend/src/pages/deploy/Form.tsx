@@ -23,8 +23,11 @@ export function Form({ initial, named, otherwise, busy, error, onSend, children 
   const [draft, setDraft] = useState(initial);
   const [file, setFile] = useState<File | null>(null);
   const [tried, setTried] = useState(false);
-  const refused = error instanceof ApiProblem ? refusedFields(error.body.errors) : {};
-  const mine = problemsOf(draft, { file: file?.name ?? null, hasFile: otherwise !== null });
+  const [sent, setSent] = useState(draft);
+  const refused = error instanceof ApiProblem ? refusedFields(error) : {};
+  // What is another one by now was not refused.
+  if (draft.name !== sent.name) delete refused.name;
+  const mine = problemsOf(draft, { file, hasFile: otherwise !== null });
   // Before the first try nobody is told what he has not typed yet.
   const problems = tried ? { ...refused, ...mine } : refused;
   const set = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
@@ -45,7 +48,9 @@ export function Form({ initial, named, otherwise, busy, error, onSend, children 
       onSubmit={(event) => {
         event.preventDefault();
         setTried(true);
-        if (Object.keys(mine).length === 0 && !busy) onSend(draft, file);
+        if (Object.keys(mine).length > 0 || busy) return;
+        setSent(draft);
+        onSend(draft, file);
       }}
     >
       <Panel title="Code">

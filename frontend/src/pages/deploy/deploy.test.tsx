@@ -94,7 +94,11 @@ describe('deploying', () => {
     await user.upload(screen.getByLabelText('File of the job'), file('def job(): ...', 'clicks_sessions.py'));
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
     expect(await screen.findByText(/There is a job 'clicks-sessions' already/)).toBeVisible();
-    expect(screen.getByRole('textbox', { name: 'Name of the job' })).toHaveValue('clicks-sessions');
+    const name = screen.getByRole('textbox', { name: 'Name of the job' });
+    expect(name).toHaveValue('clicks-sessions');
+    expect(name).toHaveAccessibleDescription('A job of this name exists already');
+    await user.type(name, '-2');
+    expect(name).toBeValid();
   });
 
   it('makes another version of a job, and upgrades to it by a plan', async () => {

@@ -44,31 +44,35 @@ describe('a version', () => {
 });
 
 describe('what stands in the way', () => {
+  const named = (name: string) => ({ name, size: 12 });
   const fine = { ...EMPTY, name: 'a' };
-  it('is nothing where all fits', () => expect(problemsOf(fine, { file: 'a.py', hasFile: false })).toEqual({}));
+  it('is nothing where all fits', () => expect(problemsOf(fine, { file: named('a.py'), hasFile: false })).toEqual({}));
   it('is a file that is missing, or is none', () => {
     expect(problemsOf(fine, { file: null, hasFile: false }).file).toMatch(/Choose a file/);
     expect(problemsOf(fine, { file: null, hasFile: true })).toEqual({});
-    expect(problemsOf(fine, { file: 'a b.py', hasFile: true }).file).toMatch(/a b\.py is not a name/);
+    expect(problemsOf(fine, { file: { name: 'a.py', size: 0 }, hasFile: true }).file).toMatch(/a\.py is empty/);
+    expect(problemsOf(fine, { file: named('a b.py'), hasFile: true }).file).toMatch(/a b\.py is not a name/);
   });
   it.each([
     [{ name: ' ' }, 'name'], [{ parallelism: '0' }, 'parallelism'], [{ parallelism: '2.5' }, 'parallelism'], [{ retained: '1001' }, 'retained'],
     [{ interval: '10' }, 'interval'], [{ interval: '0s' }, 'interval'], [{ timeout: '' }, 'timeout'], [{ timeout: '0ms' }, 'timeout'], [{ timeout: '10001h' }, 'timeout'],
     [{ minPause: 'soon' }, 'minPause'], [{ tolerable: '-1' }, 'tolerable'], [{ tolerable: '1001' }, 'tolerable'], [{ entry: 'a b' }, 'entry'], [{ parameters: [{ name: '5', value: '' }] }, 'parameters.0'],
     [{ parameters: [{ name: 'a', value: '1' }, { name: 'a', value: '2' }] }, 'parameters.1'],
-  ])('is %o', (change, field) => expect(Object.keys(problemsOf({ ...fine, ...change }, { file: 'a.py', hasFile: false }))).toEqual([field]));
+  ])('is %o', (change, field) => expect(Object.keys(problemsOf({ ...fine, ...change }, { file: named('a.py'), hasFile: false }))).toEqual([field]));
   it('is an archive whose function is not named', () => {
-    expect(problemsOf(fine, { file: 'a.whl', hasFile: false }).entry).toMatch(/package\.module:function/);
-    expect(problemsOf({ ...fine, entry: 'a.b:job' }, { file: 'a.whl', hasFile: false })).toEqual({});
+    expect(problemsOf(fine, { file: named('a.whl'), hasFile: false }).entry).toMatch(/package\.module:function/);
+    expect(problemsOf({ ...fine, entry: 'a.b:job' }, { file: named('a.whl'), hasFile: false })).toEqual({});
   });
   it.each([{ minPause: '0s' }, { minPause: '' }, { interval: '', minPause: '1h' }, { tolerable: '0' }, { tolerable: '' }, { timeout: '10000h' }])(
-    'is nothing in %o', (change) => expect(problemsOf({ ...fine, ...change }, { file: 'a.py', hasFile: false })).toEqual({}),
+    'is nothing in %o', (change) => expect(problemsOf({ ...fine, ...change }, { file: named('a.py'), hasFile: false })).toEqual({}),
   );
   it('is what the API refuses, at its field', () => {
-    expect(refusedFields({ 'spec.parallelism': 'too many', odd: 'x' })).toEqual({ parallelism: 'too many' });
-    expect(refusedFields({
+    const refused = (errors: Record<string, string>) => refusedFields({ code: 'invalid', body: { errors } });
+    expect(refused({ 'spec.parallelism': 'too many', odd: 'x' })).toEqual({ parallelism: 'too many' });
+    expect(refused({
       'spec.checkpointing.interval': 'a', 'spec.checkpointing.timeout': 'b', 'spec.checkpointing.min_pause': 'c', 'spec.checkpointing.tolerable_failed_checkpoints': 'd',
     })).toEqual({ interval: 'a', timeout: 'b', minPause: 'c', tolerable: 'd' });
+    expect(refusedFields({ code: 'name-taken', body: {} }).name).toMatch(/exists already/);
   });
 });
 

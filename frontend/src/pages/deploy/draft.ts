@@ -1,4 +1,5 @@
 /** From what somebody fills in to what the API takes, and back. Pure. */
+import type { ApiProblem } from '../../api/problem';
 import type { Schemas } from '../../api/types';
 
 type SpecBody = Schemas['SpecBody'];
@@ -85,13 +86,16 @@ const DURATION_H_MAX = 10_000;
 const WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const ENTRY = /^([A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:)?[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** What stands in the way of sending it, by field. `file`: name of the one that was chosen; null: none was, and none is needed if `hasFile`. */
-export function problemsOf(draft: Draft, { file, hasFile }: { file: string | null; hasFile: boolean }): Problems {
+/** What stands in the way of sending it, by field. `file`: the one that was chosen; null: none was, and none is needed if `hasFile`. */
+export function problemsOf(draft: Draft, { file, hasFile }: { file: Pick<File, 'name' | 'size'> | null; hasFile: boolean }): Problems {
   const found: Problems = {};
-  if (file === null ? !hasFile : !FILE.test(file)) found.file = file === null ? 'Choose a file: a .py, .zip or .whl' : `${file} is not a name that is taken: letters, digits, . _ + -, and .py, .zip or .whl at its end`;
+  if (file === null) {
+    if (!hasFile) found.file = 'Choose a file: a .py, .zip or .whl';
+  } else if (!FILE.test(file.name)) found.file = `${file.name} is not a name that is taken: letters, digits, . _ + -, and .py, .zip or .whl at its end`;
+  else if (file.size === 0) found.file = `${file.name} is empty: there is no function in it that makes a job`;
   if (draft.name.trim() === '') found.name = 'A job needs a name';
   if (!ENTRY.test(draft.entry.trim() || EMPTY.entry)) found.entry = 'function, or package.module:function in an archive';
-  else if (file !== null && !file.endsWith('.py') && !draft.entry.includes(':')) found.entry = 'An archive needs package.module:function';
+  else if (file !== null && !file.name.endsWith('.py') && !draft.entry.includes(':')) found.entry = 'An archive needs package.module:function';
   if (!whole(draft.parallelism, 1, 1024)) found.parallelism = '1 to 1024';
   if (!whole(draft.retained, 1, 1000)) found.retained = '1 to 1000';
   if (draft.interval.trim() !== '' && !lasts(draft.interval, 1)) found.interval = 'A number and ms, s, m or h, as in 10s; empty for none';
@@ -125,8 +129,9 @@ export function nameFor(file: string): string {
   return file.replace(/\.(py|zip|whl)$/, '').replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '').toLowerCase();
 }
 
-/** What the API says of fields (`spec.checkpointing.interval`), beside those of the form. */
-export function refusedFields(errors: Record<string, string> | undefined): Problems {
+/** What the API says of fields (`spec.checkpointing.interval`), beside those of the form. That a name is taken it says of no field. */
+export function refusedFields({ code, body: { errors } }: Pick<ApiProblem, 'code' | 'body'>): Problems {
+  if (code === 'name-taken') return { name: 'A job of this name exists already' };
   const names: Record<string, Field> = {
     name: 'name', description: 'description', comment: 'comment', 'spec.entry': 'entry', 'spec.parallelism': 'parallelism',
     'spec.checkpointing.interval': 'interval', 'spec.checkpointing.timeout': 'timeout', 'spec.checkpointing.min_pause': 'minPause',

@@ -25,13 +25,14 @@ export function OpenAlerts({ jobs }: { jobs: readonly Job[] }) {
       {data === undefined ? (error ? 'It is not known: they could not be asked for' : null) : data.length === 0 ? (
         <State of="health" is="ok" label="no rule holds" />
       ) : (
-        <Box component="ul" sx={{ m: 0, p: 0, listStyle: 'none', display: 'grid', gap: 0.25 }}>
+        <Box component="ul" sx={{ m: 0, p: 0, listStyle: 'none', display: 'grid', gap: 0.5 }}>
           {data.map(({ id, job_id, rule_name, since, message }) => (
-            <Box component="li" key={id} title={message} sx={{ overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
-              <Link component={RouterLink} underline="always" to={`/jobs/${job_id}`}>{jobs.find((job) => job.id === job_id)?.name ?? `job ${job_id}`}</Link>: {rule_name}, <Ago at={since} />
+            <Box component="li" key={id} title={message} sx={{ overflowWrap: 'anywhere' }}>
+              <Link component={RouterLink} underline="always" to={`/jobs/${job_id}`}>{jobs.find((job) => job.id === job_id)?.name ?? `job ${job_id}`}</Link>
+              <Box>{rule_name}, <Ago at={since} /></Box>
             </Box>
           ))}
-          <li><Link component={RouterLink} to="/alerts">{(total ?? 0) > SHOWN ? 'all of them' : 'what they say'}</Link></li>
+          <li><Link component={RouterLink} to="/alerts">All alerts</Link></li>
         </Box>
       )}
     </Figure>

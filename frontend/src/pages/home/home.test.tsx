@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { World } from '../../fake/world';
 import { renderPage } from '../../testing/render';
+import { JOBS_MAX } from '../jobs/useAllJobs';
 
 describe('home', () => {
   it('counts jobs by state and names those that need a person', async () => {
@@ -20,6 +21,15 @@ describe('home', () => {
     await renderPage('/');
     const oldest = await screen.findByRole('region', { name: /Oldest last checkpoint/ });
     expect(oldest).toHaveTextContent(/1 h 30 min.*orders-enrichment/);
+  });
+
+  it('says of how many it is where there are more than it asks for', async () => {
+    const world = new World(Date.now());
+    const resting = world.find(7)!;
+    for (let id = 10; id <= JOBS_MAX + 1; id += 1) world.jobs.push({ ...resting, job: { ...resting.job, id, name: `job-${id}` } });
+    await renderPage('/', { world });
+    expect(await screen.findByText(/those of the first 2,000 jobs; there are 2,001/)).toBeVisible();
+    expect(decodeURIComponent(screen.getByRole('link', { name: /of all that need a person/ }).getAttribute('href')!)).toBe('/jobs?filter={"needs_person":true}');
   });
 
   it('hears of a job that stops without asking for anything else than the list', async () => {
@@ -40,7 +50,8 @@ describe('home', () => {
     const { fake } = await renderPage('/');
     const alerts = await screen.findByRole('region', { name: 'Open alerts' });
     expect(await within(alerts).findByText('3')).toBeVisible();
-    expect(within(alerts).getAllByRole('listitem')[0]).toHaveTextContent(/payments-fraud-score: fraud is late, 21 min ago/);
+    expect(within(alerts).getAllByRole('listitem')[0]).toHaveTextContent(/payments-fraud-scorefraud is late, 21 min ago/);
+    expect(within(alerts).getByRole('link', { name: 'All alerts' })).toHaveAttribute('href', '/alerts');
     fake.world.office.alerts.length = 0;
     cleanup();
     await renderPage('/', { world: fake.world });

@@ -2,7 +2,7 @@ import { Box, Link, Table, TableBody, TableCell, TableHead, TableRow } from '@mu
 import { useMemo } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
 
-import { count, duration } from '../../format';
+import { count, counted, duration } from '../../format';
 import { useJobsLive } from '../../live/useJobsLive';
 import { Ago } from '../../shared/Ago';
 import { Answered } from '../../shared/Answered';
@@ -17,6 +17,9 @@ import { useAllJobs, type Job } from '../jobs/useAllJobs';
 import { countsByState, freshened, needingSomebody, oldestCheckpoint } from './facts';
 import { Figure } from './Figure';
 import { OpenAlerts } from './OpenAlerts';
+
+/** The list of jobs, with those only that need somebody. */
+const NEEDING = `/jobs?${new URLSearchParams({ filter: JSON.stringify({ needs_person: true }) })}`;
 
 export function Home() {
   const live = useJobsLive();
@@ -51,6 +54,12 @@ function Summary({ jobs, total }: { jobs: Job[]; total: number }) {
         <OldestCheckpoint jobs={jobs} />
         <OpenAlerts jobs={jobs} />
       </Box>
+      {jobs.length < total && (
+        <Box sx={{ color: 'text.secondary', mt: -1 }}>
+          States, health and checkpoints are those of the first {counted(jobs.length, 'job')}; there are {count(total)}.{' '}
+          <Link component={RouterLink} underline="always" to={NEEDING}>Those of all that need a person</Link>
+        </Box>
+      )}
       <Panel title="Jobs that are not where they should be" flush>
         {needing.length === 0 ? <Empty title="All jobs are where they should be" /> : <Needing jobs={needing} />}
       </Panel>

@@ -1,28 +1,31 @@
 import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle, ListItemText, Menu, MenuItem, TextField } from '@mui/material';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Confirm, useNotify } from 'react-admin';
+import { useNotify } from 'react-admin';
 import { useNavigate } from 'react-router-dom';
 
 import { api, answered, ifMatch, once } from '../../api/client';
 import { useCan } from '../../auth/useCan';
+import { Sure } from '../../shared/Sure';
 import { Verb as VerbButton } from '../../shared/Verb';
 import { usePropose } from './recovery/useRecovery';
 import { useJob } from './useJob';
+import { useSpec } from './useSpec';
 import { verbsOf, type Offer, type Verb } from './verbs';
 
 type Asked = Exclude<Verb, 'rescale' | 'upgrade'>;
 
 const LABEL: Record<Verb, string> = { start: 'Start', suspend: 'Suspend', cancel: 'Cancel', savepoint: 'Savepoint', rescale: 'Rescale…', upgrade: 'New version…', delete: 'Delete…' };
-const SAID: Record<Asked, { asked: string; title: string; what: string; does: string }> = {
+/** `final`: what is lost by it does not come back. */
+const SAID: Record<Asked, { asked: string; title: string; what: string; does: string; final?: true }> = {
   start: { asked: 'It is being started', title: 'Start', does: 'Start', what: 'It runs from its newest checkpoint, or from the beginning if there is none.' },
   suspend: { asked: 'It is being suspended', title: 'Suspend', does: 'Suspend', what: 'It stops with a last checkpoint, from which it goes on when it is started.' },
   cancel: {
-    asked: 'It is being cancelled', title: 'Cancel', does: 'Cancel',
+    asked: 'It is being cancelled', title: 'Cancel', does: 'Cancel the job', final: true,
     what: 'It stops at once, without a last checkpoint. Started again, it repeats what came after the newest one.',
   },
   savepoint: { asked: 'A savepoint is being taken', title: 'Take a savepoint of', does: 'Savepoint', what: 'A checkpoint that is kept until somebody deletes it. The job goes on.' },
-  delete: { asked: 'It was deleted', title: 'Delete', does: 'Delete', what: 'It is forgotten here. Its checkpoints and its output stay where they are; the logs of its runs are removed soon.' },
+  delete: { asked: 'It was deleted', title: 'Delete', does: 'Delete', final: true, what: 'It is forgotten here. Its checkpoints and its output stay where they are; the logs of its runs are removed soon.' },
 };
 
 async function ask(verb: Asked, job_id: number, version: number): Promise<void> {
@@ -77,13 +80,12 @@ export function JobVerbs() {
       ))}
       <More offers={more} onChoose={choose} />
       {asking && (
-        <Confirm
-          isOpen
-          loading={isPending}
+        <Sure
           title={`${SAID[asking].title} ${job.name}?`}
-          content={SAID[asking].what}
-          confirm={SAID[asking].does}
-          cancel="Leave it"
+          what={SAID[asking].what}
+          does={SAID[asking].does}
+          final={SAID[asking].final ?? false}
+          busy={isPending}
           onConfirm={() => mutate(asking)}
           onClose={() => setAsking(null)}
         />
@@ -127,7 +129,10 @@ function Rescale({ onClose }: { onClose(): void }) {
   const [typed, setTyped] = useState('');
   const propose = usePropose();
   const parallelism = Number(typed);
-  const fits = /^\d+$/.test(typed) && parallelism >= 1 && parallelism <= PARALLELISM_MAX;
+  const { data } = useSpec();
+  const now = data?.body.parallelism as number | undefined;
+  const same = typed !== '' && parallelism === now;
+  const fits = /^\d+$/.test(typed) && parallelism >= 1 && parallelism <= PARALLELISM_MAX && !same;
   return (
     <Dialog open onClose={onClose} aria-labelledby="rescale-title">
       <form
@@ -140,7 +145,7 @@ function Rescale({ onClose }: { onClose(): void }) {
         <DialogContent>
           <DialogContentText sx={{ mb: 2 }}>The job is stopped with a last checkpoint, and goes on from it with so many subtasks of each operator. You see what it would do first.</DialogContentText>
           {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog with one field */}
-          <TextField autoFocus label="Parallelism" value={typed} onChange={({ target: { value } }) => setTyped(value)} error={typed !== '' && !fits} helperText={`1 to ${PARALLELISM_MAX}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
+          <TextField autoFocus label="Parallelism" value={typed} onChange={({ target: { value } }) => setTyped(value)} error={typed !== '' && !fits} helperText={same ? `It is ${now} now: there is nothing to rescale` : `1 to ${PARALLELISM_MAX}${now === undefined ? '' : `; now ${now}`}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
         </DialogContent>
         <DialogActions>
           <Button onClick={onClose}>Leave it</Button>

@@ -1,13 +1,14 @@
-import { Box, Tab, Tabs } from '@mui/material';
+import { Box, Link as MuiLink, Tab, Tabs } from '@mui/material';
 import { memo, Suspense } from 'react';
 import { useGetOne } from 'react-admin';
-import { Link, Navigate, Route, Routes, useParams } from 'react-router-dom';
+import { Link, Route, Routes, useParams } from 'react-router-dom';
 
 import { JobLiveProvider, useJobLive } from '../../live/JobLiveProvider';
 import type { JobLive } from '../../live/jobLive';
 import { LIVE, type Line } from '../../live/line';
 import { LineBanner, LineMark } from '../../shared/LineState';
 import { Page } from '../../shared/Page';
+import { Panel } from '../../shared/Panel';
 import { Empty, Failure, Waiting } from '../../shared/Standins';
 import { State } from '../../shared/State';
 import { FailureNotices } from './FailureNotices';
@@ -54,7 +55,7 @@ function Shell() {
   return (
     <Page
       title={job.name}
-      part={tabAt(rest).label}
+      part={tabAt(rest)?.label}
       beside={<><State of="run" is={state} /><State of="health" is={job.health} /><Mark /></>}
       actions={<JobVerbs />}
     >
@@ -82,10 +83,17 @@ function Banner() {
 const Content = memo(function Content({ id }: { id: number }) {
   return (
     <Routes>
-      {TABS.map(({ path, Content: Shown }) => (
-        <Route key={path} path={path === '' ? '/' : `${path}/*`} element={<Suspense fallback={<Waiting height={320} />}><Shown /></Suspense>} />
+      {TABS.map(({ path, deeper, Content: Shown }) => (
+        <Route key={path} path={path === '' ? '/' : deeper ? `${path}/*` : path} element={<Suspense fallback={<Waiting height={320} />}><Shown /></Suspense>} />
       ))}
-      <Route path="*" element={<Navigate to={`/jobs/${id}`} replace />} />
+      <Route
+        path="*"
+        element={
+          <Panel>
+            <Empty title="There is no such page of this job">Its address may have been mistyped. <MuiLink component={Link} to={`/jobs/${id}`} underline="always">Overview</MuiLink> is its first one.</Empty>
+          </Panel>
+        }
+      />
     </Routes>
   );
 });
@@ -94,7 +102,7 @@ const JobTabs = memo(function JobTabs({ id }: { id: number }) {
   const { '*': rest } = useParams();
   return (
     <Box component="nav" aria-label="About this job" sx={{ borderBottom: 1, borderColor: 'divider', mt: -1 }}>
-      <Tabs value={tabAt(rest).path} variant="scrollable" scrollButtons={false}>
+      <Tabs value={tabAt(rest)?.path ?? false} variant="scrollable" scrollButtons={false}>
         {TABS.map(({ path, label }) => (
           <Tab key={path} value={path} label={label} component={Link} to={path === '' ? `/jobs/${id}` : `/jobs/${id}/${path}`} />
         ))}

@@ -83,6 +83,21 @@ describe('the page of a job', () => {
     expect(screen.getByRole('status')).not.toHaveTextContent(/last heard/);
   });
 
+  it('shows what somebody else has compared', async () => {
+    const { user } = await renderJob(1, '/versions?compare=1..2');
+    await user.click(within(await screen.findByRole('region', { name: 'From version 1 to version 2' })).getByRole('button', { name: 'Close' }));
+    expect(globalThis.location.search).toBe('');
+    expect(screen.queryByRole('region', { name: /^From version/ })).toBeNull();
+  });
+
+  it.each(['/nonsense', '/versions/99'])('says that nothing is at %s, and leads back', async (path) => {
+    const { user } = await renderJob(1, path);
+    expect(await screen.findByText('There is no such page of this job')).toBeVisible();
+    expect(globalThis.location.pathname).toBe(`/jobs/1${path}`);
+    await user.click(screen.getByRole('link', { name: 'Overview' }));
+    expect(screen.getByRole('tab', { name: 'Overview', selected: true })).toBeVisible();
+  });
+
   it('says what the backend says of a job that is not there', async () => {
     await renderPage('/jobs/999');
     expect(await screen.findByText('There is no job 999.')).toBeVisible();
@@ -93,6 +108,7 @@ describe('the page of a job', () => {
     const { user } = await renderJob(1, '/versions');
     await user.click(await screen.findByRole('button', { name: 'with version 1' }));
     const section = await screen.findByRole('region', { name: 'From version 1 to version 2' });
+    expect(globalThis.location.search).toBe('?compare=1..2');
     expect(await within(section).findByText('checkpointing.interval')).toBeVisible();
     expect(within(section).getByText(/delay > 10/)).toBeVisible();
     await user.click(within(section).getByRole('button', { name: 'Close' }));

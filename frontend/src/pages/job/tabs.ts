@@ -4,6 +4,8 @@ export interface JobTab {
   /** In the address: `/jobs/7/checkpoints`. The first tab has none. */
   path: string;
   label: string;
+  /** It has addresses below its own. */
+  deeper?: true;
   Content: LazyExoticComponent<ComponentType>;
 }
 
@@ -12,7 +14,7 @@ export const TABS: readonly JobTab[] = [
   { path: '', label: 'Overview', Content: lazy(() => import('./overview')) },
   { path: 'checkpoints', label: 'Checkpoints', Content: lazy(() => import('./checkpoints')) },
   { path: 'backpressure', label: 'Backpressure & alignment', Content: lazy(() => import('./backpressure')) },
-  { path: 'recovery', label: 'Recovery', Content: lazy(() => import('./recovery')) },
+  { path: 'recovery', label: 'Recovery', deeper: true, Content: lazy(() => import('./recovery')) },
   { path: 'exceptions', label: 'Exceptions', Content: lazy(() => import('./exceptions')) },
   { path: 'events', label: 'Events', Content: lazy(() => import('./events')) },
   { path: 'versions', label: 'Versions', Content: lazy(() => import('./versions')) },
@@ -20,8 +22,8 @@ export const TABS: readonly JobTab[] = [
   { path: 'runs', label: 'Runs', Content: lazy(() => import('./runs')) },
 ];
 
-/** Which one an address is of; `rest`: what follows the number of the job in it. */
-export function tabAt(rest = ''): JobTab {
+/** Which one an address is of, if it is of any; `rest`: what follows the number of the job in it. */
+export function tabAt(rest = ''): JobTab | undefined {
   const [first] = rest.split('/');
-  return TABS.find(({ path }) => path === first) ?? TABS[0]!;
+  return TABS.find(({ path }) => path === first);
 }

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { renderJob } from '../../testing/render';
@@ -35,9 +35,29 @@ describe('verbs of a job', () => {
     const menu = await screen.findByRole('menu');
     expect(within(menu).getByText('It is to run: suspend or cancel it first.')).toBeVisible();
     await user.click(within(menu).getByText('Rescale…'));
-    await user.type(await screen.findByRole('textbox', { name: 'Parallelism' }), '8');
+    const field = await screen.findByRole('textbox', { name: 'Parallelism' });
+    await waitFor(() => expect(field).toHaveAccessibleDescription('1 to 1024; now 4'));
+    await user.type(field, '4');
+    expect(field).toHaveAccessibleDescription('It is 4 now: there is nothing to rescale');
+    expect(screen.getByRole('button', { name: 'See what it would do' })).toBeDisabled();
+    await user.clear(field);
+    await user.type(field, '8');
     await user.click(screen.getByRole('button', { name: 'See what it would do' }));
     expect(await screen.findByRole('heading', { name: /Rescale to a parallelism of 8/ })).toBeVisible();
+  });
+
+  it('are not done by who presses Enter twice, where nothing brings back what is lost', async () => {
+    const { fake, user } = await renderJob(1);
+    (await screen.findByRole('button', { name: 'Cancel' })).focus();
+    await user.keyboard('{Enter}');
+    const dialog = await screen.findByRole('dialog', { name: 'Cancel flights-delays?' });
+    expect(within(dialog).getByRole('button', { name: 'Leave it' })).toHaveFocus();
+    await user.keyboard('{Enter}');
+    expect(dialog).not.toBeInTheDocument();
+    expect(fake.asked.filter(({ method }) => method === 'POST')).toEqual([]);
+    await user.keyboard('{Enter}');
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Cancel the job' }));
+    expect(await screen.findByText('It is being cancelled')).toBeVisible();
   });
 
   it('delete what does not run, as it was seen', async () => {

@@ -8,7 +8,7 @@ export type Job = Schemas['JobShown'];
 /** The stream tells states of runs, and no health: code that does not compile, a job that is given up. */
 export const HEALTH_AGAIN_MS = 15_000;
 const PAGE = 500;
-/** Beyond that the page says that it does not show all. */
+/** Beyond that the page says that it does not show all (home/index.tsx). */
 export const JOBS_MAX = 2_000;
 
 /** All jobs with their health, in a few requests. The key begins with `jobs`, so that what invalidates lists of jobs invalidates this. */

@@ -7,6 +7,7 @@ import { Link } from 'react-router-dom';
 import { answered, api } from '../../api/client';
 import type { Permission, Schemas } from '../../api/types';
 import { When } from '../../shared/Ago';
+import { roleSaid } from '../../auth/roleSaid';
 import { Facts } from '../../shared/Facts';
 import { FIELDS } from '../../shared/FormPage';
 import { Page } from '../../shared/Page';
@@ -66,7 +67,7 @@ function Made({ token, onMore }: { token: Schemas['CreatedToken']; onMore: () =>
           <Facts of={[
             ['Sent as', <code key="how">Authorization: Bearer …</code>],
             ['For weir', <code key="cli">WEIR_TOKEN=… weir jobs</code>],
-            ['May', `${token.role}${token.rollback ? ', may roll back' : ''}`],
+            ['May', roleSaid(token)],
             ['Expires', <When key="until" at={token.expires_at} />],
           ]}
           />

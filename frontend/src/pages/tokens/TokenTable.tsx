@@ -1,10 +1,12 @@
-import { Button } from '@mui/material';
+import { Box, Button } from '@mui/material';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Confirm, DataTable, ReferenceField, TextField, useDataProvider, useNotify, useRefresh } from 'react-admin';
+import { DataTable, ReferenceField, TextField, useDataProvider, useGetIdentity, useNotify, useRefresh } from 'react-admin';
 
+import { roleSaid } from '../../auth/roleSaid';
 import { Ago } from '../../shared/Ago';
 import { State } from '../../shared/State';
+import { Sure } from '../../shared/Sure';
 import { useNow } from '../../shared/useNow';
 import { isLive, stateOf, type Token } from './facts';
 
@@ -15,7 +17,7 @@ export function TokenTable({ whose = false }: { whose?: boolean }) {
       <DataTable.Col source="name" sx={{ fontWeight: 600, overflowWrap: 'anywhere' }} />
       {whose && <DataTable.Col label="Whose" disableSort><ReferenceField source="user_id" reference="users" link="edit"><TextField source="name" /></ReferenceField></DataTable.Col>}
       <DataTable.Col label="For" disableSort render={({ kind }: Token) => (kind === 'api' ? 'a program' : 'a browser or terminal')} />
-      <DataTable.Col label="Role" disableSort render={({ role, rollback }: Token) => `${role}${rollback ? ', may roll back' : ''}`} />
+      <DataTable.Col label="Role" disableSort render={(token: Token) => roleSaid(token)} />
       <DataTable.Col label="State" disableSort render={(token: Token) => <Standing token={token} />} />
       <DataTable.Col source="expires_at" label="Expires" render={({ expires_at }: Token) => <Ago at={expires_at} />} />
       <DataTable.Col source="last_used_at" label="Last used" render={({ last_used_at }: Token) => (last_used_at === null ? 'never' : <Ago at={last_used_at} />)} />
@@ -26,7 +28,13 @@ export function TokenTable({ whose = false }: { whose?: boolean }) {
 }
 
 function Standing({ token }: { token: Token }) {
-  return <State of="token" is={stateOf(token, useNow())} />;
+  const { data } = useGetIdentity();
+  return (
+    <Box sx={{ display: 'flex', gap: 0.75, flexWrap: 'wrap' }}>
+      <State of="token" is={stateOf(token, useNow())} />
+      {data?.tokenId === token.id && <State of="run" is="RUNNING" label="this session" />}
+    </Box>
+  );
 }
 
 function Revoke({ token }: { token: Token }) {
@@ -49,13 +57,12 @@ function Revoke({ token }: { token: Token }) {
     <>
       <Button size="small" color="error" onClick={() => setAsking(true)} aria-label={`Revoke ${token.name}`}>Revoke</Button>
       {asking && (
-        <Confirm
-          isOpen
-          loading={isPending}
+        <Sure
           title={`Revoke ${token.name}?`}
-          content={token.kind === 'api' ? 'Programs that come with it are refused from now on. It cannot be taken back.' : 'Whoever is logged in by it has to log in again.'}
-          confirm="Revoke"
-          cancel="Leave it"
+          what={token.kind === 'api' ? 'Programs that come with it are refused from now on. It cannot be taken back.' : 'Whoever is logged in by it has to log in again.'}
+          does="Revoke"
+          final
+          busy={isPending}
           onConfirm={() => mutate()}
           onClose={() => setAsking(false)}
         />

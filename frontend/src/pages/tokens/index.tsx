@@ -27,7 +27,7 @@ export default function Tokens() {
           <ChoiceFilter name="live" label="State" all="any" choices={LIVE} />
         </>
       }
-      empty={<Empty title="No tokens">Programs and pipelines call the API with tokens: make one with “New token”.</Empty>}
+      empty={<Empty title="You have no token that is valid">Programs and pipelines call the API with tokens: make one with “New token”.</Empty>}
     >
       <Table all={all} />
     </ResourceList>

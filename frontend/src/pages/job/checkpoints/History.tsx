@@ -37,7 +37,7 @@ export function History() {
           <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
           <DataTable.Col source="trigger" disableSort />
           <DataTable.Col label="Acknowledged" disableSort render={(one: Checkpoint) => <Acknowledged of={one} />} />
-          <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} />} />
+          <DataTable.Col source="triggered_at" label="Triggered" render={(one: Checkpoint) => <Ago at={one.triggered_at} clock />} />
           <DataTable.Col align="right" source="end_to_end_ms" sortByOrder="DESC" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
           <DataTable.Col align="right" source="checkpointed_bytes" sortByOrder="DESC" label="Checkpointed" render={(one: Checkpoint) => bytes(one.checkpointed_bytes)} />
           <DataTable.Col align="right" source="state_bytes" sortByOrder="DESC" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />

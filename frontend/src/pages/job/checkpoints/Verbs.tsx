@@ -1,11 +1,12 @@
 import { Box, Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle, TextField } from '@mui/material';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Confirm, useNotify } from 'react-admin';
+import { useNotify } from 'react-admin';
 
 import { answered, api, ifMatch, once } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
 import { useCan } from '../../../auth/useCan';
+import { Sure } from '../../../shared/Sure';
 import { Verb } from '../../../shared/Verb';
 import { whyNotBackTo } from '../recovery/allowed';
 import { usePropose } from '../recovery/useRecovery';
@@ -55,14 +56,12 @@ export function Verbs({ of }: { of: Checkpoint }) {
       <Verb label="Delete" color="error" why={busy ?? why.delete} onClick={() => setAsking('delete')} />
       {asking === 'pin' && <PinDialog number={of.number} isPending={isPending} onPin={(reason) => mutate({ verb: 'pin', reason })} onClose={() => setAsking(null)} />}
       {asking === 'delete' && (
-        <Confirm
-          isOpen
-          loading={isPending}
+        <Sure
           title={`Delete ${of.is_savepoint ? 'savepoint' : 'checkpoint'} ${of.number} of ${job.name}?`}
-          content="Its files are deleted, and nothing brings them back. What it shares with other checkpoints stays."
-          confirm="Delete"
-          confirmColor="warning"
-          cancel="Leave it"
+          what="Its files are deleted, and nothing brings them back. What it shares with other checkpoints stays."
+          does="Delete"
+          final
+          busy={isPending}
           onConfirm={() => mutate({ verb: 'delete' })}
           onClose={() => setAsking(null)}
         />

@@ -23,6 +23,13 @@ it('the log grows by itself, and has only the kinds that are chosen', async () =
   expect(await screen.findByText('PlanFailed', { selector: 'code' })).toBeVisible();
   expect(screen.queryByText(/of another kind/)).toBeNull();
   expect(screen.getAllByRole('row')).toHaveLength(2);
+  expect(globalThis.location.search).toBe('?kind=PlanFailed');
+});
+
+it('the log has the kinds that are in the address', async () => {
+  await renderJob(1, '/events?kind=PlanFailed&kind=PlanWithdrawn');
+  expect(await screen.findByText('Nothing of these kinds has happened')).toBeVisible();
+  for (const name of ['PlanFailed', 'PlanWithdrawn']) expect(screen.getByRole('button', { name })).toBeVisible();
 });
 
 it('is asked for again before the stream forgets what the list does not have', async () => {

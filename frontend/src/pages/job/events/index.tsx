@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState, type ReactNode } from 'react';
 import { DataTable, ListBase, ListContextProvider, useListContext } from 'react-admin';
+import { useSearchParams } from 'react-router-dom';
 
 import { useJobLive } from '../../../live/JobLiveProvider';
 import { EVENTS_MAX, type JobEvent } from '../../../live/jobLive';
@@ -19,9 +20,11 @@ const AGAIN_AFTER = EVENTS_MAX / 2;
 
 export default function Events() {
   const { id } = useJob();
-  const [kinds, setKinds] = useState<readonly string[]>([]);
+  // In the address, so that it can be sent to somebody: `?kind=PlanFailed&kind=PlanApplied`.
+  const [search, setSearch] = useSearchParams();
+  const kinds = search.getAll('kind');
   return (
-    <Panel title="Log" actions={<KindFilter chosen={kinds} onChoose={setKinds} />} flush>
+    <Panel title="Log" actions={<KindFilter chosen={kinds} onChoose={(chosen) => setSearch({ kind: [...chosen] }, { replace: true })} />} flush>
       <ListBase
         // With other kinds it begins at its first page again.
         key={kinds.join()}
@@ -43,10 +46,10 @@ export default function Events() {
           >
             <DataTable bulkActionButtons={false} rowClick={false} size="small">
               <DataTable.NumberCol source="number" label="No." />
-              <DataTable.Col source="at" label="When" render={(event: JobEvent) => <Ago at={event.at} />} />
+              <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={(event: JobEvent) => <Ago at={event.at} clock />} />
               <DataTable.Col source="kind" disableSort render={(event: JobEvent) => <code>{event.kind}</code>} />
               <DataTable.Col label="What" disableSort sx={{ overflowWrap: 'anywhere' }} render={(event: JobEvent) => sentence(event)} />
-              <DataTable.Col label="Said by" disableSort render={(event: JobEvent) => <SaidBy event={event} />} />
+              <DataTable.Col label="Said by" disableSort sx={{ whiteSpace: 'nowrap' }} render={(event: JobEvent) => <SaidBy event={event} />} />
             </DataTable>
           </ListContent>
         </Live>

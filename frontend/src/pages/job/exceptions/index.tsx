@@ -29,7 +29,7 @@ export default function Exceptions() {
       empty={<Empty title="Nothing has gone wrong so far">Failures of this job are listed here, with their cause and what recovery did.</Empty>}
     >
       <DataTable bulkActionButtons={false} rowClick={false} size="small">
-        <DataTable.Col source="at" label="When" disableSort render={(one: Failure) => <Ago at={one.at} />} />
+        <DataTable.Col source="at" label="When" disableSort sx={{ whiteSpace: 'nowrap' }} render={(one: Failure) => <Ago at={one.at} clock />} />
         <DataTable.Col source="kind" disableSort render={(one: Failure) => (one.kind ? <code>{one.kind}</code> : NOTHING)} />
         <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 520 }} />
         <DataTable.Col label="Run" disableSort render={(one: Failure) => <><RunNumber of={one.run_id} />, generation {one.generation}</>} />

@@ -63,7 +63,7 @@ function OnePlan({ plan }: { plan: Plan }) {
         {waits && <Preview plan={plan} />}
         {waits && <Agree plan={plan} />}
       </Panel>
-      {!waits && <Panel title="What it said before"><Preview plan={plan} /></Panel>}
+      {!waits && <Panel title="Preview"><Preview plan={plan} /></Panel>}
     </>
   );
 }

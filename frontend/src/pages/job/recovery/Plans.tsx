@@ -23,8 +23,8 @@ export function Plans({ plans, found }: { plans: readonly Plan[]; found: Found |
           <TableRow key={plan.id}>
             <TableCell><MuiLink component={Link} to={`/jobs/${plan.job_id}/recovery/${plan.id}`}>{plan.id}: {titleOf(plan)}</MuiLink></TableCell>
             <TableCell><State of="plan" is={plan.state} /></TableCell>
-            <TableCell><Ago at={plan.created_at} /></TableCell>
-            <TableCell><Ago at={plan.ended_at} /></TableCell>
+            <TableCell><Ago at={plan.created_at} clock /></TableCell>
+            <TableCell><Ago at={plan.ended_at} clock /></TableCell>
             <TableCell sx={{ overflowWrap: 'anywhere' }}>{plan.problem ?? (plan.safety_checkpoint !== null ? `the job was stopped with checkpoint ${plan.safety_checkpoint}` : '')}</TableCell>
             <TableCell align="right"><Undo plan={plan} plans={plans} found={found} /></TableCell>
           </TableRow>

@@ -38,7 +38,7 @@ const Drawn = memo(function Drawn({ lineage, plans, retained, nowMs }: { lineage
   const reasons = reasonsOf(lineage, { plans, retained, nowMs });
   const shown = useMemo(() => folded(lineage, open), [lineage, open]);
   return (
-    <Box sx={{ position: 'relative', minWidth: 640 }}>
+    <Box sx={{ position: 'relative', minWidth: 680 }}>
       <Lines of={shown} />
       <Box component="ol" aria-label="Checkpoints and restores, the newest first" sx={{ listStyle: 'none', m: 0, p: 0 }}>
         {shown.rows.map((row) => (
@@ -101,7 +101,7 @@ function OfCheckpoint({ checkpoint, row, kept, newest, busy, onChoose }: OfCheck
         {checkpoint.damage !== null && <State of="checkpoint" is="FAILED" label="damaged" />}
         {checkpoint.discarded_at !== null && <State of="operation" is="PENDING" label="gone" />}
       </Box>
-      <Box sx={{ whiteSpace: 'nowrap' }}><Ago at={checkpoint.completed_at} /></Box>
+      <Box sx={{ whiteSpace: 'nowrap' }}><Ago at={checkpoint.completed_at} clock /></Box>
       <Box sx={{ textAlign: 'right', fontVariantNumeric: 'tabular-nums' }}>{bytes(checkpoint.state_bytes)}</Box>
       {/* Below all of that: what matters in a reason is often at its end. */}
       <Box id={saidOf(number)} title={said} sx={{ gridArea: '2 / 1 / auto / span 3', color: obstacle ? coloursOf('checkpoint', 'FAILED', palette.mode).ink : 'text.secondary', fontSize: '0.8rem', overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
@@ -145,7 +145,7 @@ function OfRun({ row, plans }: { row: Row & { kind: 'restore' | 'beginning' }; p
     return (
       <>
         <Box>{run.number === 1 ? 'The job began, without any state' : `Run ${run.number}: what was before is not listed any more`}</Box>
-        <Box><Ago at={run.created_at} /></Box>
+        <Box><Ago at={run.created_at} clock /></Box>
       </>
     );
   }
@@ -159,7 +159,7 @@ function OfRun({ row, plans }: { row: Row & { kind: 'restore' | 'beginning' }; p
         </Box>
         {!row.ran && <Box sx={{ color: 'text.secondary', fontSize: '0.8rem' }}>{run.ended_at === null ? 'it is being started' : `it never came up: ${run.reason || 'no reason was told'}`}</Box>}
       </Box>
-      <Box><Ago at={run.created_at} /></Box>
+      <Box><Ago at={run.created_at} clock /></Box>
     </>
   );
 }

@@ -5,6 +5,7 @@ import { useNavigate } from 'react-router-dom';
 import { answered, api, once } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
+import { useSpec } from '../useSpec';
 import { wentBackTo, type Checkpoint, type Run } from './lineage';
 
 export type Plan = Schemas['PlanShown'];
@@ -60,11 +61,7 @@ export function safetyOf({ safety_checkpoint: safety }: Plan, found: Found | und
 
 /** How many checkpoints the job keeps by itself; null: not known yet. */
 export function useRetained(): number | null {
-  const { id, spec_number } = useJob();
-  const { data } = useQuery({
-    queryKey: ['job', id, 'specs', spec_number],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/jobs/{job_id}/specs/{number}', { params: { path: { job_id: id, number: spec_number } }, signal })),
-  });
+  const { data } = useSpec();
   const checkpointing = data?.body.checkpointing as { retained?: number } | undefined;
   return checkpointing?.retained ?? null;
 }

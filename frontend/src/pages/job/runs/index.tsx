@@ -27,11 +27,11 @@ export default function Runs() {
         <DataTable.Col source="cause" disableSort />
         <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 380 }} render={(run: Run) => whyOf(run)} />
         <DataTable.NumberCol source="generation" label="Generations" disableSort />
-        <DataTable.Col label="Begun" disableSort render={(run: Run) => <Ago at={run.created_at} />} />
-        <DataTable.Col label="Lasted" disableSort render={(run: Run) => <Lasted run={run} />} />
-        <DataTable.Col label="Driver" disableSort render={(run: Run) => (run.host === null ? NOTHING : `${run.host}, pid ${run.pid}`)} />
-        <DataTable.Col label="Last heard" disableSort render={(run: Run) => <Ago at={run.last_contact_at} />} />
-        <DataTable.Col label="Fenced" disableSort render={(run: Run) => <Ago at={run.fenced_at} />} />
+        <DataTable.Col label="Begun" disableSort render={(run: Run) => <Ago at={run.created_at} clock />} />
+        <DataTable.Col label="Lasted" disableSort sx={{ whiteSpace: 'nowrap' }} render={(run: Run) => <Lasted run={run} />} />
+        <DataTable.Col label="Driver" disableSort render={(run: Run) => <Driver run={run} />} />
+        <DataTable.Col label="Last heard" disableSort render={(run: Run) => <Ago at={run.last_contact_at} clock />} />
+        <DataTable.Col label="Fenced" disableSort render={(run: Run) => <Ago at={run.fenced_at} clock />} />
       </DataTable>
     </ListPanel>
   );
@@ -40,6 +40,11 @@ export default function Runs() {
 /** Why it is over, or is not gone on with elsewhere though nothing is heard of it. */
 function whyOf({ reason, stranded, host }: Run): string {
   return stranded === null ? reason : `nothing is heard of ${host}, and no other machine goes on with it: ${stranded}`;
+}
+
+function Driver({ run: { host, pid } }: { run: Run }) {
+  if (host === null) return <>{NOTHING}</>;
+  return <>{host}, <span style={{ whiteSpace: 'nowrap' }}>pid {pid}</span></>;
 }
 
 function Lasted({ run }: { run: Run }) {
