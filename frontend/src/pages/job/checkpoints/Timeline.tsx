@@ -152,7 +152,7 @@ function Legend({ of, checkpoint, mode }: Reaching & { mode: Mode }) {
 function Missing(reaching: Reaching) {
   const { openMs } = useReach(reaching);
   const { of: { open, bars }, checkpoint: { state } } = reaching;
-  return <>{open} of {counted(bars.length, 'subtask')} not acknowledged {state === 'FAILED' ? `until it failed, after ${duration(openMs)}` : `for ${duration(openMs)}`}</>;
+  return <>not acknowledged by {open} of {counted(bars.length, 'subtask')}{state === 'FAILED' && ' until it failed'}, after {duration(openMs)}</>;
 }
 
 function Sample({ phase, mode, children }: { phase: Phase; mode: Mode; children: ReactNode }) {

@@ -90,7 +90,7 @@ describe('checkpoints of a job', () => {
     await user.click(within(row).getByText('in progress'));
     const detail = await screen.findByRole('region', { name: /^Checkpoint \d+$/ });
     const timeline = await within(detail).findByRole('region', { name: 'Timeline' });
-    expect(await within(timeline).findByText(/^24 of 24 subtasks not acknowledged for \d/)).toBeVisible();
+    expect(await within(timeline).findByText(/^not acknowledged by 24 of 24 subtasks, after \d/)).toBeVisible();
     expect(within(timeline).getAllByRole('img', { name: 'not acknowledged' })).toHaveLength(10);
     const operators = within(detail).getByRole('region', { name: 'Operators' });
     expect((await within(operators).findAllByText('0 of 4')).length).toBeGreaterThan(0);
@@ -105,7 +105,7 @@ describe('checkpoints of a job', () => {
     await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));
     const timeline = await within(await open(body.number, user)).findByRole('region', { name: 'Timeline' });
     const missing = measured.at(-1)!;
-    expect(await within(timeline).findByText(/^1 of \d+ subtasks not acknowledged until it failed, after \d/)).toBeVisible();
+    expect(await within(timeline).findByText(/^not acknowledged by 1 of \d+ subtasks until it failed, after \d/)).toBeVisible();
     const [first, second] = within(timeline).getAllByRole('row').slice(1);
     expect(within(first!).getByText('not acknowledged')).toBeVisible();
     expect(within(first!).getAllByRole('cell')[0]).toHaveTextContent(`[${missing.index}]`);
