@@ -21,7 +21,7 @@ describe('a page whose stream tells that it is over', () => {
 
   it('says that the job that it shows is gone', async () => {
     const { fake } = await renderJob(3, '/runs');
-    await screen.findByText('live');
+    await screen.findByText('updates live');
     fake.world.remove(fake.world.find(3)!);
     expect(await screen.findByText(/Changes are not shown any more: there is no job 3\./, {}, SOON)).toBeVisible();
     expect(screen.getByText('not followed')).toBeVisible();
@@ -29,7 +29,7 @@ describe('a page whose stream tells that it is over', () => {
 
   it.each(['/', '/jobs/3/runs'])('asks who it is once its token is not valid any more: %s', async (path) => {
     const { fake } = await renderPage(path);
-    await screen.findByText('live');
+    await screen.findByText('updates live');
     fake.revoke();
     expect(await screen.findByLabelText(/^Password/, {}, SOON)).toBeVisible();
   });
