@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { figuresOf } from './figures';
 import type { PhysicalGraph } from './graph';
 import type { Placed } from './layout';
-import { looksLike, NEAR_ZOOM, nodesOf, overlap, readable, sameBox, viewportOf, ZOOM_MIN } from './nodes';
+import { inSight, looksLike, NEAR_ZOOM, nodesOf, overlap, readable, sameBox, viewportOf, ZOOM_MIN } from './nodes';
 
 const graph: PhysicalGraph = {
   chains: [0, 1].map((index) => ({ index, parallelism: 2, operators: [{ uid: `u${index}`, name: `op ${index}`, kind: 'map', stateful: false, site: '' }] })),
@@ -56,6 +56,34 @@ describe('the part of the graph that is seen', () => {
 
   it('where nothing has a size is as it is', () => {
     expect(viewportOf(placed, { width: 0, height: 0 })).toEqual({ x: 0, y: 0, zoom: 1 });
+  });
+});
+
+describe('the part of the graph that is seen once an operator is chosen', () => {
+  const box = { x: 1_000, y: 100, width: 206, height: 100 };
+  const room = { width: 800, height: 400 };
+
+  it('is the same if the operator is in it', () => {
+    const viewport = { x: -600, y: 0, zoom: 1 };
+    expect(inSight(viewport, box, room)).toBe(viewport);
+  });
+
+  it.each([
+    ['right', { x: 0, y: 0, zoom: 0.75 }, { x: 800 - 12 - 0.75 * 1_206, y: 0, zoom: 0.75 }],
+    ['left', { x: -1_100, y: 0, zoom: 1 }, { x: 12 - 1_000, y: 0, zoom: 1 }],
+    ['top', { x: -600, y: -300, zoom: 1 }, { x: -600, y: 12 - 100, zoom: 1 }],
+    ['bottom, above what the graph is made larger with', { x: -600, y: 290, zoom: 1 }, { x: -600, y: 400 - 50 - 200, zoom: 1 }],
+  ])('is moved only so far that it is in it, and as large as before: %s', (_, before, after) => {
+    expect(inSight(before, box, room)).toEqual(after);
+  });
+
+  it('begins with the operator where there is not room for all of it', () => {
+    expect(inSight({ x: 0, y: 0, zoom: 2 }, box, { width: 300, height: 100 })).toEqual({ x: 12 - 2_000, y: 12 - 200, zoom: 2 });
+  });
+
+  it('where nothing has a size is as it is', () => {
+    const viewport = { x: 0, y: 0, zoom: 1 };
+    expect(inSight(viewport, box, { width: 0, height: 0 })).toBe(viewport);
   });
 });
 

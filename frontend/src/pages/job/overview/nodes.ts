@@ -15,10 +15,11 @@ export const ZOOM_MIN = 0.08;
 export const ZOOM_MAX = 2;
 /** Not larger than this to fill the room there is. */
 const FIT_ZOOM_MAX = 1.1;
-/** Below the graph there is room for what it is made larger with. */
-export const FIT = { padding: { top: '12px', left: '12px', right: '12px', bottom: '50px' }, maxZoom: FIT_ZOOM_MAX } as const;
+/** Around what is to be seen. Below there is room for what the graph is made larger with. */
+const MARGIN = { top: 12, left: 12, right: 12, bottom: 50 } as const;
+export const FIT = { padding: { top: `${MARGIN.top}px`, left: `${MARGIN.left}px`, right: `${MARGIN.right}px`, bottom: `${MARGIN.bottom}px` }, maxZoom: FIT_ZOOM_MAX } as const;
 
-interface Size {
+export interface Size {
   width: number;
   height: number;
 }
@@ -27,6 +28,20 @@ interface Size {
 export function viewportOf(placed: Placed, room: Size): Viewport {
   if (room.width === 0 || placed.width === 0) return { x: 0, y: 0, zoom: 1 };
   return getViewportForBounds({ x: 0, y: 0, width: placed.width, height: placed.height }, room.width, room.height, ZOOM_MIN, FIT_ZOOM_MAX, FIT.padding);
+}
+
+/** Moved only so far that the box is seen in the room there is, as large as before: whoever looks at it loses nothing else. The same if it is seen. */
+export function inSight(viewport: Viewport, box: Box, room: Size): Viewport {
+  if (room.width === 0) return viewport;
+  const { zoom } = viewport;
+  const x = seen(viewport.x, { from: box.x * zoom, length: box.width * zoom }, { from: MARGIN.left, to: room.width - MARGIN.right });
+  const y = seen(viewport.y, { from: box.y * zoom, length: box.height * zoom }, { from: MARGIN.top, to: room.height - MARGIN.bottom });
+  return x === viewport.x && y === viewport.y ? viewport : { x, y, zoom };
+}
+
+/** The offset by which a stretch lies in the room, as near to `offset` as can be. Its beginning counts where there is not room for all of it. */
+function seen(offset: number, stretch: { from: number; length: number }, room: { from: number; to: number }): number {
+  return Math.max(room.from - stretch.from, Math.min(offset, room.to - stretch.from - stretch.length));
 }
 
 /** It moves in such steps, and reaches as far beyond what is seen: what is a little aside is there already when somebody moves it in. */
