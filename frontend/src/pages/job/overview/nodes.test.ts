@@ -19,12 +19,26 @@ describe('nodes of the graph', () => {
     expect(first).toMatchObject({ id: '0', position: { x: 12, y: 12 }, width: 206, ariaLabel: 'op 0, 2 subtasks', data: { chain: graph.chains[0], near: true } });
   });
 
+  it('say who is busiest and who waits most, from far as well, as far as that is known', () => {
+    const subtask = { index: 1, level: null, busy: 0.97, idle: 0, backpressured: 0.03, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
+    const told = new Map([[0, { ...none.get(0)!, level: 'low' as const, busiest: subtask, worst: { ...subtask, backpressured: 0.2 } }]]);
+    for (const near of [ALL, null]) {
+      const [first, second] = nodesOf(graph, placed, told, near);
+      expect(first!.ariaLabel).toBe('op 0, 2 subtasks, at most 97 % busy, at most 20 % back-pressured (low)');
+      expect(second!.ariaLabel).toBe('op 1, 2 subtasks');
+    }
+  });
+
   it('are left out where the layout does not know them', () => {
     expect(nodesOf(graph, { ...placed, chains: new Map() }, none, ALL)).toEqual([]);
   });
 
-  it('look the same from far as long as their colour does, from near as long as their figures do', () => {
-    const told = (level: 'ok' | 'high') => new Map([...none].map(([index, figures]) => [index, { ...figures, level }]));
+  it('look the same from far as long as their colour and their name do, from near as long as their figures do', () => {
+    const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
+    const told = (level: 'ok' | 'high', busiest = busy) => new Map([...none].map(([index, figures]) => [index, { ...figures, level, busiest }]));
+    const far = (busiest: typeof busy): ReturnType<typeof nodesOf>[number] => nodesOf(graph, placed, told('ok', busiest), null)[0]!;
+    expect(looksLike(far(busy), far({ ...busy, busy: 0.501 }))).toBe(true);
+    expect(looksLike(far(busy), far({ ...busy, busy: 0.6 }))).toBe(false);
     const same = (near: boolean, one: 'ok' | 'high', other: 'ok' | 'high'): boolean =>
       looksLike(nodesOf(graph, placed, told(one), near ? ALL : null)[0]!, nodesOf(graph, placed, told(other), near ? ALL : null)[0]!);
     expect(same(false, 'ok', 'ok')).toBe(true);

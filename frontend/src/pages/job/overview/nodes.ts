@@ -1,7 +1,7 @@
 /** The graph as xyflow wants it: a node for each chain. What lies between them is drawn by Channels.tsx. Pure. */
 import { getViewportForBounds, type Node, type Viewport } from '@xyflow/react';
 
-import { counted } from '../../../format';
+import { counted, percent } from '../../../format';
 import type { ChainFigures } from './figures';
 import { nameOf, type Chain, type PhysicalGraph } from './graph';
 import type { Box, Placed } from './layout';
@@ -74,7 +74,7 @@ export function nodesOf({ chains }: PhysicalGraph, placed: Placed, figures: Read
     return [
       {
         id: String(chain.index), type: 'chain', position: { x, y }, width, height, data: { chain, near: overlap(near, box), figures: figures.get(chain.index) },
-        ariaLabel: `${nameOf(chain)}, ${counted(chain.parallelism, 'subtask')}`,
+        ariaLabel: saidOf(chain, figures.get(chain.index)),
         // Known from the layout, so that nobody has to measure them.
         measured: { width, height }, handles: [],
       },
@@ -82,8 +82,18 @@ export function nodesOf({ chains }: PhysicalGraph, placed: Placed, figures: Read
   });
 }
 
-/** Nothing that is seen of it has changed: from far the figures are but a colour. */
-export function looksLike({ id, data: one, position: at }: ChainNodeType, { id: otherId, data: other, position: otherAt }: ChainNodeType): boolean {
+/** What a node is called for who cannot see it: where the bottleneck is can be heard as well. */
+function saidOf(chain: Chain, figures: ChainFigures | undefined): string {
+  const said = [nameOf(chain), counted(chain.parallelism, 'subtask')];
+  if (figures?.busiest) said.push(`at most ${percent(figures.busiest.busy)} busy`);
+  if (figures?.worst) said.push(`at most ${percent(figures.worst.backpressured)} back-pressured${figures.level ? ` (${figures.level})` : ''}`);
+  return said.join(', ');
+}
+
+/** Nothing that is seen or heard of it has changed: from far the figures are but a colour and a name. */
+export function looksLike(first: ChainNodeType, second: ChainNodeType): boolean {
+  const { id, data: one, position: at, ariaLabel: said } = first;
+  const { id: otherId, data: other, position: otherAt, ariaLabel: otherSaid } = second;
   if (id !== otherId || one.chain !== other.chain || one.near !== other.near || at.x !== otherAt.x || at.y !== otherAt.y) return false;
-  return one.near ? one.figures === other.figures : one.figures?.level === other.figures?.level;
+  return one.near ? one.figures === other.figures : one.figures?.level === other.figures?.level && said === otherSaid;
 }
