@@ -21,6 +21,11 @@ export function Legend() {
           </Item>
         ))}
       </Group>
+      <Group name="Channel">
+        <Item label="blocked by a barrier, or one is queued in it">
+          <svg className="weir-channel" data-blocked width={24} height={11} aria-hidden><path d="M0 5.5H22" /></svg>
+        </Item>
+      </Group>
       <Group name="Backpressure, worst subtask">
         {Object.entries(LEVELS).map(([level, label]) => (
           <Item key={level} label={label}><i className="weir-swatch" style={{ background: `var(--weir-backpressure-${level})` }} /></Item>

@@ -69,6 +69,7 @@ describe('the overview of a job', () => {
     await waitFor(() => expect(line()).toHaveTextContent(/[1-9]\d* of 24 acknowledged.*for \d/));
     expect(cells()).toMatch(/3/);
     expect(cells()).toMatch(/[12]/);
+    await waitFor(() => expect(line()).toHaveTextContent(/queued behind records|writing its state|nothing is heard/));
     await pass(rendered, 60_000);
     await waitFor(() => expect(line()).toHaveTextContent(/completed.*in \d/));
     expect(cells()).toMatch(/^3+$/);
