@@ -121,6 +121,30 @@ describe('the overview of a job', () => {
     await renderJob(7);
     const source = await node(/^events → clean, /);
     expect(within(source).getByText('– → –')).toBeInTheDocument();
-    expect(line()).toHaveTextContent('Barriers are shown here as soon as a checkpoint begins.');
+    expect(line()).toHaveTextContent(/^The job does not run\. Its last checkpoint, \d+, completed in \d.* s, 3 d ago\.$/);
+  });
+
+  it('says of one that has just been opened when its last checkpoint completed, and marks no subtask as waiting for a barrier', async () => {
+    await renderJob(1);
+    await node(/^flights → parse/);
+    expect(line()).toHaveTextContent(/^Checkpoint 60 completed in \d.* s, \d+ s ago/);
+    expect(screen.queryByText('Barrier:')).toBeNull();
+    expect(screen.getAllByRole('img', { name: '4 subtasks' }).length).toBeGreaterThan(0);
+  });
+
+  it('explains the marks of barriers as soon as there are some', async () => {
+    const rendered = await renderJob(1);
+    await node(/^flights → parse/);
+    await pass(rendered, 7_000);
+    expect(await screen.findByText('Barrier:')).toBeInTheDocument();
+    expect(screen.getByText('Channel:')).toBeInTheDocument();
+  });
+
+  it('offers no replay where nothing can be replayed', async () => {
+    await renderJob(9);
+    await node(/^events → clean, /);
+    expect(line()).toHaveTextContent('The job does not run, and none of its checkpoints has completed.');
+    expect(screen.queryByRole('button', { name: 'Replay the last' })).toBeNull();
+    expect(screen.queryByRole('combobox', { name: 'Replay a checkpoint' })).toBeNull();
   });
 });
