@@ -29,6 +29,9 @@ export interface ChainFigures {
   subtasks: readonly SubtaskFigures[];
 }
 
+/** Of a job in another state nothing is measured: what it did before it was stopped is not what it does. */
+export const isMeasured = (state: Schemas['RunState']): boolean => state === 'RUNNING' || state === 'RESTARTING';
+
 const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
 
 /**
