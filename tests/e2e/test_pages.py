@@ -127,7 +127,7 @@ PLACES = (
     Place("job-checkpoints", "/jobs/{job}/checkpoints", canvas(4)),
     Place("job-checkpoint", "/jobs/{job}/checkpoints", canvas(4), unfold),
     Place("job-pin", "/jobs/{job}/checkpoints", canvas(4), pin),
-    Place("job-backpressure", "/jobs/{job}/backpressure", canvas(3)),
+    Place("job-backpressure", "/jobs/{job}/backpressure", canvas(2)),
     Place("job-recovery-now", "/jobs/{job}/recovery", text("^The job began, without any state|^Run ")),
     Place(
         "job-restore",

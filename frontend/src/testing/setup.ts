@@ -18,6 +18,9 @@ window.matchMedia ??= (query) =>
 // It has no canvas, and complains each time that somebody asks: charts are told by their labels (shared/chart).
 HTMLCanvasElement.prototype.getContext = () => null;
 
+// It scrolls nothing.
+Element.prototype.scrollIntoView ??= () => {};
+
 // What the graph asks for: nothing has a size in jsdom, so nothing of it changes.
 window.ResizeObserver ??= class {
   observe(): void {}

@@ -38,7 +38,7 @@ export function verbsOf(job: Job): { main: Offer[]; more: Offer[] } {
   };
 }
 
-const AT_REST = new Set<Schemas['RunState']>(['CREATED', 'FINISHED', 'SUSPENDED', 'CANCELED', 'FAILED']);
+export const AT_REST = new Set<Schemas['RunState']>(['CREATED', 'FINISHED', 'SUSPENDED', 'CANCELED', 'FAILED']);
 
 function resting({ state }: Job): Obstacle {
   return AT_REST.has(state) ? null : `Its run is not over yet: it is ${state.toLowerCase()}.`;

@@ -1,33 +1,30 @@
 import './heat.css';
 
 import { Box, Link, useTheme } from '@mui/material';
-import { memo, useMemo } from 'react';
+import { memo, useMemo, type Ref } from 'react';
 
 import { shade } from '../../../look/shade';
 import type { Mode } from '../../../look/states';
 import { LongTable, type Column } from '../../../shared/LongTable';
 import { State } from '../../../shared/State';
 import { useGradual } from '../../../shared/useGradual';
+import type { Chosen } from './address';
 import { LABELS, toneOfMeasure, type HeatRow, type Measure } from './heat';
-
-/** Which operator is looked at, and which of its subtasks; null: all of them together. */
-export interface Chosen {
-  chain: number;
-  index: number | null;
-}
 
 interface Props {
   rows: readonly HeatRow[];
   measure: Measure;
   chosen: Chosen | null;
   onChoose: (chosen: Chosen) => void;
+  /** What scrolls, of many operators. */
+  ref: Ref<HTMLDivElement>;
 }
 
 /** In each frame of the browser so many operators are drawn anew. */
 const ROWS_AT_ONCE = 8;
 
 /** A row an operator, a cell a subtask: the stronger its colour the more of what is measured. */
-export function HeatMap({ rows, measure, chosen, onChoose }: Props) {
+export function HeatMap({ rows, measure, chosen, onChoose, ref }: Props) {
   const { palette: { mode, text } } = useTheme();
   // What is measured belongs to its row: for some frames there are rows of what was shown before.
   const measured = useMemo(() => rows.map((row) => ({ row, measure })), [rows, measure]);
@@ -35,7 +32,8 @@ export function HeatMap({ rows, measure, chosen, onChoose }: Props) {
   const colours = { '--weir-cell-text': shade('waiting', 0, mode).text, '--weir-cell-edge': shade('waiting', 0.4, mode).ground, '--weir-cell-pressed': text.primary };
   const columns: Column[] = [{ title: 'Operator', width: '30%' }, { title: 'Level', width: '90px' }, { title: `${LABELS[measure]}, by subtask`, width: 'minmax(0, 1fr)' }];
   return (
-    <Box className="weir-heat" style={colours as object}>
+    // Of two hundred operators it would be seven screens long, and what is chosen in it is shown below.
+    <Box ref={ref} className="weir-heat" role="region" aria-label="Operators and their subtasks" tabIndex={0} sx={SCROLLED} style={colours as object}>
       <LongTable columns={columns}>
         {/* By their place: while they come there may be one of before and the same anew. */}
         {shown.map(({ row, measure: of }, place) => (
@@ -84,4 +82,9 @@ const Row = memo(function Row({ row: { chain, name, level, cells }, measure, mod
   );
 });
 
+const SCROLLED = {
+  maxHeight: 'max(260px, calc(100vh - 520px))', overflow: 'auto', '& .head': { position: 'sticky', top: 0, zIndex: 1, backgroundColor: 'background.paper' },
+  // It fills its panel, which would cut off a ring around it.
+  '&:focus-visible': { outlineOffset: '-2px' },
+} as const;
 const NAME = { textAlign: 'left', overflowWrap: 'anywhere' } as const;

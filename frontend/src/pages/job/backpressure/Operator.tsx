@@ -10,14 +10,22 @@ import { Panel } from '../../../shared/Panel';
 import { Empty } from '../../../shared/Standins';
 import { spoken } from '../checkpoints/trends';
 import { useSeries } from '../checkpoints/useSeries';
+import type { Chosen } from './address';
 import { LABELS, TIMES, type Time } from './heat';
-import type { Chosen } from './HeatMap';
 import { alignmentOverTime, gridOf, heatOverTime, meanOf, partOf, timeSpent } from './overTime';
 import { RANGES, type Range } from './ranges';
 import { useMetrics } from './useMetrics';
 
+interface Shown {
+  chosen: Chosen;
+  name: string;
+  measure: Time;
+  /** Barriers begin with it. */
+  source: boolean;
+}
+
 /** One operator over time: where its time went, which of its subtasks, and how long it aligned. */
-export function Operator({ chosen: { chain, index }, name, measure }: { chosen: Chosen; name: string; measure: Time }) {
+export function Operator({ chosen: { chain, index }, name, measure, source }: Shown) {
   const [range, setRange] = useState<Range>(RANGES[0]!);
   const query = useMetrics(range, chain);
   return (
@@ -39,7 +47,7 @@ export function Operator({ chosen: { chain, index }, name, measure }: { chosen: 
           );
         }}
       </Answered>
-      <Alignment chain={chain} index={index} />
+      {source ? <Empty title="A source has no inputs to align">It lets the barrier go when it is told of the checkpoint.</Empty> : <Alignment chain={chain} index={index} />}
     </Panel>
   );
 }

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { act, screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { renderJob } from '../../../testing/render';
@@ -13,7 +13,47 @@ describe('backpressure and alignment', () => {
     expect(within(map).getByText('high')).toBeVisible();
     const operator = await screen.findByRole('region', { name: 'events → clean' });
     expect(await within(operator).findByRole('img', { name: /^Use of time in the last 15 min: Back-pressured \d+ %/ })).toBeVisible();
+  });
+
+  it('say of a source that it has nothing to align, and of others how long they did', async () => {
+    const { user } = await renderJob(2, '/backpressure');
+    const source = await screen.findByRole('region', { name: 'events → clean' });
+    expect(await within(source).findByText('A source has no inputs to align')).toBeVisible();
+    expect(within(source).queryByRole('img', { name: /^Alignment/ })).toBeNull();
+    await user.click(within(await now()).getByRole('button', { name: 'counts by user → counts' }));
+    const operator = await screen.findByRole('region', { name: 'counts by user → counts' });
     expect(await within(operator).findByRole('img', { name: /^Alignment: / })).toBeVisible();
+  });
+
+  it('have who is looked at in the address, so it can be linked and gone back from', async () => {
+    const { user } = await renderJob(2, '/backpressure?operator=1&subtask=2');
+    expect(await screen.findByRole('region', { name: 'counts by user → counts [2]' })).toBeVisible();
+    const map = await now();
+    expect(within(map).getByRole('button', { name: /^counts by user → counts \[2\]/ })).toHaveAttribute('aria-pressed', 'true');
+    await user.click(within(map).getByRole('button', { name: 'events → clean' }));
+    expect(await screen.findByRole('region', { name: 'events → clean' })).toBeVisible();
+    expect(globalThis.location.search).toBe('?operator=0');
+    act(() => globalThis.history.back());
+    expect(await screen.findByRole('region', { name: 'counts by user → counts [2]' })).toBeVisible();
+  });
+
+  it('begin with the worst operator where the address names one that is not there', async () => {
+    await renderJob(2, '/backpressure?operator=17');
+    expect(await screen.findByRole('region', { name: 'events → clean' })).toBeVisible();
+  });
+
+  it('have a table that scrolls by itself, the worst operators first, or as the graph has them', async () => {
+    const { user, fake } = await renderJob(1, '/backpressure');
+    const table = await screen.findByRole('region', { name: 'Operators and their subtasks' });
+    expect(table).toHaveAttribute('tabindex', '0');
+    const rows = (): HTMLElement[] => within(table).getAllByRole('row').slice(1);
+    const ranks = rows().map((row) => ['ok', 'low', 'high'].findIndex((level) => within(row).queryByText(level)));
+    expect(ranks).toEqual(ranks.toSorted((a, b) => b - a));
+    expect(within(rows()[0]!).getByRole('rowheader').firstChild).toHaveAttribute('aria-pressed', 'true');
+    await user.click(screen.getByRole('button', { name: 'In the order of the graph' }));
+    const { chains, logical } = fake.world.find(1)!.scene.graph;
+    const names = chains.map(({ operators }) => operators.map((uid) => logical.operators.find((one) => one.uid === uid)!.name).join(' → '));
+    expect(rows().map((row) => within(row).getByRole('rowheader').textContent)).toEqual(names);
   });
 
   it('show the one subtask that was chosen', async () => {
@@ -41,8 +81,10 @@ describe('backpressure and alignment', () => {
   });
 
   it('of a job that rests say so, and let look at its past', async () => {
-    await renderJob(7, '/backpressure');
+    const { fake } = await renderJob(7, '/backpressure');
     expect(await screen.findByText(/Nothing is measured just now/)).toBeVisible();
+    // What it did last would be shown as what it does, for as long as that was told of late.
+    expect(fake.asked.filter(({ url }) => /\/metrics/.test(url)).every(({ url }) => /chain=/.test(url))).toBe(true);
     expect(await screen.findByText('Nothing was measured in the last 15 min')).toBeVisible();
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Schemas } from '../../../api/types';
-import { heatOfAlignment, heatOfTime, worstChain } from './heat';
+import { deployedOf, heatOfAlignment, heatOfTime, inOrder, worstFirst } from './heat';
 
 type Series = Schemas['SubtaskSeriesBody'];
 export const series = (chain: number, index: number, backpressured: number[], level: Schemas['BackpressureLevel'] = 'ok', firstS = 0): Series => ({
@@ -35,7 +35,32 @@ describe('the heat map', () => {
     expect(row!.cells.map(({ heat, said }) => [heat, said])).toEqual([[1, '80 ms'], [0.25, '20 ms'], [0, '–']]);
   });
 
-  it('begins with who is held up most', () => {
-    expect([worstChain(subtasks), worstChain([])]).toEqual([1, null]);
+});
+
+describe('the order of operators', () => {
+  it('begins with those whose level is worst, of one level with who is held up most, and leaves those that are well as they are', () => {
+    const told = [series(0, 0, [20], 'ok'), series(1, 0, [90], 'ok'), series(2, 0, [300], 'low'), series(3, 0, [100], 'low'), series(3, 1, [450], 'low'), series(4, 0, [600], 'high')];
+    expect(worstFirst(told)).toEqual([4, 3, 2, 0, 1]);
+    expect(worstFirst(subtasks)).toEqual([1, 0]);
+    expect(worstFirst([])).toEqual([]);
+  });
+
+  it('is kept for what is new; who was not there yet comes last', () => {
+    const rows = heatOfTime([...subtasks, series(7, 0, [1]), series(3, 0, [1])], 'busy');
+    expect(inOrder(rows, [1, 9, 0]).map(({ chain }) => chain)).toEqual([1, 0, 3, 7]);
+    expect(inOrder(rows, null)).toBe(rows);
+  });
+});
+
+describe('what was told of late', () => {
+  const chain = (index: number, uid: string, parallelism: number) => ({ index, parallelism, operators: [{ uid, name: uid }] });
+
+  it('is of the graph that runs: not of subtasks that a rescaled job has no more, nor of other operators', () => {
+    expect(deployedOf(subtasks, [chain(0, 'u0', 1), chain(1, 'u1', 1)]).map(({ chain: of, index }) => [of, index])).toEqual([[1, 0], [0, 0]]);
+    expect(deployedOf(subtasks, [chain(0, 'other', 1), chain(1, 'u1', 2)]).map(({ chain: of, index }) => [of, index])).toEqual([[1, 1], [1, 0]]);
+  });
+
+  it('is all that is known as long as the graph is not', () => {
+    expect(deployedOf(subtasks, [])).toBe(subtasks);
   });
 });

@@ -5,6 +5,7 @@ import { toneOf, type StateOf, type Tone } from '../../../look/states';
 import { largest } from '../../../shared/statistics';
 import { nameOf } from '../checkpoints/names';
 import type { Chain, GraphChain } from '../checkpoints/operators';
+import { uidsOf } from '../overview/figures';
 
 type Series = Schemas['SubtaskSeriesBody'];
 export type Time = StateOf<'time'>;
@@ -72,10 +73,38 @@ export function heatOfNothing(chains: readonly GraphChain[]): HeatRow[] {
   return chains.map(({ index, operators }) => ({ chain: index, name: nameOf({ chain: index, operators }), level: null, cells: [] }));
 }
 
-/** Which operator is looked at first: who is held up most. */
-export function worstChain(subtasks: readonly Series[]): number | null {
-  const held = byChain(subtasks).map((own): [number, number] => [own[0]!.chain, largest(own.map((one) => one.backpressured_ms_per_s.at(-1))) ?? 0]);
-  return held.sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
+/**
+ * Operators by their level, and of one level by who is held up most. Those that are well stay in the order of the graph: which of them waits for
+ * a hundredth of its time is chance, and would only have them jump.
+ */
+export function worstFirst(subtasks: readonly Series[]): number[] {
+  const rank = (own: readonly Series[]): number => {
+    const level = LEVELS.indexOf(worst(own.map(({ backpressure }) => backpressure.at(-1))) ?? 'ok');
+    const share = (largest(own.map((one) => one.backpressured_ms_per_s.at(-1))) ?? 0) / 1000;
+    return level === 0 ? 0 : level + Math.min(0.999, share);
+  };
+  return byChain(subtasks)
+    .map((own) => ({ chain: own[0]!.chain, rank: rank(own) }))
+    .sort((a, b) => b.rank - a.rank || a.chain - b.chain)
+    .map(({ chain }) => chain);
+}
+
+/** `order`: chains; null: that of the graph. Who is not in it comes last. */
+export function inOrder(rows: readonly HeatRow[], order: readonly number[] | null): readonly HeatRow[] {
+  if (order === null) return rows;
+  const places = new Map(order.map((chain, place) => [chain, place]));
+  const place = ({ chain }: HeatRow): number => places.get(chain) ?? order.length + chain;
+  return rows.toSorted((a, b) => place(a) - place(b));
+}
+
+/** Without what was told before the job was changed or rescaled: for some time that is among what was told of late. All, as long as no graph is known. */
+export function deployedOf(subtasks: readonly Series[], chains: readonly GraphChain[]): readonly Series[] {
+  if (chains.length === 0) return subtasks;
+  const deployed = new Map(chains.map((chain) => [chain.index, { parallelism: chain.parallelism, uids: uidsOf(chain) }]));
+  return subtasks.filter((one) => {
+    const chain = deployed.get(one.chain);
+    return chain !== undefined && one.index < chain.parallelism && uidsOf(one) === chain.uids;
+  });
 }
 
 function byChain(subtasks: readonly Series[]): Series[][] {

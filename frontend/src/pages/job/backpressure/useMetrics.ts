@@ -8,16 +8,17 @@ import { NOW_AGAIN_MS, NOW_S, NOW_STEP_S, type Range } from './ranges';
 
 type Metrics = Schemas['MetricsBody'];
 
-/** What all subtasks do just now. */
-export function useNowMetrics(): UseQueryResult<Metrics> {
-  return useMetrics({ label: 'now', seconds: NOW_S, stepS: NOW_STEP_S, againMs: NOW_AGAIN_MS }, null);
+/** What all subtasks do just now, of a job that does something: see `isMeasured`. */
+export function useNowMetrics(measured: boolean): UseQueryResult<Metrics> {
+  return useMetrics({ label: 'now', seconds: NOW_S, stepS: NOW_STEP_S, againMs: NOW_AGAIN_MS }, null, measured);
 }
 
 /** What the subtasks of one operator did: of a large job nobody could take in all of them. */
-export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: number | null): UseQueryResult<Metrics> {
+export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: number | null, enabled = true): UseQueryResult<Metrics> {
   const { id } = useJob();
   return useQuery({
     queryKey: ['job', id, 'metrics', label, chain],
+    enabled,
     refetchInterval: againMs,
     placeholderData: keepPreviousData,
     // New numbers each time: to compare them with the old ones would only take time, of thousands of subtasks a lot.

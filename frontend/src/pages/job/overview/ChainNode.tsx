@@ -32,7 +32,6 @@ export const ChainNode = memo(function ChainNode({ data: { chain, near, figures 
 
 function Words({ chain, figures }: { chain: Chain; figures: ChainFigures | undefined }) {
   const named = chain.operators.slice(0, NAMED_MAX);
-  const worst = figures?.subtasks[figures.worst ?? -1];
   return (
     <>
       {named.map(({ uid, name, kind }) => (
@@ -44,7 +43,11 @@ function Words({ chain, figures }: { chain: Chain; figures: ChainFigures | undef
         <div><span>{perSecond(figures?.recordsInPerS)} → {perSecond(figures?.recordsOutPerS)}</span><span>×{chain.parallelism}</span></div>
         <div>
           <span>state {bytes(figures?.stateBytes)}</span>
-          {figures?.level && <strong title="backpressure of the subtask that is worst off">{figures.level} {percent(worst?.backpressured)}</strong>}
+          {figures?.busiest && <span title={`the busiest subtask, [${figures.busiest.index}]`}>busy {percent(figures.busiest.busy)}</span>}
+        </div>
+        <div>
+          {figures?.level && <strong title="backpressure of the subtask that is worst off">{figures.level}</strong>}
+          {figures?.worst && <span className="worst" title={`the most back-pressured subtask, [${figures.worst.index}]`}>back-pressured {percent(figures.worst.backpressured)}</span>}
         </div>
       </div>
     </>

@@ -1,11 +1,11 @@
 import { ViewportPortal } from '@xyflow/react';
 import { memo, useCallback, useMemo, useRef } from 'react';
 
-import { perSecond } from '../../../format';
+import { counted, perSecond } from '../../../format';
 import { useGradual } from '../../../shared/useGradual';
 import { rateOf, type ChainFigures } from './figures';
 import { channelsOf, dealingOf, type Edge, type PhysicalGraph } from './graph';
-import { blockedOf } from './holder';
+import { heldOf } from './holder';
 import type { Box, Placed } from './layout';
 import type { Wave } from './wavefront';
 import { overlap } from './nodes';
@@ -62,18 +62,19 @@ export const Channels = memo(function Channels({ graph, placed, figures, near }:
   );
 });
 
-/** An edge: how records are dealt out, how many go over it, and, painted past React, how many of its channels a barrier blocks just now. */
+/** An edge: how records are dealt out, how many go over it, and, painted past React, over how many of its channels a barrier is held up just now. */
 const Channel = memo(function Channel({ of: { edge, path, label, rate, channels } }: { of: Drawn }) {
   const group = useRef<SVGGElement>(null);
   const begin = useCallback(() => {
     const held = label && group.current!.getElementsByClassName('held')[0];
-    let before = -1;
+    let before: string | null = null;
     return (wave: Wave | null): void => {
-      const blocked = wave ? blockedOf(wave, edge) : 0;
-      if (blocked === before) return;
-      if (blocked > 0 !== before > 0 || before < 0) group.current!.dataset.blocked = String(blocked > 0);
-      if (held) held.textContent = `${blocked} of ${channels} blocked`;
-      before = blocked;
+      const { blocked, underWay } = wave ? heldOf(wave, edge) : { blocked: 0, underWay: 0 };
+      const said = blocked > 0 ? `${blocked} of ${channels} blocked` : underWay > 0 ? `${counted(underWay, 'barrier')} sent` : '';
+      if (said === before) return;
+      if (before === null || (said === '') !== (before === '')) group.current!.dataset.blocked = String(said !== '');
+      if (held) held.textContent = said;
+      before = said;
     };
   }, [edge, channels, label]);
   usePainted(begin);

@@ -10,16 +10,19 @@ import { useJob } from '../useJob';
 type Checkpoint = Schemas['CheckpointBody'];
 const LISTED = 50;
 
-/** Any stored checkpoint: of the newest ones, or by its number. */
+/** Any stored checkpoint: of the newest ones, or by its number. Nothing where none can be replayed. */
 export function ChooseCheckpoint({ onChoose }: { onChoose: (checkpointId: number) => void }) {
   const { id } = useJob();
   const [typed, type] = useState('');
   const number = /^\d{1,15}$/.test(typed) ? Number(typed) : null;
-  const { data = [], isPending } = useGetList<Checkpoint>('checkpoints', {
+  const { data = [], total = 0, isPending } = useGetList<Checkpoint>('checkpoints', {
     filter: { job_id: id, ...(number === null ? {} : { number }) },
     sort: { field: 'number', order: 'DESC' },
     pagination: { page: 1, perPage: LISTED },
   });
+  const options = data.filter(({ state, acknowledged }) => state !== 'IN_PROGRESS' && acknowledged > 0);
+  // Of more than are listed one may be found by its number all the same.
+  if (typed === '' && options.length === 0 && total <= LISTED) return null;
   return (
     <Autocomplete
       size="small"
@@ -28,7 +31,7 @@ export function ChooseCheckpoint({ onChoose }: { onChoose: (checkpointId: number
       inputValue={typed}
       onInputChange={(_, text, reason) => type(reason === 'input' ? text : '')}
       onChange={(_, chosen) => chosen && onChoose(chosen.id)}
-      options={data.filter(({ state, acknowledged }) => state !== 'IN_PROGRESS' && acknowledged > 0)}
+      options={options}
       filterOptions={(options) => options}
       loading={isPending}
       noOptionsText={number === null ? 'There is none yet' : `There is no checkpoint ${number} to be replayed`}

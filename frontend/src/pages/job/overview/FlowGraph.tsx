@@ -2,7 +2,7 @@ import '@xyflow/react/dist/base.css';
 import './overview.css';
 
 import { useTheme } from '@mui/material';
-import { Controls, MiniMap, ReactFlow, type NodeChange, type NodeTypes, type ReactFlowInstance } from '@xyflow/react';
+import { Controls, MiniMap, ReactFlow, type NodeChange, type NodeTypes, type ReactFlowInstance, type Viewport } from '@xyflow/react';
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 
 import { useGradual } from '../../../shared/useGradual';
@@ -12,7 +12,7 @@ import type { ChainFigures } from './figures';
 import type { PhysicalGraph } from './graph';
 import type { Placed } from './layout';
 import { variablesOf } from './look';
-import { FIT, looksLike, nodesOf, readable, sameBox, viewportOf, ZOOM_MAX, ZOOM_MIN, type ChainNodeType } from './nodes';
+import { FIT, inSight, looksLike, nodesOf, readable, sameBox, viewportOf, ZOOM_MAX, ZOOM_MIN, type ChainNodeType, type Size } from './nodes';
 
 const NODE_TYPES: NodeTypes = { chain: ChainNode };
 /** A graph that is larger than this is easier to find one's way in with a map of it, unless all of it is seen. */
@@ -66,17 +66,35 @@ function Flow({ graph, placed, figures, chosen, onChoose, room }: Props & { room
   const [begin] = useState(() => viewportOf(placed, size));
   const [near, setNear] = useState(() => readable(placed, begin, size));
   const later = useLater();
+  const moved = useCallback(
+    (viewport: Viewport, now: Size): void =>
+      setNear((before) => {
+        const after = readable(placed, viewport, now);
+        return sameBox(before, after) ? before : after;
+      }),
+    [placed],
+  );
   useEffect(() => {
-    const observer = new ResizeObserver(() => setSize(sizeOf(room)));
+    const observer = new ResizeObserver(() => {
+      const now = sizeOf(room);
+      setSize(now);
+      // In a larger room more of it is seen, though nobody has moved it.
+      moved(flow.current?.getViewport() ?? begin, now);
+    });
     observer.observe(room);
     return () => observer.disconnect();
-  }, [room]);
-  // The side panel takes its room from the graph.
-  const beside = chosen !== null;
+  }, [room, moved, begin]);
+  // The side panel may take its room from the graph. What was found in that is not made smaller: only the operator is kept in sight.
+  const box = chosen === null ? undefined : placed.chains.get(chosen);
   useEffect(() => {
-    const frame = requestAnimationFrame(() => void flow.current?.setViewport(viewportOf(placed, sizeOf(room))));
+    if (!box) return;
+    const frame = requestAnimationFrame(() => {
+      const before = flow.current?.getViewport();
+      const after = before && inSight(before, box, size);
+      if (after && after !== before) void flow.current?.setViewport(after);
+    });
     return () => cancelAnimationFrame(frame);
-  }, [beside, placed, room]);
+  }, [box, size]);
   const wanted = useMemo(() => (later ? nodesOf(graph, placed, figures, near) : []), [later, graph, placed, figures, near]);
   const shown = useGradual(wanted, NODES_AT_ONCE, looksLike);
   const complete = later && shown.length === wanted.length;
@@ -99,10 +117,7 @@ function Flow({ graph, placed, figures, chosen, onChoose, room }: Props & { room
         flow.current = instance;
       }}
       onPaneClick={leave}
-      onViewportChange={(viewport) => {
-        const now = readable(placed, viewport, size);
-        setNear((before) => (sameBox(before, now) ? before : now));
-      }}
+      onViewportChange={(viewport) => moved(viewport, size)}
       defaultViewport={begin}
       minZoom={ZOOM_MIN}
       maxZoom={ZOOM_MAX}
@@ -135,4 +150,4 @@ function useLater(): boolean {
   return later;
 }
 
-const sizeOf = ({ clientWidth: width, clientHeight: height }: HTMLElement): { width: number; height: number } => ({ width, height });
+const sizeOf = ({ clientWidth: width, clientHeight: height }: HTMLElement): Size => ({ width, height });

@@ -16,7 +16,7 @@ import { FlowGraph } from './FlowGraph';
 import { graphOf, type PhysicalGraph } from './graph';
 import type { Placed } from './layout';
 import { Legend } from './Legend';
-import { variablesOf } from './look';
+import { NARROW, variablesOf } from './look';
 import { ReplayControls } from './ReplayControls';
 import { scriptOf } from './script';
 import { SidePanel } from './SidePanel';
@@ -93,8 +93,8 @@ function Drawn({ graph, placed, replayed, onLeave }: Drawing) {
     <WaveContext value={shown}>
       {replayed && replay ? <ReplayLine store={replay} graph={graph} number={replayed.number} /> : <LiveLine store={live} graph={graph} />}
       {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Nobody acknowledged anything of checkpoint {replayed.number}: there is nothing to replay.</Alert>}
-      <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider' }} style={variablesOf(palette.mode, palette)}>
-        <Box sx={{ flex: 1, minWidth: 0, backgroundColor: 'background.default' }}>
+      <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider', [NARROW]: { flexDirection: 'column' } }} style={variablesOf(palette.mode, palette)}>
+        <Box sx={{ flex: 1, minWidth: 0, backgroundColor: 'background.default', [NARROW]: { flex: 'none' } }}>
           <FlowGraph graph={graph} placed={placed} figures={figures} chosen={chosen} onChoose={choose} />
         </Box>
         {chain && <SidePanel chain={chain} figures={figures.get(chain.index)} onClose={() => choose(null)} />}

@@ -3,14 +3,29 @@ import type { ReactNode } from 'react';
 
 import { cellPath, FILLED } from './layout';
 import { STEPS } from './wavefront';
+import { useWave } from './waveSource';
 
 const ONE = { size: 11, step: 11, columns: 1, rows: 1 };
 const LEVELS = { ok: 'ok, up to 10 %', low: 'low, up to 50 %', high: 'high' } as const;
 
-/** What the cells and the colours say. */
+/** What the cells and the colours say. As long as no checkpoint is shown, cells say nothing but how many there are. */
 export function Legend() {
+  const barriers = useWave((wave) => wave !== null);
   return (
     <Box sx={{ display: 'flex', flexWrap: 'wrap', columnGap: 3, rowGap: 0.5, px: 2, py: 0.75, color: 'text.secondary', fontSize: '0.76rem', borderTop: 1, borderColor: 'divider' }}>
+      {barriers && <Barriers />}
+      <Group name="Backpressure, worst subtask">
+        {Object.entries(LEVELS).map(([level, label]) => (
+          <Item key={level} label={label}><i className="weir-swatch" style={{ background: `var(--weir-backpressure-${level})` }} /></Item>
+        ))}
+      </Group>
+    </Box>
+  );
+}
+
+function Barriers() {
+  return (
+    <>
       <Group name="Barrier">
         {STEPS.map((step, at) => (
           <Item key={step} label={step}>
@@ -21,12 +36,12 @@ export function Legend() {
           </Item>
         ))}
       </Group>
-      <Group name="Backpressure, worst subtask">
-        {Object.entries(LEVELS).map(([level, label]) => (
-          <Item key={level} label={label}><i className="weir-swatch" style={{ background: `var(--weir-backpressure-${level})` }} /></Item>
-        ))}
+      <Group name="Channel">
+        <Item label="blocked by a barrier, or one is queued in it">
+          <svg className="weir-channel" data-blocked width={24} height={11} aria-hidden><path d="M0 5.5H22" /></svg>
+        </Item>
       </Group>
-    </Box>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import CloseIcon from '@mui/icons-material/Close';
 import { Box, IconButton, Typography } from '@mui/material';
-import { memo, useId } from 'react';
+import { memo, useCallback, useId } from 'react';
 
 import { bytes, percent, perSecond } from '../../../format';
 import { LongTable, type Column } from '../../../shared/LongTable';
@@ -8,6 +8,7 @@ import { State } from '../../../shared/State';
 import { useHandOver } from '../../../shared/useHandOver';
 import type { ChainFigures, SubtaskFigures } from './figures';
 import { nameOf, type Chain } from './graph';
+import { NARROW } from './look';
 import { useWave } from './waveSource';
 import { stepsOf, STEPS, type Step } from './wavefront';
 
@@ -15,20 +16,27 @@ const COLUMNS: readonly Column[] = [
   { title: 'Subtask', width: '92px' }, { title: 'Time', width: 'minmax(60px, 1fr)' }, { title: 'In', width: '64px', number: true }, { title: 'Out', width: '64px', number: true },
   { title: 'State', width: '72px', number: true }, { title: 'Barrier', width: '124px' },
 ];
+/** So high that the graph is still seen above it. */
+const BELOW = { width: 'auto', borderLeft: 0, borderTop: 1, borderColor: 'divider', maxHeight: 'max(220px, 38vh)' } as const;
 const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
 
 /** What the chosen operators are, and what each of their subtasks does. */
 export function SidePanel({ chain, figures, onClose }: { chain: Chain; figures: ChainFigures | undefined; onClose: () => void }) {
   const heading = useId();
-  const ref = useHandOver(() => document.querySelector<HTMLElement>(`.weir-graph .react-flow__node[data-id="${chain.index}"]`));
+  const handOver = useHandOver(() => document.querySelector<HTMLElement>(`.weir-graph .react-flow__node[data-id="${chain.index}"]`));
+  const opened = useCallback((panel: HTMLElement | null) => {
+    // Below the graph it would open where nobody sees it.
+    panel?.scrollIntoView({ block: 'nearest' });
+    return handOver(panel);
+  }, [handOver]);
   const steps = useWave((wave) => (wave ? stepsOf(wave, chain.index) : ''));
   return (
     <Box
-      ref={ref}
+      ref={opened}
       component="aside"
       aria-labelledby={heading}
       onKeyDown={({ key }) => key === 'Escape' && onClose()}
-      sx={{ width: 480, flexShrink: 0, borderLeft: 1, borderColor: 'divider', overflow: 'auto', maxHeight: 'max(400px, calc(100vh - 330px))', fontSize: '0.8rem' }}
+      sx={{ width: 480, flexShrink: 0, borderLeft: 1, borderColor: 'divider', overflow: 'auto', maxHeight: 'max(400px, calc(100vh - 330px))', fontSize: '0.8rem', [NARROW]: BELOW }}
     >
       <Box sx={{ display: 'flex', alignItems: 'flex-start', px: 1.5, pt: 1 }}>
         <Typography id={heading} variant="h3" sx={{ overflowWrap: 'anywhere', pt: 0.5 }}>{nameOf(chain)}</Typography>

@@ -21,7 +21,9 @@ describe('figures of a chain', () => {
       const worst = Math.max(...own.map((one) => one.backpressured_ms_per_s.at(-1)!)) / 1000;
       const found = figures.get(index)!;
       expect(found.level).toBe(worst <= 0.1 ? 'ok' : worst <= 0.5 ? 'low' : 'high');
-      expect(found.subtasks[found.worst!]!.backpressured).toBe(worst);
+      expect(found.worst!.backpressured).toBe(worst);
+      expect(found.busiest!.busy).toBe(Math.max(...own.map((one) => one.busy_ms_per_s.at(-1)!)) / 1000);
+      expect(found.busiest).toBe(found.subtasks[found.busiest!.index]);
       expect(found.recordsInPerS).toBeCloseTo(own.reduce((sum, one) => sum + one.records_in_per_s.at(-1)!, 0));
       expect(found.subtasks).toHaveLength(parallelism);
     }
@@ -30,8 +32,16 @@ describe('figures of a chain', () => {
 
   it('are not known where nothing was measured', () => {
     const found = figuresOf(graph, [], []).get(0)!;
-    expect(found).toMatchObject({ level: null, worst: null, recordsInPerS: null, recordsOutPerS: null, stateBytes: null });
+    expect(found).toMatchObject({ level: null, worst: null, busiest: null, recordsInPerS: null, recordsOutPerS: null, stateBytes: null });
     expect(found.subtasks[0]).toMatchObject({ busy: null, backpressured: null });
+  });
+
+  it('are those of the same operators, whatever the number of their chain: another run may have another graph', () => {
+    const [first, ...others] = graph.chains;
+    const shifted = { ...graph, chains: [{ index: 0, parallelism: 2, operators: [{ ...first!.operators[0]!, uid: 'new' }] }, { ...first!, index: 7, parallelism: 3 }, ...others] };
+    const found = figuresOf(shifted, subtasks, chains);
+    expect(found.get(0)).toMatchObject({ level: null, recordsInPerS: null });
+    expect(found.get(7)!.subtasks.map(({ busy }) => busy)).toEqual(figuresOf(graph, subtasks, chains).get(0)!.subtasks.slice(0, 3).map(({ busy }) => busy));
   });
 
   it('take sizes of states from a checkpoint of the same operators only', () => {

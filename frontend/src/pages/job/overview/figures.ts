@@ -20,32 +20,40 @@ export interface SubtaskFigures {
 export interface ChainFigures {
   /** Of the subtask that is worst off. */
   level: Level | null;
-  worst: number | null;
+  /** Who waits most for others, and who has most to do: the bottleneck is busy, and who stands before it waits. Null: not measured. */
+  worst: SubtaskFigures | null;
+  busiest: SubtaskFigures | null;
   recordsInPerS: number | null;
   recordsOutPerS: number | null;
   stateBytes: number | null;
   subtasks: readonly SubtaskFigures[];
 }
 
+/** Of a job in another state nothing is measured: what it did before it was stopped is not what it does. */
+export const isMeasured = (state: Schemas['RunState']): boolean => state === 'RUNNING' || state === 'RESTARTING';
+
 const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
 
-/** `measured`: of `GET /jobs/{id}/metrics`; `checkpoint`: the last completed one, for the sizes of states. Either may be missing. */
+/**
+ * `measured`: of `GET /jobs/{id}/metrics`; `checkpoint`: the last completed one, for the sizes of states. Either may be missing, or of another
+ * graph than the one that is shown: chains are told by their operators, as numbers shift.
+ */
 export function figuresOf(
   { chains }: PhysicalGraph,
   measured: readonly Series[],
   checkpoint: readonly Schemas['ChainStatisticsBody'][],
 ): Map<number, ChainFigures> {
-  const series = new Map(measured.map((one) => [`${one.chain}.${one.index}`, one]));
+  const series = new Map(measured.map((one) => [`${uidsOf(one)}.${one.index}`, one]));
   return new Map(
     chains.map((chain) => {
       const sizes = sizesOf(chain, checkpoint);
-      const subtasks = Array.from({ length: chain.parallelism }, (_, index) => subtaskFigures(index, series.get(`${chain.index}.${index}`), sizes.get(index) ?? null));
-      const worst = subtasks.reduce<SubtaskFigures | null>((found, one) => (one.backpressured !== null && one.backpressured > (found?.backpressured ?? -1) ? one : found), null);
+      const uids = uidsOf(chain);
+      const subtasks = Array.from({ length: chain.parallelism }, (_, index) => subtaskFigures(index, series.get(`${uids}.${index}`), sizes.get(index) ?? null));
       const level = subtasks.reduce<Level | null>((found, one) => (one.level !== null && (found === null || RANK[one.level] > RANK[found]) ? one.level : found), null);
       return [
         chain.index,
         {
-          level, worst: worst?.index ?? null, subtasks,
+          level, worst: most(subtasks, 'backpressured'), busiest: most(subtasks, 'busy'), subtasks,
           recordsInPerS: sum(subtasks.map((one) => one.recordsInPerS)), recordsOutPerS: sum(subtasks.map((one) => one.recordsOutPerS)),
           stateBytes: sum(subtasks.map((one) => one.stateBytes)),
         },
@@ -64,10 +72,17 @@ function subtaskFigures(index: number, series: Series | undefined, stateBytes: n
   };
 }
 
-/** By subtask. Nothing if the checkpoint is of another graph: chains are told by their operators, as numbers shift. */
-function sizesOf({ operators }: Chain, checkpoint: readonly Schemas['ChainStatisticsBody'][]): Map<number, number | null> {
-  const uids = operators.map(({ uid }) => uid).join();
-  const same = checkpoint.find((one) => one.operators.map(({ uid }) => uid).join() === uids);
+export const uidsOf = ({ operators }: { operators: readonly { uid: string }[] }): string => operators.map(({ uid }) => uid).join();
+
+/** Of whom the share is largest; the first one of several. */
+function most(subtasks: readonly SubtaskFigures[], share: 'busy' | 'backpressured'): SubtaskFigures | null {
+  return subtasks.reduce<SubtaskFigures | null>((found, one) => (one[share] !== null && one[share] > (found?.[share] ?? -1) ? one : found), null);
+}
+
+/** By subtask. Nothing if the checkpoint is of another graph. */
+function sizesOf(chain: Chain, checkpoint: readonly Schemas['ChainStatisticsBody'][]): Map<number, number | null> {
+  const uids = uidsOf(chain);
+  const same = checkpoint.find((one) => uidsOf(one) === uids);
   return new Map((same?.subtasks ?? []).map(({ index, state_size }) => [index, state_size]));
 }
 

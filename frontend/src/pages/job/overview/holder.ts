@@ -1,13 +1,16 @@
-/** Which channels are blocked, and who it is that everybody waits for. Pure. */
+/** Which channels a barrier holds up, and who it is that everybody waits for. Pure. */
 import type { Edge } from './graph';
 import { eachNeighbour } from './topology';
 import { ACKNOWLEDGED, ALIGNING, SNAPSHOTTED, type Wave } from './wavefront';
 
 export type Holder =
   /** No acknowledgement was told yet, so nothing is known. */
-  | { is: 'unknown'; forMs: number }
-  /** All who send to it have let the barrier pass, and it has not. `from`: who let it pass last; null: it is a source. */
-  | { is: 'passing'; subtask: number; from: number | null; forMs: number }
+  | { is: 'unknown' }
+  /**
+   * All who send to it have let the barrier pass, and it has not. `inputs`: who they are, one a channel; a source has none. `awaiting`: how many
+   * of those to whom it sends have the barrier of somebody else, and lack this one.
+   */
+  | { is: 'passing'; subtask: number; inputs: readonly number[]; awaiting: number; forMs: number }
   /** The barrier is through; this one has been writing its state for longest. `others`: who write, too. */
   | { is: 'writing'; subtask: number; others: number; forMs: number }
   /** All have acknowledged: the coordinator writes the checkpoint's entry. */
@@ -17,9 +20,9 @@ export type Holder =
 export function holderOf(wave: Wave): Holder | null {
   const { topology, steps, sinceMs, atMs } = wave;
   if (wave.end !== null) return null;
-  if (!wave.exact && wave.acknowledged === 0) return { is: 'unknown', forMs: atMs };
+  if (!wave.exact && wave.acknowledged === 0) return { is: 'unknown' };
   if (wave.acknowledged === topology.count) return { is: 'closing', forMs: atMs - latest(sinceMs) };
-  let held: { subtask: number; from: number | null; sinceMs: number } | null = null;
+  let held: { subtask: number; sinceMs: number } | null = null;
   let writing: { subtask: number; sinceMs: number } | null = null;
   let writers = 0;
   for (let subtask = 0; subtask < topology.count; subtask += 1) {
@@ -29,11 +32,17 @@ export function holderOf(wave: Wave): Holder | null {
       if (!writing || sinceMs[subtask]! < writing.sinceMs) writing = { subtask, sinceMs: sinceMs[subtask]! };
       continue;
     }
-    const last = lastToPass(wave, subtask);
-    if (last !== 'not all' && (!held || last.atMs < held.sinceMs)) held = { subtask, from: last.subtask, sinceMs: last.atMs };
+    const sentMs = allSentMs(wave, subtask);
+    if (sentMs !== null && (!held || sentMs < held.sinceMs)) held = { subtask, sinceMs: sentMs };
   }
   // Whoever keeps the barrier from others comes first: behind it nobody can even begin.
-  if (held) return { is: 'passing', subtask: held.subtask, from: held.from, forMs: Math.max(0, atMs - held.sinceMs) };
+  if (held) {
+    const inputs: number[] = [];
+    eachNeighbour(topology, held.subtask, 'inputs', (other) => inputs.push(other));
+    let awaiting = 0;
+    eachNeighbour(topology, held.subtask, 'outputs', (other) => (awaiting += Number(steps[other] === ALIGNING)));
+    return { is: 'passing', subtask: held.subtask, inputs, awaiting, forMs: Math.max(0, atMs - held.sinceMs) };
+  }
   return { is: 'writing', subtask: writing!.subtask, others: writers - 1, forMs: Math.max(0, atMs - writing!.sinceMs) };
 }
 
@@ -41,37 +50,39 @@ function latest(moments: Float64Array): number {
   return moments.reduce((a, b) => Math.max(a, b), 0);
 }
 
-/** Of those who send to it: who let the barrier pass last. Of a source: nobody, and the trigger is the moment. */
-function lastToPass({ topology, passedMs }: Wave, subtask: number): { subtask: number | null; atMs: number } | 'not all' {
-  let last: number | null = null;
+/** When the last of those who send to it has let the barrier pass: of a source the trigger is the moment. Null: not all of them have. */
+function allSentMs({ topology, passedMs }: Wave, subtask: number): number | null {
   let lastMs = 0;
-  let all = true;
-  eachNeighbour(topology, subtask, 'inputs', (other) => {
-    const atMs = passedMs[other]!;
-    if (Number.isNaN(atMs)) all = false;
-    else if (last === null || atMs > lastMs) [last, lastMs] = [other, atMs];
-  });
-  return all ? { subtask: last, atMs: lastMs } : 'not all';
+  // A moment that is not known (NaN) stays so.
+  eachNeighbour(topology, subtask, 'inputs', (other) => (lastMs = Math.max(lastMs, passedMs[other]!)));
+  return Number.isNaN(lastMs) ? null : lastMs;
 }
 
-/**
- * How many channels of an edge are blocked: the barrier came through them, and their target, which still waits for others, reads no
- * further from them.
- */
-export function blockedOf(wave: Wave, { source, target, partitioning, feedback }: Edge): number {
+/** Of the channels of an edge. */
+export interface Held {
+  /** The barrier was sent over them, and their target, which still waits for those of others, reads no further than to it. */
+  blocked: number;
+  /** All have sent theirs to the target, and it has not let the barrier pass: on some of its channels that is queued behind records. */
+  underWay: number;
+}
+const NOTHING_HELD: Held = { blocked: 0, underWay: 0 };
+
+/** Which of its channels have their barrier is told by nobody: that they were sent is. */
+export function heldOf(wave: Wave, { source, target, partitioning, feedback }: Edge): Held {
   const { topology, steps } = wave;
   const from = topology.chains[topology.at.get(source) ?? -1];
   const to = topology.chains[topology.at.get(target) ?? -1];
-  if (!from || !to || feedback || wave.end !== null) return 0;
+  if (!from || !to || feedback || wave.end !== null) return NOTHING_HELD;
   const { through, awaits } = standingOf(wave);
   const count = through[topology.at.get(source)!]!;
-  if (count === 0) return 0;
-  let blocked = 0;
+  if (count === 0) return NOTHING_HELD;
+  const held = { ...NOTHING_HELD };
   for (let index = 0; index < to.parallelism; index += 1) {
-    if (awaits[to.first + index] === 0) continue;
-    blocked += partitioning === 'forward' ? Number(index < from.parallelism && steps[from.first + index]! >= SNAPSHOTTED) : count;
+    if (steps[to.first + index] !== ALIGNING) continue;
+    const sent = partitioning === 'forward' ? Number(index < from.parallelism && steps[from.first + index]! >= SNAPSHOTTED) : count;
+    held[awaits[to.first + index] === 1 ? 'blocked' : 'underWay'] += sent;
   }
-  return blocked;
+  return held;
 }
 
 /** `through`: by position of the chain, how many of its subtasks the barrier has passed. `awaits`: 1 for who aligns and lacks a barrier. */

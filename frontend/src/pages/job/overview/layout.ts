@@ -10,7 +10,8 @@ export const NODE_WIDTH = 206;
 /** Of a chain of many operators so many are named; the rest is in the side panel. */
 export const NAMED_MAX = 4;
 const NAME_HEIGHT = 19;
-const FACTS_HEIGHT = 42;
+/** Three lines, whatever is known: a node does not grow when it is measured. */
+const FACTS_HEIGHT = 60;
 const PADDING = 8;
 
 export interface Box {

@@ -4,6 +4,9 @@ import type { CSSProperties } from 'react';
 
 import { coloursOf, STATES, type Mode, type StateKind, type StateOf } from '../../../look/states';
 
+/** Windows in which the side panel stands below the graph: beside it there would not be room for both. */
+export const NARROW = '@media (max-width: 1399.95px)';
+
 const KINDS = { backpressure: 'backpressure', wavefront: 'wave', time: 'time' } as const;
 
 export function variablesOf(mode: Mode, palette: Theme['palette']): CSSProperties {

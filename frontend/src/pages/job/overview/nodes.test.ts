@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { figuresOf } from './figures';
 import type { PhysicalGraph } from './graph';
 import type { Placed } from './layout';
-import { looksLike, NEAR_ZOOM, nodesOf, overlap, readable, sameBox, viewportOf, ZOOM_MIN } from './nodes';
+import { inSight, looksLike, NEAR_ZOOM, nodesOf, overlap, readable, sameBox, viewportOf, ZOOM_MIN } from './nodes';
 
 const graph: PhysicalGraph = {
   chains: [0, 1].map((index) => ({ index, parallelism: 2, operators: [{ uid: `u${index}`, name: `op ${index}`, kind: 'map', stateful: false, site: '' }] })),
@@ -19,12 +19,26 @@ describe('nodes of the graph', () => {
     expect(first).toMatchObject({ id: '0', position: { x: 12, y: 12 }, width: 206, ariaLabel: 'op 0, 2 subtasks', data: { chain: graph.chains[0], near: true } });
   });
 
+  it('say who is busiest and who waits most, from far as well, as far as that is known', () => {
+    const subtask = { index: 1, level: null, busy: 0.97, idle: 0, backpressured: 0.03, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
+    const told = new Map([[0, { ...none.get(0)!, level: 'low' as const, busiest: subtask, worst: { ...subtask, backpressured: 0.2 } }]]);
+    for (const near of [ALL, null]) {
+      const [first, second] = nodesOf(graph, placed, told, near);
+      expect(first!.ariaLabel).toBe('op 0, 2 subtasks, at most 97 % busy, at most 20 % back-pressured (low)');
+      expect(second!.ariaLabel).toBe('op 1, 2 subtasks');
+    }
+  });
+
   it('are left out where the layout does not know them', () => {
     expect(nodesOf(graph, { ...placed, chains: new Map() }, none, ALL)).toEqual([]);
   });
 
-  it('look the same from far as long as their colour does, from near as long as their figures do', () => {
-    const told = (level: 'ok' | 'high') => new Map([...none].map(([index, figures]) => [index, { ...figures, level }]));
+  it('look the same from far as long as their colour and their name do, from near as long as their figures do', () => {
+    const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
+    const told = (level: 'ok' | 'high', busiest = busy) => new Map([...none].map(([index, figures]) => [index, { ...figures, level, busiest }]));
+    const far = (busiest: typeof busy): ReturnType<typeof nodesOf>[number] => nodesOf(graph, placed, told('ok', busiest), null)[0]!;
+    expect(looksLike(far(busy), far({ ...busy, busy: 0.501 }))).toBe(true);
+    expect(looksLike(far(busy), far({ ...busy, busy: 0.6 }))).toBe(false);
     const same = (near: boolean, one: 'ok' | 'high', other: 'ok' | 'high'): boolean =>
       looksLike(nodesOf(graph, placed, told(one), near ? ALL : null)[0]!, nodesOf(graph, placed, told(other), near ? ALL : null)[0]!);
     expect(same(false, 'ok', 'ok')).toBe(true);
@@ -56,6 +70,34 @@ describe('the part of the graph that is seen', () => {
 
   it('where nothing has a size is as it is', () => {
     expect(viewportOf(placed, { width: 0, height: 0 })).toEqual({ x: 0, y: 0, zoom: 1 });
+  });
+});
+
+describe('the part of the graph that is seen once an operator is chosen', () => {
+  const box = { x: 1_000, y: 100, width: 206, height: 100 };
+  const room = { width: 800, height: 400 };
+
+  it('is the same if the operator is in it', () => {
+    const viewport = { x: -600, y: 0, zoom: 1 };
+    expect(inSight(viewport, box, room)).toBe(viewport);
+  });
+
+  it.each([
+    ['right', { x: 0, y: 0, zoom: 0.75 }, { x: 800 - 12 - 0.75 * 1_206, y: 0, zoom: 0.75 }],
+    ['left', { x: -1_100, y: 0, zoom: 1 }, { x: 12 - 1_000, y: 0, zoom: 1 }],
+    ['top', { x: -600, y: -300, zoom: 1 }, { x: -600, y: 12 - 100, zoom: 1 }],
+    ['bottom, above what the graph is made larger with', { x: -600, y: 290, zoom: 1 }, { x: -600, y: 400 - 50 - 200, zoom: 1 }],
+  ])('is moved only so far that it is in it, and as large as before: %s', (_, before, after) => {
+    expect(inSight(before, box, room)).toEqual(after);
+  });
+
+  it('begins with the operator where there is not room for all of it', () => {
+    expect(inSight({ x: 0, y: 0, zoom: 2 }, box, { width: 300, height: 100 })).toEqual({ x: 12 - 2_000, y: 12 - 200, zoom: 2 });
+  });
+
+  it('where nothing has a size is as it is', () => {
+    const viewport = { x: 0, y: 0, zoom: 1 };
+    expect(inSight(viewport, box, { width: 0, height: 0 })).toBe(viewport);
   });
 });
 

@@ -1,7 +1,7 @@
 /** The graph as xyflow wants it: a node for each chain. What lies between them is drawn by Channels.tsx. Pure. */
 import { getViewportForBounds, type Node, type Viewport } from '@xyflow/react';
 
-import { counted } from '../../../format';
+import { counted, percent } from '../../../format';
 import type { ChainFigures } from './figures';
 import { nameOf, type Chain, type PhysicalGraph } from './graph';
 import type { Box, Placed } from './layout';
@@ -15,10 +15,11 @@ export const ZOOM_MIN = 0.08;
 export const ZOOM_MAX = 2;
 /** Not larger than this to fill the room there is. */
 const FIT_ZOOM_MAX = 1.1;
-/** Below the graph there is room for what it is made larger with. */
-export const FIT = { padding: { top: '12px', left: '12px', right: '12px', bottom: '50px' }, maxZoom: FIT_ZOOM_MAX } as const;
+/** Around what is to be seen. Below there is room for what the graph is made larger with. */
+const MARGIN = { top: 12, left: 12, right: 12, bottom: 50 } as const;
+export const FIT = { padding: { top: `${MARGIN.top}px`, left: `${MARGIN.left}px`, right: `${MARGIN.right}px`, bottom: `${MARGIN.bottom}px` }, maxZoom: FIT_ZOOM_MAX } as const;
 
-interface Size {
+export interface Size {
   width: number;
   height: number;
 }
@@ -27,6 +28,20 @@ interface Size {
 export function viewportOf(placed: Placed, room: Size): Viewport {
   if (room.width === 0 || placed.width === 0) return { x: 0, y: 0, zoom: 1 };
   return getViewportForBounds({ x: 0, y: 0, width: placed.width, height: placed.height }, room.width, room.height, ZOOM_MIN, FIT_ZOOM_MAX, FIT.padding);
+}
+
+/** Moved only so far that the box is seen in the room there is, as large as before: whoever looks at it loses nothing else. The same if it is seen. */
+export function inSight(viewport: Viewport, box: Box, room: Size): Viewport {
+  if (room.width === 0) return viewport;
+  const { zoom } = viewport;
+  const x = seen(viewport.x, { from: box.x * zoom, length: box.width * zoom }, { from: MARGIN.left, to: room.width - MARGIN.right });
+  const y = seen(viewport.y, { from: box.y * zoom, length: box.height * zoom }, { from: MARGIN.top, to: room.height - MARGIN.bottom });
+  return x === viewport.x && y === viewport.y ? viewport : { x, y, zoom };
+}
+
+/** The offset by which a stretch lies in the room, as near to `offset` as can be. Its beginning counts where there is not room for all of it. */
+function seen(offset: number, stretch: { from: number; length: number }, room: { from: number; to: number }): number {
+  return Math.max(room.from - stretch.from, Math.min(offset, room.to - stretch.from - stretch.length));
 }
 
 /** It moves in such steps, and reaches as far beyond what is seen: what is a little aside is there already when somebody moves it in. */
@@ -59,7 +74,7 @@ export function nodesOf({ chains }: PhysicalGraph, placed: Placed, figures: Read
     return [
       {
         id: String(chain.index), type: 'chain', position: { x, y }, width, height, data: { chain, near: overlap(near, box), figures: figures.get(chain.index) },
-        ariaLabel: `${nameOf(chain)}, ${counted(chain.parallelism, 'subtask')}`,
+        ariaLabel: saidOf(chain, figures.get(chain.index)),
         // Known from the layout, so that nobody has to measure them.
         measured: { width, height }, handles: [],
       },
@@ -67,8 +82,18 @@ export function nodesOf({ chains }: PhysicalGraph, placed: Placed, figures: Read
   });
 }
 
-/** Nothing that is seen of it has changed: from far the figures are but a colour. */
-export function looksLike({ id, data: one, position: at }: ChainNodeType, { id: otherId, data: other, position: otherAt }: ChainNodeType): boolean {
+/** What a node is called for who cannot see it: where the bottleneck is can be heard as well. */
+function saidOf(chain: Chain, figures: ChainFigures | undefined): string {
+  const said = [nameOf(chain), counted(chain.parallelism, 'subtask')];
+  if (figures?.busiest) said.push(`at most ${percent(figures.busiest.busy)} busy`);
+  if (figures?.worst) said.push(`at most ${percent(figures.worst.backpressured)} back-pressured${figures.level ? ` (${figures.level})` : ''}`);
+  return said.join(', ');
+}
+
+/** Nothing that is seen or heard of it has changed: from far the figures are but a colour and a name. */
+export function looksLike(first: ChainNodeType, second: ChainNodeType): boolean {
+  const { id, data: one, position: at, ariaLabel: said } = first;
+  const { id: otherId, data: other, position: otherAt, ariaLabel: otherSaid } = second;
   if (id !== otherId || one.chain !== other.chain || one.near !== other.near || at.x !== otherAt.x || at.y !== otherAt.y) return false;
-  return one.near ? one.figures === other.figures : one.figures?.level === other.figures?.level;
+  return one.near ? one.figures === other.figures : one.figures?.level === other.figures?.level && said === otherSaid;
 }

@@ -15,10 +15,13 @@ async function pass({ fake }: Rendered, ms: number): Promise<void> {
 describe('the overview of a job', () => {
   it('draws its operators with their parallelism, figures and backpressure', async () => {
     await renderJob(1);
-    const source = await node('flights → parse delays → late only, 4 subtasks');
+    const source = await node(/^flights → parse delays → late only, 4 subtasks/);
     expect(within(source).getByText('×4')).toBeInTheDocument();
     await waitFor(() => expect(within(source).getByText(/k\/s → .*k\/s/)).toBeInTheDocument());
-    expect(within(source).getByText(/^(low|high) \d\d %$/)).toBeInTheDocument();
+    expect(within(source).getByText(/^(low|high)$/)).toBeInTheDocument();
+    expect(within(source).getByText(/^busy \d+ %$/)).toHaveAttribute('title', expect.stringMatching(/^the busiest subtask, \[\d\]$/));
+    expect(within(source).getByText(/^back-pressured \d\d %$/)).toHaveAttribute('title', expect.stringMatching(/^the most back-pressured subtask, \[\d\]$/));
+    expect(source).toHaveAccessibleName(/at most \d+ % busy, at most \d\d % back-pressured \((low|high)\)$/);
     await waitFor(() => expect(within(source).getByText(/^state \d.* [kM]B$/)).toBeInTheDocument());
   });
 
@@ -67,6 +70,7 @@ describe('the overview of a job', () => {
     await waitFor(() => expect(line()).toHaveTextContent(/[1-9]\d* of 24 acknowledged.*for \d/));
     expect(cells()).toMatch(/3/);
     expect(cells()).toMatch(/[12]/);
+    await waitFor(() => expect(line()).toHaveTextContent(/queued behind records|writing its state|nothing is heard/));
     await pass(rendered, 60_000);
     await waitFor(() => expect(line()).toHaveTextContent(/completed.*in \d/));
     expect(cells()).toMatch(/^3+$/);
@@ -119,6 +123,30 @@ describe('the overview of a job', () => {
     await renderJob(7);
     const source = await node(/^events → clean, /);
     expect(within(source).getByText('– → –')).toBeInTheDocument();
-    expect(line()).toHaveTextContent('Barriers are shown here as soon as a checkpoint begins.');
+    expect(line()).toHaveTextContent(/^The job does not run\. Its last checkpoint, \d+, completed in \d.* s, 3 d ago\.$/);
+  });
+
+  it('says of one that has just been opened when its last checkpoint completed, and marks no subtask as waiting for a barrier', async () => {
+    await renderJob(1);
+    await node(/^flights → parse/);
+    expect(line()).toHaveTextContent(/^Checkpoint 60 completed in \d.* s, \d+ s ago/);
+    expect(screen.queryByText('Barrier:')).toBeNull();
+    expect(screen.getAllByRole('img', { name: '4 subtasks' }).length).toBeGreaterThan(0);
+  });
+
+  it('explains the marks of barriers as soon as there are some', async () => {
+    const rendered = await renderJob(1);
+    await node(/^flights → parse/);
+    await pass(rendered, 7_000);
+    expect(await screen.findByText('Barrier:')).toBeInTheDocument();
+    expect(screen.getByText('Channel:')).toBeInTheDocument();
+  });
+
+  it('offers no replay where nothing can be replayed', async () => {
+    await renderJob(9);
+    await node(/^events → clean, /);
+    expect(line()).toHaveTextContent('The job does not run, and none of its checkpoints has completed.');
+    expect(screen.queryByRole('button', { name: 'Replay the last' })).toBeNull();
+    expect(screen.queryByRole('combobox', { name: 'Replay a checkpoint' })).toBeNull();
   });
 });

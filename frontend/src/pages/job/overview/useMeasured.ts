@@ -5,6 +5,7 @@ import { answered, api } from '../../../api/client';
 import { serverNow } from '../../../api/serverClock';
 import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
+import { isMeasured } from './figures';
 
 const METRICS_EVERY_MS = 5_000;
 const SIZES_EVERY_MS = 15_000;
@@ -17,7 +18,7 @@ const COMPARED = false;
 /** Of the job's subtasks, the last seconds. */
 export function useMetrics(): readonly Schemas['SubtaskSeriesBody'][] {
   const { id, state } = useJob();
-  const running = state === 'RUNNING' || state === 'RESTARTING';
+  const running = isMeasured(state);
   const { data } = useQuery({
     queryKey: ['job', id, 'metrics', 'newest'],
     enabled: running,
@@ -31,7 +32,6 @@ export function useMetrics(): readonly Schemas['SubtaskSeriesBody'][] {
         }),
       ),
   });
-  // What it did before it was stopped is not what it does.
   return running && data ? data.subtasks : NONE;
 }
 

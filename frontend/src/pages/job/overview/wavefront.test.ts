@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Edge } from './graph';
-import { blockedOf, holderOf } from './holder';
+import { heldOf, holderOf } from './holder';
 import { placeOf, subtaskOf, topologyOf } from './topology';
 import { ACKNOWLEDGED, ALIGNING, beginWave, nextWave, SNAPSHOTTED, stepsOf, WAITING, type Fact, type Wave } from './wavefront';
 
@@ -94,32 +94,47 @@ describe('the wavefront', () => {
   });
 });
 
-describe('blocked channels', () => {
-  it('are those through which the barrier came to who still waits for others', () => {
+describe('channels that a barrier holds up', () => {
+  const held = (wave: Wave): [blocked: number, underWay: number][] => EDGES.map((one) => [heldOf(wave, one).blocked, heldOf(wave, one).underWay]);
+  const none = [0, 0];
+
+  it('are blocked if it was sent over them to who still waits for the barriers of others', () => {
     const wave = live([0, 0, 5]);
-    expect(EDGES.map((one) => blockedOf(wave, one))).toEqual([2, 0, 0]);
-    expect(EDGES.map((one) => blockedOf(facts(wave, [0, 1, ACKNOWLEDGED, 6]), one))).toEqual([4, 0, 0]);
+    expect(held(wave)).toEqual([[2, 0], none, none]);
+    expect(held(facts(wave, [0, 1, ACKNOWLEDGED, 6]))).toEqual([[4, 0], none, none]);
   });
 
-  it('are free again when the last barrier is there, and when it is over', () => {
+  it('have it under way where all have sent theirs, and it is not through: it may be queued behind records', () => {
     const wave = live([0, 0, 5], [0, 1, 6], [1, 0, 7]);
-    expect(EDGES.map((one) => blockedOf(wave, one))).toEqual([0, 0, 0]);
-    expect(blockedOf(nextWave(live([0, 0, 5]), { type: 'end', how: 'failed', atMs: 9 }), EDGES[0]!)).toBe(0);
+    expect(held(wave)).toEqual([[0, 4], [0, 2], none]);
+    expect(held(facts(wave, [2, 0, ACKNOWLEDGED, 8]))).toEqual([[0, 2], [0, 1], [0, 1]]);
+  });
+
+  it('are free again when it is through, and when the checkpoint is over', () => {
+    const sources = live([0, 0, 5], [0, 1, 6], [1, 0, 7]);
+    expect(held(facts(sources, [2, 0, ACKNOWLEDGED, 8], [2, 1, ACKNOWLEDGED, 8])).slice(0, 2)).toEqual([none, none]);
+    for (const how of ['failed', 'completed'] as const) expect(held(nextWave(sources, { type: 'end', how, atMs: 9 }))).toEqual([none, none, none]);
+  });
+
+  it('are none of those that feed back', () => {
+    expect(heldOf(live([0, 0, 5]), { ...EDGES[0]!, feedback: true })).toEqual({ blocked: 0, underWay: 0 });
   });
 });
 
 describe('who holds it', () => {
   it('is not known before anybody has acknowledged', () => {
-    expect(holderOf(nextWave(beginWave(topology, { exact: false }), { type: 'clock', atMs: 12 }))).toEqual({ is: 'unknown', forMs: 12 });
+    expect(holderOf(nextWave(beginWave(topology, { exact: false }), { type: 'clock', atMs: 12 }))).toEqual({ is: 'unknown' });
   });
 
   it('is the source for which all others wait, since the trigger', () => {
-    expect(holderOf(nextWave(live([0, 0, 5], [0, 1, 6]), { type: 'clock', atMs: 50 }))).toEqual({ is: 'passing', subtask: of(1, 0), from: null, forMs: 50 });
+    expect(holderOf(nextWave(live([0, 0, 5], [0, 1, 6]), { type: 'clock', atMs: 50 }))).toEqual({ is: 'passing', subtask: of(1, 0), inputs: [], awaiting: 2, forMs: 50 });
   });
 
-  it('is who has had all barriers for longest, with the one that came last', () => {
+  it('is who has been sent all barriers for longest, with those who sent them', () => {
     const wave = live([0, 0, 5], [0, 1, 9], [1, 0, 7], [2, 0, 20], [3, 0, 22]);
-    expect(holderOf(nextWave(wave, { type: 'clock', atMs: 50 }))).toEqual({ is: 'passing', subtask: of(2, 1), from: of(0, 1), forMs: 41 });
+    expect(holderOf(nextWave(wave, { type: 'clock', atMs: 50 }))).toEqual({
+      is: 'passing', subtask: of(2, 1), inputs: [of(0, 0), of(0, 1), of(1, 0)], awaiting: 0, forMs: 41,
+    });
   });
 
   it('is who has been writing for longest when the barrier is through', () => {
