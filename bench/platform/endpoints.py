@@ -31,7 +31,7 @@ PROMETHEUS = "get_metrics"
 PAGE = 25
 COUNTED_MAX = 10_000
 """Lists say no larger total than that there are more."""
-_KNOWN_WORDS: Mapping[str, Any] = {"q": "orders", "live": True}
+_KNOWN_WORDS: Mapping[str, Any] = {"q": "orders", "live": True, "needs_person": True}
 """Filters that are no fields of a row."""
 _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 """Of versions of a spec: each job has two."""

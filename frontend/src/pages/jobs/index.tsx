@@ -65,7 +65,7 @@ function Jobs({ told }: { told: ReadonlyMap<number, JobSummary> }) {
       <DataTable.Col label="Health" disableSort><Health /></DataTable.Col>
       <DataTable.Col label="Last checkpoint" disableSort><LastCheckpoint told={told} /></DataTable.Col>
       <DataTable.Col align="right" source="state_bytes" label="State size" disableSort sx={IF_WIDE} render={(job) => bytes((told.get(Number(job.id))?.last_checkpoint ?? job.last_checkpoint)?.state_bytes)} />
-      <DataTable.Col align="right" source="records_per_s" label="Throughput" disableSort render={(job) => perSecond(rates.get(Number(job.id))?.records_per_s)} />
+      <DataTable.Col align="right" source="records_per_s" label="Throughput" disableSort sx={IF_WIDE} render={(job) => perSecond(rates.get(Number(job.id))?.records_per_s)} />
       <DataTable.Col align="right" label="Lag" disableSort render={(job) => <Lag of={rates.get(Number(job.id))} />} />
       <DataTable.Col source="created_at" label="Deployed" sx={IF_VERY_WIDE} render={(job) => <Ago at={job.created_at as string} />} />
     </DataTable>
@@ -78,7 +78,7 @@ function Name() {
   return (
     <Box sx={{ minWidth: 150 }}>
       <RowLink to={`/jobs/${job.id}`}>{job.name}</RowLink>
-      {job.description && <Box sx={{ color: 'text.secondary', overflow: 'hidden', textOverflow: 'ellipsis', maxWidth: 230, whiteSpace: 'nowrap' }}>{job.description}</Box>}
+      {job.description && <Box sx={{ color: 'text.secondary', overflow: 'hidden', textOverflow: 'ellipsis', maxWidth: { xs: 180, lg: 230 }, whiteSpace: 'nowrap' }}>{job.description}</Box>}
     </Box>
   );
 }

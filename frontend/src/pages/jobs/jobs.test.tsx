@@ -9,7 +9,8 @@ describe('the list of jobs', () => {
     const row = (await screen.findByText('payments-fraud-score')).closest('tr')!;
     expect(within(row).getByText('running')).toBeVisible();
     expect(within(row).getByText(/s ago/)).toBeVisible();
-    expect(await within(row).findByText(/k\/s$/)).toBeVisible();
+    // Shown where there is room for it, and jsdom knows no widths.
+    expect(await within(row).findByText(/k\/s$/)).toBeInTheDocument();
     expect(within(row).getByText('2.42 M records')).toBeVisible();
   });
 

@@ -11,6 +11,10 @@ import { useJob } from '../useJob';
 
 type Run = Schemas['RunBody'];
 
+const NARROW = { whiteSpace: 'nowrap' } as const;
+/** No wider than it has to be: how long ago it was goes below the time of day, and leaves room for reasons. */
+const STACKED = { width: '1px' } as const;
+
 export default function Runs() {
   const { id } = useJob();
   return (
@@ -27,11 +31,11 @@ export default function Runs() {
         <DataTable.Col source="cause" disableSort />
         <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 380 }} render={(run: Run) => whyOf(run)} />
         <DataTable.NumberCol source="generation" label="Generations" disableSort />
-        <DataTable.Col label="Begun" disableSort render={(run: Run) => <Ago at={run.created_at} clock />} />
-        <DataTable.Col label="Lasted" disableSort sx={{ whiteSpace: 'nowrap' }} render={(run: Run) => <Lasted run={run} />} />
+        <DataTable.Col label="Begun" disableSort sx={STACKED} render={(run: Run) => <Ago at={run.created_at} clock />} />
+        <DataTable.Col label="Lasted" disableSort sx={NARROW} render={(run: Run) => <Lasted run={run} />} />
         <DataTable.Col label="Driver" disableSort render={(run: Run) => <Driver run={run} />} />
-        <DataTable.Col label="Last heard" disableSort render={(run: Run) => <Ago at={run.last_contact_at} clock />} />
-        <DataTable.Col label="Fenced" disableSort render={(run: Run) => <Ago at={run.fenced_at} clock />} />
+        <DataTable.Col label="Last heard" disableSort sx={STACKED} render={(run: Run) => <Ago at={run.last_contact_at} clock />} />
+        <DataTable.Col label="Fenced" disableSort sx={STACKED} render={(run: Run) => <Ago at={run.fenced_at} clock />} />
       </DataTable>
     </ListPanel>
   );
@@ -44,7 +48,7 @@ function whyOf({ reason, stranded, host }: Run): string {
 
 function Driver({ run: { host, pid } }: { run: Run }) {
   if (host === null) return <>{NOTHING}</>;
-  return <>{host}, <span style={{ whiteSpace: 'nowrap' }}>pid {pid}</span></>;
+  return <><span style={NARROW}>{host},</span> <span style={NARROW}>pid {pid}</span></>;
 }
 
 function Lasted({ run }: { run: Run }) {
