@@ -18,7 +18,9 @@ def test_while_nobody_answers_the_age_of_what_is_shown_is_said_and_it_catches_up
     vera = someone(VERA)
     page = vera.page
     asked_after: list[int] = []
-    page.on("request", lambda one: asked_after.append(_last_event(one)) if one.url.endswith(f"/jobs/{job_id}/events/stream") else None)
+    page.on(
+        "request", lambda one: asked_after.append(_last_event(one)) if one.url.endswith(f"/jobs/{job_id}/events/stream") else None
+    )
     vera.go(f"/jobs/{job_id}/events", shows=NAME)
     live = page.locator("header").get_by_text("updates live", exact=True)
     expect(live).to_be_visible()
