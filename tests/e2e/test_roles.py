@@ -11,8 +11,8 @@ from tests.e2e.person import Person
 from tests.e2e.shop import NAME, OTTO, VERA, Account, Shop
 
 DOING = re.compile(
-    "^(Start|Suspend|Cancel|Savepoint|More$|Trigger checkpoint|Take savepoint|Pin|Unpin|Verify|Delete|Go back|Undo|Begin anew|Restore from"
-    "|Rescale|Upgrade|Leave it|Retract|Approve|Apply|Edit|Save|Create|Add)"
+    "^(Start|Suspend|Cancel|Savepoint$|More$|Trigger checkpoint|Take savepoint|Pin$|Pin…|Unpin|Verify|Delete|Go back|Undo|Begin anew|Restore from"
+    "|Rescale|Upgrade|Leave it|Retract|Approve|Apply|Edit$|Save$|Create|Add)"
 )
 
 

@@ -32,7 +32,7 @@ export function History() {
       empty={<None />}
     >
       <GrowingRows atOnce={3}>
-        <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={EXPANDED} expandSingle>
+        <DataTable bulkActionButtons={false} rowClick="expand" size="small" expand={EXPANDED} expandSingle sx={CLOSE}>
           <DataTable.Col align="right" source="number" label="No." render={(one: Checkpoint) => <RowToggle more="more about this checkpoint">{one.number}</RowToggle>} />
           <DataTable.Col source="state" disableSort render={(one: Checkpoint) => <Standing of={one} />} />
           <DataTable.Col source="trigger" disableSort />
@@ -41,7 +41,7 @@ export function History() {
           <DataTable.Col align="right" source="end_to_end_ms" sortByOrder="DESC" label="Duration" render={(one: Checkpoint) => duration(one.end_to_end_ms)} />
           <DataTable.Col align="right" source="checkpointed_bytes" sortByOrder="DESC" label="Checkpointed" render={(one: Checkpoint) => bytes(one.checkpointed_bytes)} />
           <DataTable.Col align="right" source="state_bytes" sortByOrder="DESC" label="State size" render={(one: Checkpoint) => bytes(one.state_bytes)} />
-          <DataTable.Col label="Remarks" disableSort sx={{ overflowWrap: 'anywhere', minWidth: 130 }} render={(one: Checkpoint) => <Remarks of={one} />} />
+          <DataTable.Col label="Remarks" disableSort sx={{ overflowWrap: 'anywhere', minWidth: 100 }} render={(one: Checkpoint) => <Remarks of={one} />} />
         </DataTable>
       </GrowingRows>
     </ListPanel>
@@ -59,6 +59,8 @@ function Expanded() {
   return one ? <Detail of={one} /> : null;
 }
 
+/** So many columns fit 1280 px only so. */
+const CLOSE = { '& .MuiTableCell-sizeSmall': { px: 1 } };
 const EXPANDED = <Expanded />;
 
 function Standing({ of }: { of: Checkpoint }) {
