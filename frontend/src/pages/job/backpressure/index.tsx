@@ -1,12 +1,11 @@
 import { Alert, ToggleButton, ToggleButtonGroup } from '@mui/material';
-import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router-dom';
 
-import { answered, api } from '../../../api/client';
 import { Answered } from '../../../shared/Answered';
 import { Panel } from '../../../shared/Panel';
 import { Empty, Waiting } from '../../../shared/Standins';
+import { useDeployedRun, useGraph } from '../useGraph';
 import { useJob } from '../useJob';
 import { useDetail } from '../checkpoints/useDetail';
 import { isMeasured } from '../overview/figures';
@@ -29,7 +28,7 @@ export default function Backpressure() {
   const query = useNowMetrics(running);
   const { data: last } = useDetail(measure === 'alignment' && completed ? { id: completed.id, state: 'COMPLETED' } : null);
   const aligned = last?.statistics.chains;
-  const { data: deployed, isLoading: isAsking } = useGraph();
+  const { data: deployed, isLoading: isAsking } = useGraph(useDeployedRun());
   const { chains, edges } = useMemo(() => graphOf(deployed?.graph ?? {}), [deployed]);
   const told = running ? query.data?.subtasks : NONE;
   const subtasks = useMemo(() => deployedOf(told ?? NONE, chains), [told, chains]);
@@ -108,13 +107,4 @@ function useChosen(): [Chosen | null, (chosen: Chosen) => void] {
     latest.current.setParams(after, { replace: after.toString() === before.toString() });
   }, []);
   return [useMemo(() => chosenIn(params), [params]), choose];
-}
-
-function useGraph() {
-  const { id, run } = useJob();
-  return useQuery({
-    queryKey: ['job', id, 'graph', run?.id],
-    enabled: run !== null && run.graph_id !== null,
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: run!.id } }, signal })),
-  });
 }

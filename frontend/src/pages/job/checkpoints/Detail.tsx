@@ -1,8 +1,6 @@
 import { Box, Typography } from '@mui/material';
-import { useQuery } from '@tanstack/react-query';
 import { useMemo, type ReactNode } from 'react';
 
-import { answered, api } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
 import { bytes } from '../../../format';
 import { useJobLive } from '../../../live/JobLiveProvider';
@@ -10,7 +8,7 @@ import { When } from '../../../shared/Ago';
 import { Answered } from '../../../shared/Answered';
 import { Facts } from '../../../shared/Facts';
 import { RunNumber } from '../RunNumber';
-import { useJob } from '../useJob';
+import { useGraph } from '../useGraph';
 import { Operators } from './Operators';
 import { chainsOf, chainsSoFar, operatorRows } from './operators';
 import { Timeline } from './Timeline';
@@ -35,13 +33,9 @@ export function Detail({ of }: { of: Checkpoint }) {
 }
 
 function Subtasks({ of, detail }: { of: Checkpoint; detail: Schemas['CheckpointDetailBody'] }) {
-  const { id } = useJob();
   // It stays when the checkpoint is over, until what is stored of it has been asked for again. That of another one is none of its business.
   const live = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress : null));
-  const { data } = useQuery({
-    queryKey: ['job', id, 'graph', of.run_id],
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: of.run_id } }, signal })),
-  });
+  const { data } = useGraph(of.run_id);
   const known = useMemo(() => chainsOf(data?.graph), [data]);
   const chains = useMemo(() => chainsSoFar(detail, known, live), [detail, known, live]);
   const timeline = useMemo(() => timelineOf(chains, known, of.state), [chains, known, of.state]);

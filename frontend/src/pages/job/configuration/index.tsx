@@ -1,21 +1,15 @@
-import { useQuery } from '@tanstack/react-query';
-
-import { answered, api } from '../../../api/client';
 import { Answered } from '../../../shared/Answered';
 import { Facts } from '../../../shared/Facts';
 import { Panel } from '../../../shared/Panel';
 import { State } from '../../../shared/State';
 import { When } from '../../../shared/Ago';
 import { useJob } from '../useJob';
+import { useSpec } from '../useSpec';
 import { sections } from './sections';
 
 export default function Configuration() {
   const job = useJob();
-  const query = useQuery({
-    queryKey: ['job', job.id, 'specs', job.spec_number],
-    queryFn: ({ signal }) =>
-      answered(api.GET('/api/v1/jobs/{job_id}/specs/{number}', { params: { path: { job_id: job.id, number: job.spec_number } }, signal })),
-  });
+  const query = useSpec();
   return (
     <Answered query={query} height={320}>
       {(spec) => (

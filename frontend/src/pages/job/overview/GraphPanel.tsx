@@ -8,6 +8,7 @@ import type { Schemas } from '../../../api/types';
 import { Answered } from '../../../shared/Answered';
 import { Panel } from '../../../shared/Panel';
 import { Empty, Failure } from '../../../shared/Standins';
+import { useGraph } from '../useGraph';
 import { useJob } from '../useJob';
 import { ChooseCheckpoint } from './ChooseCheckpoint';
 import { layOut } from './elk';
@@ -21,7 +22,7 @@ import { ReplayControls } from './ReplayControls';
 import { scriptOf } from './script';
 import { SidePanel } from './SidePanel';
 import { topologyOf } from './topology';
-import { useCheckpointDetail, useGraph, useMetrics, useSizes } from './useMeasured';
+import { useCheckpointDetail, useMetrics, useSizes } from './useMeasured';
 import { LiveLine, ReplayLine } from './WaveLine';
 import { useLiveWave, useReplay, useShown, WaveContext } from './waveSource';
 
@@ -38,7 +39,7 @@ export function GraphPanel() {
   const replayed = replayId !== null && detail.data?.job_id === id ? detail.data : null;
   // A run that has only begun has none yet.
   const told = run && run.graph_id !== null ? run.id : null;
-  const graph = useGraph(replayed?.run_id ?? told);
+  const graph = useGraph(replayed?.run_id ?? told, { keep: true });
   const replay = (checkpoint: number | null): void => setParams(checkpoint === null ? {} : { replay: String(checkpoint) }, { replace: true });
   if (!run) return <Panel title="Graph"><Empty title="It has not run yet">The graph is told by the driver when it begins to run.</Empty></Panel>;
   if (told === null && graph.data === undefined) return <Panel title="Graph"><Empty title="The graph is not known yet">It is told by the driver when it begins to run.</Empty></Panel>;

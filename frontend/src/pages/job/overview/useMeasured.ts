@@ -1,5 +1,5 @@
 /** What is asked for every few seconds: metrics, and the sizes of states in the last checkpoint. */
-import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 
 import { answered, api } from '../../../api/client';
 import { serverNow } from '../../../api/serverClock';
@@ -58,16 +58,5 @@ export function useCheckpointDetail(checkpointId: number | null): UseQueryResult
     enabled: checkpointId !== null,
     staleTime: Infinity,
     queryFn: ({ signal }) => answered(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: checkpointId! } }, signal })),
-  });
-}
-
-/** The graph of a run. That of the run before stays until it is there. */
-export function useGraph(runId: number | null): UseQueryResult<Schemas['GraphBody']> {
-  const { id } = useJob();
-  return useQuery({
-    queryKey: ['job', id, 'graph', runId],
-    enabled: runId !== null,
-    placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: runId! } }, signal })),
   });
 }

@@ -6,8 +6,7 @@ import { When } from '../../../shared/Ago';
 import { Facts } from '../../../shared/Facts';
 import { State } from '../../../shared/State';
 import { graphOf } from '../overview/graph';
-import { useGraph } from '../overview/useMeasured';
-import { useJob } from '../useJob';
+import { useDeployedRun, useGraph } from '../useGraph';
 import { goesBack, isInStorage, whyNotWorking } from './allowed';
 import { numbered, positionOf, twice } from './planWords';
 import type { Plan } from './useRecovery';
@@ -50,8 +49,7 @@ export function Preview({ plan }: { plan: Plan }) {
 
 /** As the graph of the newest run calls them; a plan has their uids. */
 function Named({ uids }: { uids: readonly string[] }) {
-  const { run } = useJob();
-  const { data } = useGraph(run?.graph_id == null ? null : run.id);
+  const { data } = useGraph(useDeployedRun());
   const names = useMemo(() => new Map(data && graphOf(data.graph).chains.flatMap(({ operators }) => operators.map(({ uid, name }) => [uid, name]))), [data]);
   return <>{uids.map((uid) => names.get(uid) ?? uid).join(', ') || 'not known: the graph is not'}</>;
 }
