@@ -47,7 +47,7 @@ def propose(
 
 @router.get("/plans", operation_id="list_plans", response_model=list[PlanShown])
 def list_(session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer) -> list[PlanShown]:
-    """Plans, newest first. Filters: id, job_id."""
+    """Plans, newest first. Filters: id, job_id, state."""
     rows = page(session, repository.listed(), wanted, repository.FIELDS, response, unit="plans")
     return [PlanShown.model_validate(service.shown(plan)) for plan in rows]
 

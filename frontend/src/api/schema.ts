@@ -719,7 +719,7 @@ export interface paths {
         };
         /**
          * List
-         * @description Plans, newest first. Filters: id, job_id.
+         * @description Plans, newest first. Filters: id, job_id, state.
          */
         get: operations["list_plans"];
         put?: never;
