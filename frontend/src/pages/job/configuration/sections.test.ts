@@ -16,9 +16,10 @@ it('shows what is plain first, then each group that has something in it', () => 
 });
 
 it('says how long a driver that failed is waited for', () => {
-  const [, found] = sections({ restart: { attempts: 10, initial_s: 1, max_s: 60, multiplier: 2, well_after_s: 300 } });
+  const [, found] = sections({ restart: { max_s: 60, newer: 1, attempts: 10, initial_s: 1, multiplier: 2, well_after_s: 300 } });
   expect(found!.facts).toEqual([
-    ['Attempts in a row', '10'], ['First wait', '1 s'], ['Longest wait', '1 min'], ['Each wait is longer', '2 times'], ['Counted anew after', '5 min of running'],
+    ['Attempts in a row', '10'], ['First wait', '1 s'], ['Each wait', '2 times the one before'], ['Longest wait', '1 min'], ['Counted anew after', '5 min of running'],
+    ['Newer', '1'],
   ]);
 });
 

@@ -19,7 +19,7 @@ const SPELLED: Record<string, [name: string, said?: (value: unknown) => string]>
   allow_non_restored_state: ['State that nothing takes', (value) => (value === true ? 'is left behind' : 'is refused')],
   'restart.attempts': ['Attempts in a row'],
   'restart.initial_s': ['First wait', time],
-  'restart.multiplier': ['Each wait is longer', (value) => `${String(value)} times`],
+  'restart.multiplier': ['Each wait', (value) => `${String(value)} times the one before`],
   'restart.max_s': ['Longest wait', time],
   'restart.well_after_s': ['Counted anew after', (value) => `${time(value)} of running`],
 };
@@ -34,13 +34,20 @@ export function sections(body: Record<string, unknown>): Section[] {
     found.push(
       name === 'checkpointing'
         ? { title: 'Checkpointing', facts: settings(body) }
-        : { title: TITLES[name] ?? spelled(name), facts: Object.entries(value).map(([key, one]) => (own ? [key, shown(one)] : fact(`${name}.${key}`, key, one))) },
+        : { title: TITLES[name] ?? spelled(name), facts: own ? Object.entries(value).map(([key, one]) => [key, shown(one)]) : inOrder(name, value).map(([key, one]) => fact(`${name}.${key}`, key, one)) },
     );
   }
   return found;
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** As they are listed above; the API has them in none that means anything. */
+function inOrder(group: string, value: Record<string, unknown>): [string, unknown][] {
+  const places = Object.keys(SPELLED);
+  const rank = (key: string): number => (places.indexOf(`${group}.${key}`) + 1) || Infinity;
+  return Object.entries(value).sort(([a], [b]) => Math.sign(rank(a) - rank(b)) || 0);
+}
 
 function fact(place: string, name: string, value: unknown): [name: string, value: string] {
   const [title, said] = SPELLED[place] ?? [spelled(name)];
