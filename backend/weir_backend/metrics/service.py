@@ -54,14 +54,16 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
 
 def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int, list[OperatorName]], list[int] | None]:
     """What the chains of the job are, and with which graphs they were the same: a chain of another one may have its number and be something
-    else. Parallelism may differ. None: nothing is known of that."""
+    else. Parallelism may differ. None: with all of them, as far as anything is known of that."""
     newest = repository.newest_graph(session, job_id)
     if newest is None:
         return {}, None
     graph_id, body = newest
     names = operators_by_chain(body)
     others = repository.other_graphs(session, job_id, since=since, graph_id=graph_id)
-    return names, [graph_id, *(other.id for other in others if _uids(operators_by_chain(other.body)) == _uids(names))]
+    alike = [other.id for other in others if _uids(operators_by_chain(other.body)) == _uids(names)]
+    # Most jobs had no other: nothing is left out then, and the query is the simpler one.
+    return names, None if len(alike) == len(others) else [graph_id, *alike]
 
 
 def _uids(names: Mapping[int, list[OperatorName]]) -> dict[int, list[str]]:
