@@ -36,6 +36,9 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(h / 24)} d ${h % 24} h`;
 }
 
+/** 5 s and not 5.0 s: where a duration was set or is a mark on an axis, and nobody has measured it to a tenth. */
+export const untenthed = (said: string): string => said.replace('.0 ', ' ');
+
 /** 5 s ago, in 3 min, 1 h 30 min ago: rounded down, so that it does not run ahead of itself. Hours have their minutes, as durations beside it do. */
 export function relative(moment: Moment, nowMs: number): string {
   const at = toMs(moment);

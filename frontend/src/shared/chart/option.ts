@@ -3,7 +3,7 @@ import type { HeatmapSeriesOption, LineSeriesOption } from 'echarts/charts';
 import type { GridComponentOption, LegendComponentOption, TooltipComponentOption, VisualMapComponentOption } from 'echarts/components';
 import type { ComposeOption } from 'echarts/core';
 
-import { absolute, toMs } from '../../format';
+import { absolute, toMs, untenthed } from '../../format';
 import type { Mode } from '../../look/states';
 
 export type Option = ComposeOption<
@@ -97,7 +97,7 @@ function above(floor: number, [ms, value]: Point): Point | [...Point, number] {
 }
 
 /** 5 s and not 5.0 s, which says how well something was measured; and nothing is nothing in every unit. */
-const onAxis = (value: number, said: (value: number) => string): string => (value === 0 ? '0' : said(value).replace('.0 ', ' '));
+const onAxis = (value: number, said: (value: number) => string): string => (value === 0 ? '0' : untenthed(said(value)));
 
 interface Pointed {
   seriesName?: string;

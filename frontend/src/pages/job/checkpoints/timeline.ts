@@ -1,6 +1,6 @@
 /** A checkpoint as a Gantt chart: what each subtask did when; who has not acknowledged first, then the slowest. Geometry only, pure. */
 import type { Schemas } from '../../../api/types';
-import { duration, toMs } from '../../../format';
+import { duration, toMs, untenthed } from '../../../format';
 import type { StateOf } from '../../../look/states';
 import { stragglerLimit } from '../../../shared/statistics';
 import { nameOf } from './names';
@@ -129,7 +129,7 @@ export function ticked(all: readonly number[], place: number): string {
   const tick = all[place]!;
   const stepMs = all[1] ?? 1;
   if (tick === 0) return '0';
-  return stepMs < 1 ? `${tick.toFixed(-Math.floor(Math.log10(stepMs) + 1e-9))} ms` : duration(tick).replace('.0 ', ' ');
+  return stepMs < 1 ? `${tick.toFixed(-Math.floor(Math.log10(stepMs) + 1e-9))} ms` : untenthed(duration(tick));
 }
 
 /** Where on an axis, in percent. */

@@ -1,5 +1,5 @@
 /** The body of a spec as sections of names and values: what is known by name first, whatever else there is after it. Pure. */
-import { duration } from '../../../format';
+import { duration, untenthed } from '../../../format';
 import { settings } from '../checkpoints/settings';
 
 export interface Section {
@@ -9,7 +9,7 @@ export interface Section {
 
 const TITLES: Record<string, string> = { restart: 'Restarting the driver', parameters: 'Parameters', spark_conf: 'Spark settings' };
 
-const time = (s: unknown): string => duration(1000 * Number(s)).replace('.0 ', ' ');
+const time = (s: unknown): string => untenthed(duration(1000 * Number(s)));
 
 /** Of what has a better name than its own, and says more than a number. */
 const SPELLED: Record<string, [name: string, said?: (value: unknown) => string]> = {
