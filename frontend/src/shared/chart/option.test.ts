@@ -38,6 +38,8 @@ describe('lines over time', () => {
     const axis = option.yAxis as { type: string; min: number; axisLabel: { formatter: (value: number) => string } };
     expect(axis).toMatchObject({ type: 'log', min: 10 });
     expect([10, 100].map(axis.axisLabel.formatter)).toEqual(['≤ 10 ms', '100 ms']);
+    const small = linesOverTime({ lines: [{ ...line, points: [[1, 0.4]] }], ink: INK, said: () => '<1 ms', scale: 'logarithmic' }).yAxis as typeof axis;
+    expect(small.axisLabel.formatter(small.min)).toBe('<1 ms');
     const [{ data }] = option.series as [{ data: unknown[] }];
     expect(data).toEqual([[1000, 13_000], [2000, 22], [3000, 10, 0], [4000, null]]);
     expect(tooltip([{ seriesName: 'took', value: data[2] }], (value) => `${value} ms`)).toMatch(/\ntook: 0 ms$/);

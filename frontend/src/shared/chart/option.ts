@@ -74,7 +74,7 @@ export function linesOverTime({ lines, ink, said, stacked = false, max, scale = 
     xAxis: { type: 'time', ...axis, splitLine: { show: false } },
     yAxis: {
       ...(floor === null ? { type: 'value' as const, min: 0 } : { type: 'log' as const, logBase: 10, min: floor }), ...axis, ...(max === undefined ? { minInterval: 1 } : { max, interval: max / 4 }), splitNumber: 3, splitLine: { lineStyle: { color: ink.line } },
-      axisLabel: { ...axis.axisLabel, formatter: (value: number) => (value === floor ? `≤ ${onAxis(value, said)}` : onAxis(value, said)) },
+      axisLabel: { ...axis.axisLabel, formatter: (value: number) => (value === floor ? orLess(onAxis(value, said)) : onAxis(value, said)) },
     },
     series: lines.map(({ name, colour, points, dashed = false, dots = false }) => ({
       type: 'line' as const, name, data: floor === null ? points : points.map((point) => above(floor, point)), showSymbol: dots, symbol: 'circle', symbolSize: 4, connectNulls: false,
@@ -95,6 +95,9 @@ function floorOf(lines: readonly Line[]): number {
 function above(floor: number, [ms, value]: Point): Point | [...Point, number] {
   return value !== null && value < floor ? [ms, floor, value] : [ms, value];
 }
+
+/** Of the floor, at which all is drawn that is less. */
+const orLess = (said: string): string => (said.startsWith('<') ? said : `≤ ${said}`);
 
 /** 5 s and not 5.0 s, which says how well something was measured; and nothing is nothing in every unit. */
 const onAxis = (value: number, said: (value: number) => string): string => (value === 0 ? '0' : untenthed(said(value)));
