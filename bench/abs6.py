@@ -1,4 +1,4 @@
-"""The workload abs6, after the evaluation graph of the ABS paper: six operators, three shuffles."""
+"""The abs6 workload, modelled on the evaluation graph of the ABS paper: six operators, three shuffles."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import Literal
 
 import polars as pl
 
-from bench.evidence import Evidence
-from bench.generated import KeyCounts, key_counts
-from bench.wrapped import wrapped
+from bench.checkpoint_reader import CheckpointContents
+from bench.int64 import wrap_int64
+from bench.reference_generator import KeyCounts, key_counts
 from weir import Job, agg, sinks, sources
-from weir.connectors.stats import Totals
+from weir.connectors.stats_sink import Totals
 
 SOURCE, FIRST, SECOND, THIRD, SINK = "source", "count-sum", "sum-by-10", "sum-by-100", "stats"
 
 
 @dataclass(frozen=True, slots=True)
 class Abs6:
-    """``emit``: ``each`` is the strict form, a running result for every record at each of the three keyed operators.
+    """The job and the check of its result.
 
-    ``rate``: records a second of the whole source, None: as fast as it goes. ``timed``: a column carries the time of
-    emission to the sink, through each keyed operator as the maximum (which, at hundreds of milliseconds between the
-    records of a key, is the record's own)."""
+    ``emit``: with ``each``, every keyed operator emits a running result for each record; with ``batch``, one for each key of a
+    batch. ``rate``: records per second of the whole source; None: unlimited. ``timed``: a column carries the emission time to the
+    sink. Each keyed operator forwards the maximum, which is the record's own time as long as a key has one record in hundreds of
+    milliseconds.
+    """
 
     seed: int
     distinct: int = 100_000
@@ -53,45 +55,51 @@ class Abs6:
         third.write(sinks.stats(latency_column="emitted" if self.timed else None), uid=SINK)
         return job
 
-    def wrong(self, evidence: Evidence, totals: Totals) -> str | None:
-        """What differs from an independent computation over the same input; None: nothing does."""
-        counts = key_counts(evidence.splits[SOURCE], seed=self.seed, distinct=self.distinct)
-        return self._wrong_state(evidence, counts) or self._wrong_totals(evidence, totals, counts)
+    def find_error(self, contents: CheckpointContents, totals: Totals) -> str | None:
+        """Return how the result differs from an independent computation over the same input, or None if it does not."""
+        counts = key_counts(contents.splits[SOURCE], seed=self.seed, distinct=self.distinct)
+        return self._wrong_state(contents, counts) or self._wrong_totals(contents, totals, counts)
 
-    def _wrong_state(self, evidence: Evidence, counts: KeyCounts) -> str | None:
-        """Count and sum of every key, in the state of the first keyed operator at the last checkpoint."""
-        state = evidence.states[FIRST]
-        known = {
+    def _wrong_state(self, contents: CheckpointContents, counts: KeyCounts) -> str | None:
+        """Compare count and sum of each key in the state of the first keyed operator at the last checkpoint."""
+        state = contents.states[FIRST]
+        expected = {
             key: (count, 2 * total + count)
             for key, count, total in zip(*(column.tolist() for column in (counts.keys, counts.rows, counts.values)), strict=True)
             if count
         }
-        found = dict(
+        result = dict(
             zip(
                 state["key"].to_pylist(),
                 zip(state["count"].to_pylist(), state["total"].to_pylist(), strict=True),
                 strict=True,
             )
         )
-        if found == known:
+        if result == expected:
             return None
-        differing = [key for key in known.keys() | found.keys() if known.get(key) != found.get(key)]
+        differing = [key for key in expected.keys() | result.keys() if expected.get(key) != result.get(key)]
         key = min(differing)
-        return f"{len(differing)} keys have a wrong count or sum: key {key} has {found.get(key)}, should have {known.get(key)}"
+        return f"{len(differing)} keys have a wrong count or sum: key {key} has {result.get(key)}, expected {expected.get(key)}"
 
-    def _wrong_totals(self, evidence: Evidence, totals: Totals, counts: KeyCounts) -> str | None:
-        """Strict results do not depend on any order, because the keys of all three stages are as distinct as the first ones
-        (``KeyCounts`` sees to it): the n-th record of a key gives n, then 1 + ... + n, then the sum of those."""
+    def _wrong_totals(self, contents: CheckpointContents, totals: Totals, counts: KeyCounts) -> str | None:
+        """Compare the totals of the sink.
+
+        With ``emit="each"`` the totals do not depend on the order of records, because the keys of all three stages are as
+        distinct as the first ones (``reference_generator`` checks this). The n-th record of a key yields n, then 1 + ... + n,
+        then the sum of those.
+        """
         if self.emit == "batch":
-            # Results per batch depend on where batches are cut; that each key arrives, and nothing else, does not.
-            third = evidence.states[THIRD]["key"].to_pylist()
-            expected = sorted(key // 10 // 10 for key in counts.keys[counts.rows > 0].tolist())
-            return None if sorted(third) == expected else f"{len(third)} keys in the last stage, should be {len(expected)}"
+            # The number of results depends on where batches are cut. The set of keys does not.
+            third = contents.states[THIRD]["key"].to_pylist()
+            expected_keys = sorted(key // 10 // 10 for key in counts.keys[counts.rows > 0].tolist())
+            return (
+                None if sorted(third) == expected_keys else f"{len(third)} keys in the last stage, expected {len(expected_keys)}"
+            )
         rows = counts.rows.tolist()
-        found = (totals.rows, totals.sums.get("third"), totals.sums.get("key"))
-        should = (
+        result = (totals.rows, totals.sums.get("third"), totals.sums.get("key"))
+        expected = (
             sum(rows),
-            wrapped(sum(n * (n + 1) * (n + 2) * (n + 3) // 24 for n in rows)),
-            wrapped(sum(n * (key // 10 // 10) for n, key in zip(rows, counts.keys.tolist(), strict=True))),
+            wrap_int64(sum(n * (n + 1) * (n + 2) * (n + 3) // 24 for n in rows)),
+            wrap_int64(sum(n * (key // 10 // 10) for n, key in zip(rows, counts.keys.tolist(), strict=True))),
         )
-        return None if found == should else f"the sink has (rows, sum, keys) {found}, should have {should}"
+        return None if result == expected else f"the sink has (rows, sum, keys) {result}, expected {expected}"

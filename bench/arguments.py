@@ -1,4 +1,4 @@
-"""What the command lines of all benchmarks have in common."""
+"""Command-line arguments that all benchmarks share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def positive(text: str) -> int:
-    """Raises ValueError."""
+    """Parse a positive integer. Raises ValueError."""
     number = int(text)
     if number < 1:
         raise ValueError(f"{number} is not positive")
@@ -15,14 +15,14 @@ def positive(text: str) -> int:
 
 
 def add_only(parser: argparse.ArgumentParser, parts: Sequence[str]) -> None:
-    """``--only``: which of the parts are measured; all, if nobody says."""
-    parser.add_argument("--only", default=",".join(parts), help=f"parts, separated by commas, of: {', '.join(parts)}")
+    """Add ``--only``, which selects the parts to measure. The default is all parts."""
+    parser.add_argument("--only", default=",".join(parts), help=f"comma-separated parts to measure, of: {', '.join(parts)}")
 
 
 def parts_of(parser: argparse.ArgumentParser, only: str, parts: Sequence[str]) -> tuple[str, ...]:
-    """Ends the program if one of them is not there."""
+    """Parse the value of ``--only``. Exits with a usage error if a part is unknown."""
     chosen = tuple(only.split(","))
     unknown = [part for part in chosen if part not in parts]
     if unknown:
-        parser.error(f"no part {', '.join(unknown)}: there are {', '.join(parts)}")
+        parser.error(f"no part {', '.join(unknown)}: expected some of {', '.join(parts)}")
     return chosen

@@ -1,9 +1,9 @@
-"""The ceiling of abs6: the same workload written by hand for two processes, without any fault tolerance.
+"""The ceiling of abs6: the same workload, written by hand for two processes, without any fault tolerance.
 
-source -> map -> [by key] count + sum -> [by key // 10] sum -> [by key // 100] sum -> sink, a running result
-for every record. Numba hash tables, Unix sockets, batches of 65,536. No checkpoints, no log, no flow
-control but the sockets' own, no schema, no recovery. Prints one JSON object:
-``{"records": n, "seconds": s, "records_per_s": r, "total": checksum}``.
+source -> map -> [by key] count + sum -> [by key // 10] sum -> [by key // 100] sum -> sink, a running result for every record. It
+uses Numba hash tables, Unix sockets and batches of 65,536 records. It has no checkpoints, no log, no schema, no recovery, and no
+flow control except that of the sockets. It prints one JSON object: ``{"records": n, "seconds": s, "records_per_s": r, "total":
+checksum}``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _mix(x):  # type: ignore[no-untyped-def]  # compiled
 
 @njit(cache=True, nogil=True)
 def _generate(first, keys, values):  # type: ignore[no-untyped-def]  # compiled
-    """The map is fused in: values are doubled, plus one."""
+    """Generate records, with the map fused in: each value is doubled, plus one."""
     for i in range(len(keys)):
         which = _mix(np.uint64(first + i) * GOLDEN) % np.uint64(KEYS)
         keys[i] = np.int64(_mix((which + np.uint64(1)) * GOLDEN) >> np.uint64(1))
@@ -55,7 +55,8 @@ def _partition(keys, values, ends, divisor, out_keys, out_values, fill):  # type
 
 @njit(cache=True, nogil=True)
 def _update(table, keys, values, counted, out):  # type: ignore[no-untyped-def]  # compiled
-    """Rows of ``table``: key, used, count, sum. ``counted``: emit the running count, else the running sum."""
+    """Update the hash table and write the running results to ``out``. Columns of ``table``: key, used, count, sum. ``counted``:
+    emit the running count instead of the running sum."""
     mask = np.uint64(len(table) - 1)
     for i in range(len(keys)):
         key = keys[i]
@@ -70,7 +71,7 @@ def _update(table, keys, values, counted, out):  # type: ignore[no-untyped-def] 
 
 
 class Exchange:
-    """Frames to and from the other process: stage, rows, keys, values."""
+    """A non-blocking connection to the other process. A frame has a stage, a number of rows, keys and values."""
 
     def __init__(self, peer: socket.socket) -> None:
         self._peer = peer
@@ -203,7 +204,7 @@ class Worker:
 
 
 def _warm() -> None:
-    """Compile (or load) every kernel before anything is measured."""
+    """Compile or load every kernel before the measurement."""
     keys, values = np.empty(8, np.int64), np.empty(8, np.int64)
     _generate(0, keys, values)
     _partition(keys, values, BATCH, 1, np.empty((2, 16), np.int64), np.empty((2, 16), np.int64), np.zeros(2, np.int64))

@@ -1,4 +1,4 @@
-"""The hand-written program beside which everything is measured, as a process of its own."""
+"""Runs of the hand-written ``ceiling.py``, the upper bound for throughput, as a separate process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CeilingRun:
     records: int
     seconds: float
     cpu_s: float
-    """Of both its processes, loading included (a second or two)."""
+    """CPU time of both processes, including a second or two for loading."""
     total: int
 
     @property
@@ -31,7 +31,7 @@ class CeilingRun:
 
 
 class Ceiling:
-    """Runs of about ``seconds`` each, as long as the run before says how many records that takes."""
+    """Runs of about ``seconds`` each. The previous run determines the number of records."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -40,23 +40,23 @@ class Ceiling:
     def run(self) -> CeilingRun:
         if self._records_per_s is None:
             self._records_per_s = run_ceiling(FIRST_RECORDS).records_per_s
-        # An even number, as two processes share the records.
+        # The two processes share the records, so the number must be even.
         run = run_ceiling(max(FIRST_RECORDS, int(self._records_per_s * self._seconds) // 2 * 2))
         self._records_per_s = run.records_per_s
         return run
 
 
 def run_ceiling(records: int) -> CeilingRun:
-    """Raises SystemExit if it fails or loses a record."""
+    """Run the ceiling program once. Raises SystemExit if it fails or loses a record."""
     process = subprocess.Popen([sys.executable, str(PROGRAM), "--records", str(records)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout:
-        said = process.stdout.read()
+        output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{PROGRAM.name} ended with exit code {process.returncode}")
-    result = json.loads(said)
+    result = json.loads(output)
     if result["records"] != records:
-        raise SystemExit(f"{PROGRAM.name} gave {result['records']} of {records} records")
+        raise SystemExit(f"{PROGRAM.name} processed {result['records']} of {records} records")
     return CeilingRun(records, result["seconds"], usage.ru_utime + usage.ru_stime, result["total"])

@@ -1,10 +1,9 @@
-"""Rows per second through the data plane alone: slots in processes, all to all, batches of two int64 columns.
+"""Throughput of the data plane alone: slots in processes, all to all, batches of two int64 columns.
 
     python bench/exchange.py [--slots 4] [--seconds 5] [--rows 65536]
 
-Every slot sends the same batch to every other one, bounded by credit as the slot's loop does it, and
-sums what arrives. Handshake, content hash and full validation are on. Each process checks that it
-received what it was sent, in order.
+Every slot sends the same batch to every other slot, bounded by credit as in a slot's loop, and counts the rows that arrive.
+Handshake, content hash and full validation are on. Each process checks that batches arrive intact and in order.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64())])
 class Slot:
     def __init__(self, me: int, rows: int) -> None:
         self.me = SlotIndex(me)
-        self.exchange = DataExchange(CREDENTIALS, host="127.0.0.1", incarnation=f"bench-{me}", note=print)
+        self.exchange = DataExchange(CREDENTIALS, host="127.0.0.1", incarnation=f"bench-{me}", log_connection=print)
         keys = np.random.default_rng(me).integers(0, 1 << 60, rows)
         self.batch = pa.record_batch([pa.array(keys), pa.array(np.arange(rows))], schema=SCHEMA)
         self.credit: dict[SlotIndex, int] = {}
@@ -60,7 +59,7 @@ class Slot:
                 sent = True
         for event in self.exchange.pump(time.monotonic_ns(), 0 if sent else 50_000_000):
             if isinstance(event, PeerLost):
-                raise SystemExit(f"slot {self.me}: lost slot {event.slot}: {event.reason}")
+                raise SystemExit(f"slot {self.me} lost slot {event.slot}: {event.reason}")
             assert isinstance(event, Frame)
             self.receive(event)
 
@@ -83,14 +82,14 @@ def run_slot(me: int, rows: int, seconds: float, pipe: Pipe) -> None:
     slot.open(pipe.recv())
     pipe.send("ready")
     begin = pipe.recv()
-    # Half a second to warm up (memory pools, windows of TCP), then the measured time.
+    # Warm up memory pools and TCP windows for half a second, then measure.
     while time.monotonic() < begin + 0.5:
         slot.turn(sending=True)
     first, cpu_first = slot.rows_in, time.process_time()
     while time.monotonic() < begin + 0.5 + seconds:
         slot.turn(sending=True)
     pipe.send((slot.rows_in - first, time.process_time() - cpu_first))
-    # Go on until everyone has measured, or the first to stop would be lost to the others.
+    # Continue until all slots have measured: otherwise they would report the first one that stops as lost.
     while not pipe.poll():
         slot.turn(sending=True)
 

@@ -1,9 +1,9 @@
-"""Micro benchmark of the keyed state and the partitioner: one core, batches of 65,536 records, sparse int64 keys.
+"""Micro-benchmark of the keyed state and the partitioner on one core, with batches of 65,536 records and sparse int64 keys.
 
-Prints, for each number of keys, millions of records per second of a count and a sum with running results, per batch,
-and while snapshots are being taken all the time; then microseconds of a freeze, and the longest step and batch while gathering.
-All times are CPU time of the thread (page faults included), so a busy machine changes little but the caches.
-Run it as ``python bench/kernels.py [--keys 100000,1000000] [--rounds 3]``.
+For each number of keys it prints the throughput of a count and a sum in millions of records per second: with running results,
+with results per batch, and during continuous snapshots. Then it prints the duration of a freeze in microseconds, and the longest
+copy step and the longest batch during a snapshot. All times are CPU time of the thread, page faults included, so other load on
+the machine affects only the caches. Run it as ``python bench/kernels.py [--keys 100000,1000000] [--rounds 3]``.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import numpy as np
 import pyarrow as pa
 
 from weir.graph.logical import Partitioning
-from weir.operators.partition import make_partitioner
-from weir.operators.warm import warm
+from weir.operators.kernel_warmup import warm_up_kernels
+from weir.operators.partitioners import make_partitioner
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import StateFile
-from weir.state.base import Accumulator, AggregateSpec, Emit
-from weir.state.columnar import ColumnarAggregates
+from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.columnar_backend import ColumnarAggregates
 
 ROWS = 65_536
 SPECS = (AggregateSpec("count", Accumulator.COUNT), AggregateSpec("sum", Accumulator.SUM, "value"))
 
 
-class Nowhere:
+class DiscardingStorage:
     def put(self, operator: OperatorUid, data: Sequence[Any], *, rows: int, key_groups: tuple[int, int] | None) -> StateFile:
-        return StateFile("nowhere", sum(len(piece) for piece in data), "", rows, key_groups)
+        return StateFile("discarded", sum(len(piece) for piece in data), "", rows, key_groups)
 
 
 def table(schema: pa.Schema, key: str, emit: Emit) -> ColumnarAggregates:
@@ -51,7 +51,7 @@ def millions_a_second(step: Callable[[pa.RecordBatch], object], batches: list[pa
 
 
 def fill(state: ColumnarAggregates, keys: np.ndarray[Any, Any], name: str) -> float:
-    """All keys once, in order; the longest batch in milliseconds (growth of the index is in it)."""
+    """Insert all keys once, in order. Return the duration of the longest batch in milliseconds, including growth of the index."""
     longest = 0.0
     for begin in range(0, len(keys), ROWS):
         piece = keys[begin : begin + ROWS]
@@ -75,14 +75,14 @@ def measure(keys: int, rounds: int) -> None:
             state.update(batch)
         plain = millions_a_second(state.update, batches, rounds)
         print(
-            f"{keys:>10,} keys  {emit:<5}  plain {plain:6.1f} M/s   longest batch while filling {longest_fill:5.1f} ms",
+            f"{keys:>10,} keys  {emit:<5}  plain {plain:6.1f} M/s   longest batch during insertion {longest_fill:5.1f} ms",
             flush=True,
         )
         snapshots(state, batches)
 
 
 def snapshots(state: ColumnarAggregates, batches: list[pa.RecordBatch]) -> None:
-    """Gathering a step after every batch, again and again."""
+    """Take one snapshot after another, with one copy step after every batch."""
     freezes: list[float] = []
     steps: list[float] = []
     updates: list[float] = []
@@ -104,10 +104,10 @@ def snapshots(state: ColumnarAggregates, batches: list[pa.RecordBatch]) -> None:
             steps.append(end - middle)
             total += end - start
         begin = time.thread_time()
-        snapshot.write(Nowhere())
+        snapshot.write(DiscardingStorage())
         writes.append(time.thread_time() - begin)
     print(
-        f"{'':>23} gathering {len(updates) * ROWS / total / 1e6:6.1f} M/s   freeze {1e6 * statistics.median(freezes):.0f} us "
+        f"{'':>23} copying   {len(updates) * ROWS / total / 1e6:6.1f} M/s   freeze {1e6 * statistics.median(freezes):.0f} us "
         f"(max {1e6 * max(freezes):.0f})   step {1e3 * statistics.median(steps):.2f} ms (max {1e3 * max(steps):.2f})   "
         f"batch max {1e3 * max(updates):.1f} ms   write {1e3 * statistics.median(writes):.0f} ms",
         flush=True,
@@ -115,7 +115,7 @@ def snapshots(state: ColumnarAggregates, batches: list[pa.RecordBatch]) -> None:
 
 
 def words(rounds: int) -> None:
-    """Zipf-distributed words, as the workload ``wordcount`` has them."""
+    """Measure the state with Zipf-distributed words, as in the wordcount workload."""
     random = np.random.default_rng(7)
     vocabulary = np.array([f"w{n:x}" * (1 + n % 3) for n in range(50_000)])
     batches = []
@@ -143,11 +143,11 @@ def partitioners(batches: list[pa.RecordBatch], key: str, rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--keys", default="100000,1000000,10000000", help="numbers of keys, separated by commas")
+    parser.add_argument("--keys", default="100000,1000000,10000000", help="comma-separated numbers of keys")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     begin = time.thread_time()
-    warm()
+    warm_up_kernels()
     print(f"kernels compiled or loaded in {time.thread_time() - begin:.1f} s")
     random = np.random.default_rng(7)
     numbers = [

@@ -1,4 +1,4 @@
-"""What is measured, and for how long."""
+"""The command line of ``make bench``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ PARTS = ("abs6", "abs6-batch", "wordcount", "start", "alone", "million", "latenc
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``pairs`` of runs without and with checkpoints that take turns, each measured for ``seconds`` in steady state, which begins
-    ``warm_up_s`` after the job runs. ``directory``: for checkpoints, input and results; a local disk."""
+    """The measurements to take.
+
+    ``pairs`` of runs without and with checkpoints take turns. Each run is measured for ``seconds`` of steady state, which begins
+    ``warm_up_s`` after the job starts to run. ``directory`` receives checkpoints, input and results; it must be on a local disk.
+    """
 
     pairs: int
     seconds: float
@@ -30,27 +33,29 @@ class Plan:
 
     @property
     def few_pairs(self) -> int:
-        """For what is measured beside the main thing."""
+        """The number of pairs for secondary measurements."""
         return min(self.pairs, 3)
 
 
 def parse(arguments: Sequence[str]) -> Plan:
-    parser = argparse.ArgumentParser(prog="make bench", description="Options go into ARGS='...'")
-    parser.add_argument("--quick", action="store_true", help="one pair of five seconds each, in place of seven of twenty")
-    parser.add_argument("--pairs", type=positive, help="of runs without and with checkpoints, which take turns by the second")
-    parser.add_argument("--seconds", type=float, help="measured time of each run")
-    parser.add_argument("--parallelism", default="2,4", help="numbers of slots, separated by commas")
+    parser = argparse.ArgumentParser(prog="make bench", description="Pass options as ARGS='...'.")
+    parser.add_argument("--quick", action="store_true", help="measure one pair for 5 s instead of seven pairs for 20 s")
+    parser.add_argument("--pairs", type=positive, help="number of pairs of runs without and with checkpoints")
+    parser.add_argument("--seconds", type=float, help="measured seconds of each run")
+    parser.add_argument("--parallelism", default="2,4", help="comma-separated numbers of slots")
     add_only(parser, PARTS)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="for checkpoints, input and results")
+    parser.add_argument(
+        "--directory", type=Path, default=ROOT / "build" / "bench", help="directory for checkpoints, input and results"
+    )
     given = parser.parse_args(arguments)
     parts = parts_of(parser, given.only, PARTS)
     try:
         parallelisms = tuple(positive(one) for one in given.parallelism.split(","))
     except ValueError:
-        parser.error(f"--parallelism {given.parallelism}: write numbers separated by commas")
+        parser.error(f"--parallelism {given.parallelism}: expected comma-separated numbers")
     if given.seconds is not None and given.seconds < 1:
-        parser.error("--seconds: slots report twice a second, so at least 1")
+        parser.error("--seconds: must be at least 1, because slots report twice a second")
     return Plan(
         pairs=given.pairs or (1 if given.quick else 7),
         seconds=given.seconds or (5.0 if given.quick else 20.0),

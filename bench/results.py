@@ -1,4 +1,4 @@
-"""Measurements as they are kept: one JSON object a line, and as a table."""
+"""Results of ``make bench``: one JSON object per line, and a table."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.ceiling_run import CeilingRun
-from bench.measuring import Run
+from bench.measured_run import Run
 
 NONE, EVERY_SECOND = "no checkpoints", "checkpoint every 1 s"
 START = "start"
-"""In place of a workload: two seconds of abs6, to see how long a job takes to start."""
+"""A pseudo-workload: two seconds of abs6 that measure how long a job takes to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One run. ``baseline_*``: the run without checkpoints of the same pair; ``ceiling_*``: the program written by hand,
-    just before. None: not measured. ``*_per_cpu_s``: a second of one core, spent by slots (or by the ceiling's processes).
+    """The result of one run. None: not measured.
 
-    ``checkpointed_bytes``: of a checkpoint, on average. ``sync_*`` and ``longest_batch_*`` are over all subtasks and
-    checkpoints of the measured time. ``peak_rss_mb``: of the largest slot. ``took_turns``: its processes were stopped every other
-    second, so how long something took is not measured: None."""
+    ``baseline_*``: the run without checkpoints of the same pair. ``ceiling_*``: the hand-written program, run just before.
+    ``*_per_cpu_s``: per CPU second of the slots, or of the ceiling's processes. ``checkpointed_bytes``: average per checkpoint.
+    ``sync_*`` and ``longest_batch_*`` cover all subtasks and checkpoints of the measured time. ``peak_rss_mb``: of the largest
+    slot. ``took_turns``: the processes were paused every other second, so durations were not measured.
+    """
 
     workload: str
     setting: str
@@ -38,7 +39,7 @@ class Measurement:
     records_per_s: float
     records_per_cpu_s: float
     driver_cpu_share: float
-    """Cores that the driver was busy with: coordinator, Java and the benchmark itself."""
+    """Average number of cores used by the driver: coordinator, Java and the benchmark itself."""
     baseline_records_per_s: float | None
     baseline_records_per_cpu_s: float | None
     ceiling_records_per_s: float | None
@@ -53,10 +54,10 @@ class Measurement:
     sync_cpu_ms_max: float | None
     sync_cpu_ms_p99: float | None
     sync_own_ms_p99: float | None
-    """Wall time without the time in which the machine had no core for it."""
+    """Wall time without the time in which no core was available."""
     longest_batch_ms_max: float | None
     longest_batch_core_wait_ms: float | None
-    """Of that longest one."""
+    """Of the longest batch."""
     checkpointed_bytes: int | None
     peak_rss_mb: float
     start_s: float
@@ -66,7 +67,7 @@ class Measurement:
     wrong: str | None
     took_turns: bool = False
     run: dict[str, object] = field(default_factory=dict)
-    """When, with which arguments and seed."""
+    """Time, arguments and seed of the benchmark run."""
 
     @property
     def of_ceiling(self) -> float | None:
@@ -98,14 +99,14 @@ def measurement(
     took_turns: bool = False,
     about: dict[str, object],
 ) -> Measurement:
-    # How long each took; how many there were and how large they are is known of all.
+    # Durations are not valid for runs that took turns. Numbers and sizes of checkpoints are.
     done = () if took_turns else run.checkpoints
     sync_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_us]
     sync_cpu_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_cpu_us]
     sync_waits_ms = [wait_us / 1e3 for one in done for wait_us in one.sync_core_wait_us]
-    # What the program itself did with the time; the rest the machine had no core for it.
+    # Without the time in which no core was available.
     sync_own_ms = [whole - wait for whole, wait in zip(sync_ms, sync_waits_ms, strict=True)]
-    held_up = max(done, key=lambda one: one.longest_batch_ms_max, default=None)
+    slowest = max(done, key=lambda one: one.longest_batch_ms_max, default=None)
     return Measurement(
         workload=workload,
         setting=setting,
@@ -130,8 +131,8 @@ def measurement(
         sync_cpu_ms_max=max(sync_cpu_ms, default=None),
         sync_cpu_ms_p99=percentile(sync_cpu_ms, 0.99),
         sync_own_ms_p99=percentile(sync_own_ms, 0.99),
-        longest_batch_ms_max=held_up.longest_batch_ms_max if held_up else None,
-        longest_batch_core_wait_ms=held_up.longest_batch_core_wait_ms if held_up else None,
+        longest_batch_ms_max=slowest.longest_batch_ms_max if slowest else None,
+        longest_batch_core_wait_ms=slowest.longest_batch_core_wait_ms if slowest else None,
         checkpointed_bytes=round(statistics.fmean(one.checkpointed_bytes for one in run.checkpoints))
         if run.checkpoints
         else None,
@@ -147,7 +148,7 @@ def measurement(
 
 
 def percentile(values: Sequence[float], quantile: float) -> float | None:
-    """The smallest value that at least this share of all does not exceed."""
+    """Return the smallest value such that at least a share of ``quantile`` of all values does not exceed it."""
     return sorted(values)[max(0, math.ceil(quantile * len(values)) - 1)] if values else None
 
 
@@ -157,7 +158,7 @@ def append(measured: Measurement, file: Path) -> None:
 
 
 def spread(values: Iterable[float | None]) -> str:
-    """``median (lowest to highest)``, in per cent."""
+    """Format percentages as ``median (lowest to highest)``."""
     known = sorted(value for value in values if value is not None)
     if not known:
         return "-"
@@ -167,9 +168,9 @@ def spread(values: Iterable[float | None]) -> str:
 
 
 def show(measured: Sequence[Measurement], console: Console) -> None:
-    """A line for each workload, setting and parallelism: medians over its runs; ratios with their spread."""
-    table = Table(title="Throughput: medians of steady state")
-    for name in ("workload", "slots", "setting", "runs", "M records/s", "M/cpu s", "of ceiling", "by cpu", "of no checkpoints",
+    """Print one row per workload, setting and parallelism: medians over the runs, and ratios with their spread."""
+    table = Table(title="Throughput in steady state, medians")
+    for name in ("workload", "slots", "setting", "runs", "M records/s", "M/cpu s", "of ceiling", "by cpu", "of baseline",
                  "by cpu", "RSS MB"):  # fmt: skip
         table.add_column(name, justify="left" if name in ("workload", "setting") else "right")
     for runs in _groups(one for one in measured if one.workload != START):
@@ -190,7 +191,7 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
     _show_checkpoints(measured, console)
     for one in measured:
         if one.workload == START:
-            console.print(f"Start of a job, {one.slots} slots, {one.setting}: {one.start_s:.2f} s")
+            console.print(f"Job start, {one.slots} slots, {one.setting}: {one.start_s:.2f} s")
     for one in measured:
         if one.latency_p99_ms is not None and one.latency_p50_ms is not None:
             console.print(
@@ -203,10 +204,8 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
 
 
 def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None:
-    table = Table(
-        title="Checkpoints, milliseconds, where the job had the machine to itself (sync: over all subtasks; batch: longest)"
-    )
-    for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "own", "cpu", "batch held up",
+    table = Table(title="Checkpoints: milliseconds, only of runs without turns. Sync: over all subtasks. Batch: the longest.")
+    for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "own", "cpu", "longest batch",
                  "no core", "MB"):  # fmt: skip
         table.add_column(name, justify="left" if name == "workload" else "right")
     for runs in _groups(measured):

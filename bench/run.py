@@ -1,9 +1,9 @@
 """``make bench``: throughput, cost of checkpoints, latency and start-up, through the public job API and real slots on Spark.
 
-    make bench ARGS=--quick      two to four minutes, to see whether something has become slow
-    make bench                   three quarters of an hour: seven pairs of twenty seconds, what is quoted anywhere
+    make bench ARGS=--quick      two to four minutes: detect a large regression
+    make bench                   about 45 minutes: seven pairs of 20 s, for published numbers
 
-Prints a table and appends one JSON object a measurement to build/bench/results.jsonl. Exit code 1: a result was wrong.
+Prints a table and appends one JSON object per measurement to build/bench/results.jsonl. Exit code 1: a result was wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which measurements are taken, in which order."""
+"""The sequence of measurements of ``make bench``."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from typing import Literal
 import structlog
 from rich.console import Console
 
-from bench import turns
+from bench import paired_runs
 from bench.abs6 import Abs6
 from bench.ceiling_run import Ceiling, CeilingRun
-from bench.measuring import Run, Setting, Workload, measure
+from bench.measured_run import Run, RunSettings, Workload, measure
 from bench.options import Plan, parse
+from bench.paired_runs import PairedRunner
 from bench.results import EVERY_SECOND, NONE, START, Measurement, append, measurement, show
-from bench.turns import Pair
+from bench.word_files import write_word_files
 from bench.wordcount import WordCount
-from bench.words import write_text
 from weir.spark.launch import RunOptions, session_for
-from weir.spark.planner import LazySession
+from weir.spark.session import LazySession
 
 TEXT_NAMES = 400
 WARM_UP_DRAWS = 8
-"""Records a key before a state of many keys counts as full: three keys in ten thousand have not come by then."""
+"""Records per key before a large state counts as full: by then 3 keys in 10,000 have had no record."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
 PAIRED, ALONE = {"abs6", "abs6-batch", "wordcount"}, {"start", "alone", "million", "latency"}
-"""Parts of two runs that take turns; parts that have the machine to themselves, on one Spark session."""
+"""Parts that run in pairs; parts that have the machine to themselves and share one Spark session."""
 
 
 class Suite:
@@ -50,13 +50,13 @@ class Suite:
     def run(self) -> None:
         plan, parts = self._plan, self._plan.parts
         if PAIRED & set(parts):
-            with contextlib.closing(Pair(self._parallelism, plan.directory)) as pair:
+            with contextlib.closing(PairedRunner(self._parallelism, plan.directory)) as pair:
                 if "abs6" in parts:
-                    self._pairs(pair, Abs6(plan.seed), plan.pairs, beside_ceiling=True)
+                    self._pairs(pair, Abs6(plan.seed), plan.pairs, with_ceiling=True)
                 if "abs6-batch" in parts:
-                    self._pairs(pair, Abs6(plan.seed, emit="batch"), plan.few_pairs, beside_ceiling=True)
+                    self._pairs(pair, Abs6(plan.seed, emit="batch"), plan.few_pairs, with_ceiling=True)
                 if "wordcount" in parts:
-                    self._pairs(pair, WordCount(self._text()), plan.pairs, beside_ceiling=False)
+                    self._pairs(pair, WordCount(self._text()), plan.pairs, with_ceiling=False)
         if ALONE & set(parts):
             with contextlib.closing(self._session):
                 if "start" in parts:
@@ -71,10 +71,10 @@ class Suite:
 
     def _text(self) -> Path:
         plan = self._plan
-        return write_text(plan.directory, seed=plan.seed, file_bytes=plan.word_file_bytes, names=TEXT_NAMES)
+        return write_word_files(plan.directory, seed=plan.seed, file_bytes=plan.word_file_bytes, names=TEXT_NAMES)
 
     def _start_up(self) -> None:
-        """Cold: Spark, its Python daemon and all compiled code are to be loaded. Warm: on the same session."""
+        """Measure a cold start, which loads Spark, its Python daemon and all compiled code, and a warm start in the same session."""
         began = time.monotonic()
         self._session.get()
         session_s = time.monotonic() - began
@@ -83,12 +83,12 @@ class Suite:
         self._keep(START, f"cold, and {session_s:.1f} s for the Spark session before it", cold)
         self._keep(START, "on warm Spark", warm)
 
-    def _pairs(self, pair: Pair, workload: Workload, pairs: int, *, beside_ceiling: bool) -> None:
+    def _pairs(self, pair: PairedRunner, workload: Workload, pairs: int, *, with_ceiling: bool) -> None:
         for _ in range(pairs):
-            ceiling = self._ceiling.run() if beside_ceiling else None
+            ceiling = self._ceiling.run() if with_ceiling else None
             if ceiling is not None:
-                self._say("ceiling", "", ceiling.records_per_s, ceiling.records_per_cpu_s)
-            without, with_ = pair.measure(workload, (self._setting(None), self._setting(turns.INTERVAL_MS)))
+                self._print("ceiling", "", ceiling.records_per_s, ceiling.records_per_cpu_s)
+            without, with_ = pair.measure(workload, (self._setting(None), self._setting(paired_runs.INTERVAL_MS)))
             self._keep(workload.name, NONE, without, ceiling=ceiling, took_turns=True)
             self._keep(workload.name, EVERY_SECOND, with_, baseline=without, ceiling=ceiling, took_turns=True)
 
@@ -99,7 +99,7 @@ class Suite:
         self._keep(f"abs6, {self._plan.million:,} keys a slot", EVERY_SECOND, run)
 
     def _latency(self) -> None:
-        """At a tenth of the highest rate that was measured here with checkpoints."""
+        """Measure latency at a tenth of the highest throughput with checkpoints."""
         known = [one.records_per_s for one in self.measured if one.workload == "abs6" and one.setting == EVERY_SECOND]
         highest = max(known) if known else self._measure(Abs6(self._plan.seed), INTERVAL_MS).records_per_s
         rate = LATENCY_SHARE * highest
@@ -111,8 +111,8 @@ class Suite:
     ) -> Run:
         return measure(workload, self._setting(interval_ms, seconds, warm_up_records), self._session, self._plan.directory)
 
-    def _setting(self, interval_ms: int | None, seconds: float | None = None, warm_up_records: int = 0) -> Setting:
-        return Setting(
+    def _setting(self, interval_ms: int | None, seconds: float | None = None, warm_up_records: int = 0) -> RunSettings:
+        return RunSettings(
             parallelism=self._parallelism,
             interval_ms=interval_ms,
             seconds=seconds or self._plan.seconds,
@@ -136,19 +136,19 @@ class Suite:
         )  # fmt: skip
         self.measured.append(one)
         append(one, self._plan.directory / "results.jsonl")
-        self._say(workload, setting, one.records_per_s, one.records_per_cpu_s, one.wrong)
+        self._print(workload, setting, one.records_per_s, one.records_per_cpu_s, one.wrong)
 
-    def _say(self, workload: str, setting: str, per_s: float, per_cpu_s: float, wrong: str | None = None) -> None:
-        verdict = "" if wrong is None else f"   WRONG: {wrong}"
+    def _print(self, workload: str, setting: str, per_s: float, per_cpu_s: float, wrong: str | None = None) -> None:
+        suffix = "" if wrong is None else f"   WRONG: {wrong}"
         self._console.print(
             f"{workload:<28} {self._parallelism} slots  {setting:<22} {per_s / 1e6:7.2f} M records/s "
-            f"{per_cpu_s / 1e6:7.2f} M per cpu second{verdict}",
+            f"{per_cpu_s / 1e6:7.2f} M per cpu second{suffix}",
             highlight=False,
         )
 
 
 def main(arguments: Sequence[str]) -> Literal[0, 1]:
-    """1: a result was wrong."""
+    """Run the benchmark. Return 1 if a result was wrong."""
     plan = parse(arguments)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(ERROR))
     plan.directory.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def main(arguments: Sequence[str]) -> Literal[0, 1]:
     }
     console.print(
         f"seed {plan.seed}, {plan.pairs} pairs of {plan.seconds:g} s, slots {plan.parallelisms}, parts {', '.join(plan.parts)}; "
-        f"results go to {plan.directory / 'results.jsonl'}"
+        f"results: {plan.directory / 'results.jsonl'}"
     )
     measured: list[Measurement] = []
     for parallelism in plan.parallelisms:

@@ -1,4 +1,4 @@
-"""The workload wordcount, after the Flink+ paper: lines of text -> words -> running count of each word."""
+"""The wordcount workload, modelled on the Flink+ paper: lines of text -> words -> running count of each word."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench.evidence import Evidence, SplitRead
-from bench.wrapped import wrapped
+from bench.checkpoint_reader import CheckpointContents, SplitRead
+from bench.int64 import wrap_int64
 from weir import Job, agg, sinks, sources
-from weir.connectors.stats import Totals
+from weir.connectors.stats_sink import Totals
 
 SOURCE, COUNT, SINK = "lines", "count", "stats"
 WORDS = pa.schema([pa.field("word", pa.string())])
@@ -27,7 +27,7 @@ def words(lines: pa.RecordBatch) -> pa.RecordBatch:
 
 @dataclass(frozen=True, slots=True)
 class WordCount:
-    """``text``: a folder of files, each small enough to be one split."""
+    """The job and the check of its result. ``text``: a directory of files, each small enough to be one split."""
 
     text: Path
 
@@ -42,35 +42,37 @@ class WordCount:
         counts.write(sinks.stats(), uid=SINK)
         return job
 
-    def wrong(self, evidence: Evidence, totals: Totals) -> str | None:
-        known = count_words(evidence.splits[SOURCE])
-        state = evidence.states[COUNT]
-        found = dict(zip(state["word"].to_pylist(), state["count"].to_pylist(), strict=True))
-        if found != known:
-            differing = sorted(word for word in known.keys() | found.keys() if known.get(word) != found.get(word))
+    def find_error(self, contents: CheckpointContents, totals: Totals) -> str | None:
+        expected = count_words(contents.splits[SOURCE])
+        state = contents.states[COUNT]
+        result = dict(zip(state["word"].to_pylist(), state["count"].to_pylist(), strict=True))
+        if result != expected:
+            differing = sorted(word for word in expected.keys() | result.keys() if expected.get(word) != result.get(word))
             word = differing[0]
-            return f"{len(differing)} words are counted wrong: {word!r} {found.get(word)} times, should be {known.get(word)}"
-        should = (sum(known.values()), wrapped(sum(n * (n + 1) // 2 for n in known.values())))
-        has = (totals.rows, totals.sums.get("count"))
-        return None if has == should else f"the sink has (rows, sum) {has}, should have {should}"
+            return f"{len(differing)} words have a wrong count: {word!r} {result.get(word)} times, expected {expected.get(word)}"
+        expected_totals = (sum(expected.values()), wrap_int64(sum(n * (n + 1) // 2 for n in expected.values())))
+        result_totals = (totals.rows, totals.sums.get("count"))
+        return (
+            None if result_totals == expected_totals else f"the sink has (rows, sum) {result_totals}, expected {expected_totals}"
+        )
 
 
 def count_words(splits: Sequence[SplitRead]) -> dict[str, int]:
-    """By plain Python, of each different piece of text once."""
-    pieces: Counter[tuple[int, int]] = Counter()
+    """Count words in plain Python. Each distinct range of text is counted once."""
+    ranges: Counter[tuple[int, int]] = Counter()
     path_of: dict[int, Path] = {}
     for split in splits:
         payload = split.split.payload
         assert isinstance(payload, dict)
         path = Path(str(payload["file"]))
         if payload["start"] != 0 or payload["end"] != payload["size"]:
-            raise SystemExit(f"{path} was cut into several splits, but the check reads whole files: make smaller files")
+            raise SystemExit(f"{path} was divided into several splits, but the check reads whole files. Make smaller files.")
         status = path.stat()
         path_of[status.st_ino] = path
         assert split.position is None or isinstance(split.position, int)
-        pieces[status.st_ino, status.st_size if split.position is None else split.position] += 1
+        ranges[status.st_ino, status.st_size if split.position is None else split.position] += 1
     total: Counter[str] = Counter()
-    for (inode, end), times in pieces.items():
+    for (inode, end), times in ranges.items():
         for word, count in _count(path_of[inode], end).items():
             total[word] += count * times
     return dict(total)

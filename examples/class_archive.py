@@ -1,7 +1,6 @@
-"""Spark's classes as the JVM wants them, parsed and laid out once: half of what its start computes, and the demo is short, and tests start it a
-hundred times.
+"""A class data archive (CDS) of Spark's classes, which halves the CPU time of a JVM start. The tests start a hundred JVMs.
 
-A courtesy: where it cannot be made (another kind of Java, say) everything takes longer and is the same.
+It is optional: if it cannot be created, for example with another kind of Java, the JVM starts more slowly.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from pathlib import Path
 
 import pyspark
 
-from weir.spark.java import find_java
+from weir.spark.java_home import find_java
 
-MAKE_S_MAX = 120.0
-# A JVM that lives for seconds is not worth the optimising compiler either.
-PLAIN = "-XX:TieredStopAtLevel=1"
-_LOADS_WHAT_IS_USED = """
+CREATE_S_MAX = 120.0
+# The optimising compiler does not pay off in a JVM that lives for seconds.
+BASE_OPTIONS = "-XX:TieredStopAtLevel=1"
+_LOAD_CLASSES = """
 import os
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
@@ -29,31 +28,34 @@ spark.stop()
 
 
 def jvm_options(folder: Path) -> str:
-    """For SPARK_SUBMIT_OPTS. ``folder``: where the archive is, or is made: then it takes as long as Spark takes to come up and go down."""
+    """Return a value for SPARK_SUBMIT_OPTS. Creates the archive in ``folder`` if it is missing, which takes one start of Spark."""
     archive = archive_in(folder)
-    # Spark takes the options apart at blanks.
-    if " " in str(archive) or (not archive.exists() and not _made(archive)):
-        return PLAIN
-    return f"{PLAIN} -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:class+path=off"
+    # Spark splits the options at spaces.
+    if " " in str(archive) or (not archive.exists() and not _create(archive)):
+        return BASE_OPTIONS
+    return f"{BASE_OPTIONS} -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:class+path=off"
 
 
 def archive_in(folder: Path) -> Path:
-    """Where it is, if it is there. It is only of use to the same Java with the same jars at the same place."""
+    """Return its path, which need not exist. An archive is valid only for the same Java and the same jars at the same paths."""
     java = find_java(dict(os.environ))
-    place = hashlib.sha256(f"{java.home} {java.version} {pyspark.__file__}".encode()).hexdigest()[:12]
-    return folder / f"spark-{pyspark.__version__}-{place}.jsa"
+    key = hashlib.sha256(f"{java.home} {java.version} {pyspark.__file__}".encode()).hexdigest()[:12]
+    return folder / f"spark-{pyspark.__version__}-{key}.jsa"
 
 
-def _made(archive: Path) -> bool:
+def _create(archive: Path) -> bool:
     archive.parent.mkdir(parents=True, exist_ok=True)
     draft = archive.with_suffix(f".{os.getpid()}")
-    environment = os.environ | {"SPARK_SUBMIT_OPTS": f"{PLAIN} -XX:ArchiveClassesAtExit={draft}", "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = os.environ | {
+        "SPARK_SUBMIT_OPTS": f"{BASE_OPTIONS} -XX:ArchiveClassesAtExit={draft}",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
     find_java(environment)
     try:
-        # The JVM goes on for a moment after the program: it holds the program's output open until the archive is written.
+        # The JVM outlives the program until the archive is written; capturing the output waits for that.
         subprocess.run(
-            [sys.executable, "-c", _LOADS_WHAT_IS_USED], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=MAKE_S_MAX, check=False,
+            [sys.executable, "-c", _LOAD_CLASSES], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=CREATE_S_MAX, check=False,
         )  # fmt: skip
         draft.rename(archive)
     except (OSError, subprocess.TimeoutExpired):

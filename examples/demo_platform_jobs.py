@@ -1,4 +1,4 @@
-"""Following several jobs at once by what the API says of them. A worker of each bounded one is killed on the way."""
+"""Watch several jobs through the API, and kill a slot of each bounded one."""
 
 from __future__ import annotations
 
@@ -7,61 +7,61 @@ import signal
 import time
 from dataclasses import dataclass
 
-from demo_platform_rig import LOOK_EVERY_S, Rig
+from demo_console import say
+from demo_platform import POLL_EVERY_S, DemoPlatform
 from demo_scenarios import DemoFailed
-from demo_telling import say
-from demo_worker import slot_processes
-from weir.cli.remote.shapes import Job
+from demo_slots import slot_processes
+from weir.cli.client.schemas import Job
 
 CHECKPOINTS_BEFORE_KILL = 3
 WAIT_S = 240.0
-SAY_EVERY_S = 2.0
+PRINT_EVERY_S = 2.0
 
 
 @dataclass(slots=True)
-class Following:
-    """A job until it is ``over``."""
+class WatchedJob:
+    """A job that is watched until it is ``done``."""
 
     name: str
-    over: bool = False
-    _told: str = ""
-    _told_at: float = 0.0
+    done: bool = False
+    _printed: str = ""
+    _printed_at: float = 0.0
 
-    def look(self, rig: Rig) -> None:
+    def poll(self, platform: DemoPlatform) -> None:
         """Raises DemoFailed."""
-        job = rig.job(self.name)
-        self._tell(job)
-        if job["health"] == "needs a person":
-            raise DemoFailed(f"job '{self.name}' needs a person: {job['why']}")
-        self.over = self.go_on(rig, job)
+        job = platform.job(self.name)
+        self._print(job)
+        if job["health"] == "needs_attention":
+            raise DemoFailed(f"Job '{self.name}' needs attention: {job['health_reason']}")
+        self.done = self.check(platform, job)
 
-    def go_on(self, rig: Rig, job: Job) -> bool:
-        """Whether it is over."""
+    def check(self, platform: DemoPlatform, job: Job) -> bool:
+        """Return whether it is done."""
         raise NotImplementedError
 
-    def _tell(self, job: Job) -> None:
-        """A change of state at once, progress now and then."""
+    def _print(self, job: Job) -> None:
+        """Print a change of state at once, and progress every PRINT_EVERY_S."""
         state = job["state"]
         newest = checkpoint_of(job)
-        text = f"{self.name}: {state}" + (f", checkpoint {newest} is completed" if newest else "")
-        changed = not self._told.startswith(f"{self.name}: {state}")
-        if changed or (text != self._told and time.monotonic() - self._told_at >= SAY_EVERY_S):
-            self._told, self._told_at = text, time.monotonic()
+        text = f"{self.name}: {state}" + (f", checkpoint {newest} completed" if newest else "")
+        changed = not self._printed.startswith(f"{self.name}: {state}")
+        if changed or (text != self._printed and time.monotonic() - self._printed_at >= PRINT_EVERY_S):
+            self._printed, self._printed_at = text, time.monotonic()
             say(f"  {text}")
 
     @property
-    def told(self) -> str:
-        return self._told or f"{self.name}: nothing is known yet"
+    def last_message(self) -> str:
+        return self._printed or f"{self.name}: no state yet"
 
 
 @dataclass(slots=True)
-class Steady(Following):
-    """Until it has run for so many checkpoints, ``enough``."""
+class LiveJob(WatchedJob):
+    """Done after ``enough`` checkpoints."""
 
     enough: int = 1
     _first: int | None = None
 
-    def go_on(self, rig: Rig, job: Job) -> bool:
+    def check(self, platform: DemoPlatform, job: Job) -> bool:
         newest = checkpoint_of(job)
         if self._first is None:
             self._first = newest
@@ -69,52 +69,52 @@ class Steady(Following):
 
 
 @dataclass(slots=True)
-class Disturbed(Following):
-    """Until it has finished. After some checkpoints one of its workers is killed."""
+class BoundedJob(WatchedJob):
+    """Done when it has finished. One of its slots is killed after some checkpoints."""
 
     _killed: int | None = None
     _recovered: bool = False
 
-    def go_on(self, rig: Rig, job: Job) -> bool:
+    def check(self, platform: DemoPlatform, job: Job) -> bool:
         if self._killed is None and job["state"] == "RUNNING" and checkpoint_of(job) >= CHECKPOINTS_BEFORE_KILL:
-            self._kill(rig, job)
+            self._kill(platform, job)
         if self._killed is not None and not self._recovered:
-            self._look_for_recovery(rig, job)
+            self._check_recovery(platform, job)
         if job["state"] != "FINISHED":
             return False
         if not self._recovered:
-            raise DemoFailed(f"job '{self.name}' ended before it was disturbed: killed {self._killed}, nothing was recovered")
+            raise DemoFailed(f"Job '{self.name}' finished before a recovery. Killed process: {self._killed}.")
         return True
 
-    def _kill(self, rig: Rig, job: Job) -> None:
-        workers = slot_processes(rig.driver(self.name))
-        if not workers:
-            return  # they are being replaced, or it has just ended
-        self._killed = workers[0]
+    def _kill(self, platform: DemoPlatform, job: Job) -> None:
+        slots = slot_processes(platform.driver(self.name))
+        if not slots:
+            return  # Spark is replacing them, or the job has just ended
+        self._killed = slots[0]
         os.kill(self._killed, signal.SIGKILL)
-        say(f"  {self.name}: checkpoint {checkpoint_of(job)} is completed: kill -9 {self._killed}, one of its workers")
+        say(f"  {self.name}: checkpoint {checkpoint_of(job)} completed: kill -9 {self._killed}, a slot")
 
-    def _look_for_recovery(self, rig: Rig, job: Job) -> None:
-        for failure in rig.client.rows(f"/jobs/{job['id']}/failures", limit=10):
+    def _check_recovery(self, platform: DemoPlatform, job: Job) -> None:
+        for failure in platform.client.rows(f"/jobs/{job['id']}/failures", limit=10):
             if failure["recovered_at"] is not None:
                 self._recovered = True
                 say(f"  {self.name}: lost: {failure['reason']}")
-                say(f"  {self.name}: RECOVERED in {failure['downtime_ms']} ms: it went back to its last checkpoint")
+                say(f"  {self.name}: RECOVERED in {failure['downtime_ms']} ms from its last checkpoint")
                 return
 
 
 def checkpoint_of(job: Job) -> int:
-    """Its newest one; 0: none."""
+    """Return the number of its newest checkpoint; 0: none."""
     return job["last_checkpoint"]["number"] if job["last_checkpoint"] is not None else 0
 
 
-def follow(rig: Rig, jobs: list[Following]) -> None:
-    """Until all are over. Raises DemoFailed."""
+def watch(platform: DemoPlatform, jobs: list[WatchedJob]) -> None:
+    """Watch the jobs until all are done. Raises DemoFailed."""
     deadline_s = time.monotonic() + WAIT_S
-    while waiting := [one for one in jobs if not one.over]:
+    while waiting := [job for job in jobs if not job.done]:
         if time.monotonic() > deadline_s:
-            told = "; ".join(one.told for one in waiting)
-            raise DemoFailed(f"not done after {WAIT_S:.0f} s: {told}. weir status and weir logs say more")
-        for one in waiting:
-            one.look(rig)
-        time.sleep(LOOK_EVERY_S)
+            messages = "; ".join(job.last_message for job in waiting)
+            raise DemoFailed(f"Not done after {WAIT_S:.0f} s: {messages}. See weir status and weir logs.")
+        for job in waiting:
+            job.poll(platform)
+        time.sleep(POLL_EVERY_S)

@@ -1,4 +1,4 @@
-"""The two jobs on bounded input whose output can be compared with a batch computation: what they read, write and have to equal."""
+"""The two jobs with bounded input, whose output is compared with a batch computation."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pyspark.sql import SparkSession
 
 import flights
 import wordcount
+from demo_console import say, step
 from demo_input import prepare, write_flights, write_texts
 from demo_oracle import Comparison, compare_flights, compare_words
-from demo_telling import doing, say
 from weir import Job, Params
 
 
 class DemoFailed(Exception):
-    """One message."""
+    """The message states what failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """``rate``: records a second, so that the stream takes seconds and several checkpoints complete."""
+    """``rate``: records per second, low enough for several checkpoints to complete."""
 
     job: Callable[[Params], Job]
     name: str
@@ -41,7 +41,7 @@ class Scenario:
 
     @property
     def settings(self) -> dict[str, object]:
-        """Parameters of the job."""
+        """The parameters of the job."""
         return {"input": str(self.input), "output": str(self.output), "rate": self.rate}
 
 
@@ -71,26 +71,26 @@ def scenarios(root: Path) -> list[Scenario]:
     ]
 
 
-def prepare_inputs(todo: list[Scenario]) -> None:
-    for scenario in todo:
+def prepare_inputs(selected: list[Scenario]) -> None:
+    for scenario in selected:
         if not scenario.input.exists():
-            with doing(f"preparing {scenario.records} from installed packages (only the first time)"):
+            with step(f"preparing {scenario.records} from installed packages (only the first time)"):
                 prepare(scenario.input, scenario.make_input)
 
 
-def verify(spark: SparkSession, todo: list[Scenario]) -> None:
+def verify(spark: SparkSession, selected: list[Scenario]) -> None:
     """Raises DemoFailed if anything differs."""
-    say(f"comparing what {' and '.join(one.name for one in todo)} committed with Spark SQL over the same input, in one batch")
+    say(f"comparing the output of {' and '.join(one.name for one in selected)} with Spark SQL over the same input")
     unequal = []
-    # Side by side, each with tables of its own: most of it is Spark making its plans.
-    with ThreadPoolExecutor() as side_by_side:
-        found = [side_by_side.submit(one.compare, spark.newSession(), one.input, one.output) for one in todo]
-    for future in found:
+    # In parallel, each in its own Spark session: most of the time is query planning.
+    with ThreadPoolExecutor() as executor:
+        futures = [executor.submit(one.compare, spark.newSession(), one.input, one.output) for one in selected]
+    for future in futures:
         try:
             comparisons = future.result()
         except PySparkException as error:
-            # Said now, as it can no longer say anything when Spark is closed.
-            raise DemoFailed(f"Spark SQL could not compute the comparison: {error}") from None
+            # Convert it now: it has no message after Spark is closed.
+            raise DemoFailed(f"Spark SQL failed to compute the comparison: {error}") from None
         for comparison in comparisons:
             if comparison.equal:
                 say(f"  EQUAL: {comparison.what}, all {comparison.rows:,} rows")
@@ -100,4 +100,4 @@ def verify(spark: SparkSession, todo: list[Scenario]) -> None:
             for row in comparison.differing:
                 say(f"    {row}")
     if unequal:
-        raise DemoFailed(f"the committed output is not that of the batch computation: {', '.join(unequal)}")
+        raise DemoFailed(f"The committed output differs from the batch computation: {', '.join(unequal)}")

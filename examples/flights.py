@@ -1,6 +1,6 @@
-"""Delays per carrier and a running count per route, from a stream of departures.
+"""Computes delays per carrier and a running count per route from a stream of departures.
 
-Input: Parquet with the columns carrier, origin, dest (string) and dep_delay (minutes, int64), in order of departure.
+Input: Parquet with the columns carrier, origin, dest (string) and dep_delay (minutes, int64), in the order of departures.
 Output: <output>/carriers and <output>/routes, both Parquet.
 """
 
@@ -10,11 +10,11 @@ from weir import Job, Params, agg, sinks, sources
 
 
 def job(params: Params) -> Job:
-    """``carriers`` gets an update for each carrier that occurs in a batch, ``routes`` one for each flight."""
+    """``carriers`` receives one update per batch for each carrier in it, ``routes`` one update per flight."""
     output = params.path("output", help="a directory for the results")
-    rate = params.int("rate", 0, help="departures a second; 0: as fast as they can be read")
+    rate = params.int("rate", 0, help="departures per second; 0: no limit")
     job = Job("flights")
-    # One reader, so that departures stay in order: a running count is only the same in every run if they do.
+    # One reader keeps the departures in order, so that the running count is the same in every run.
     departures = job.read(
         sources.parquet(params.path("input", help="a directory of flights"), rate=rate or None), uid="departures", parallelism=1
     )

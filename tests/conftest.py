@@ -1,7 +1,7 @@
-"""Test files are imported by path (``--import-mode=importlib``), so that two folders may have a ``test_streams.py``.
+"""Test files are imported by path (``--import-mode=importlib``), so two directories may have a ``test_streams.py``.
 
-That mode does not find the modules that tests of a folder share, so those folders are put on the path here. Names of shared
-modules are unique across ``tests/``.
+That mode does not find modules that the tests of a directory share, so this file adds those directories to the path. Names of
+shared modules are unique in ``tests/``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# How long an example takes says something about the machine, not about the code; what replays a failure is printed.
+# The duration of an example depends on the machine, so there is no deadline. A failure prints a blob that replays it.
 settings.register_profile("weir", deadline=None, print_blob=True)
 settings.load_profile("weir")
 

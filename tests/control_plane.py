@@ -1,4 +1,5 @@
-"""A control plane for tests: it speaks the line's protocol over real HTTP, keeps everything in memory, and fails as it is told to."""
+"""A control plane for tests: it speaks the protocol of the control link over real HTTP, keeps everything in memory, and fails on
+request."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ def _problem(code: str) -> bytes:
 
 
 class ControlPlane:
-    """``url`` is that of the one run it knows. ``down``: connections are cut without an answer. ``status``: answered to everything, as a
-    problem with ``code``; None: by somebody else at its port, who knows nothing of codes."""
+    """``url``: that of the only run it knows. ``down``: connections are closed without an answer. ``status``: the answer to every
+    request, as a problem with ``code``; ``code`` None: as from a foreign server on the port."""
 
     def __init__(self) -> None:
         self.events: list[NumberedEvent] = []
@@ -35,7 +36,7 @@ class ControlPlane:
         self.status: int | None = None
         self.code: str | None = None
         self.silent = False
-        """Requests are taken, and not answered as long as it stands."""
+        """While set, requests are accepted but not answered."""
         self._commands: list[NumberedCommand] = []
         self._changed = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -63,7 +64,7 @@ class ControlPlane:
             return [one.event for one in self.events]
 
     def wait_for(self, wanted: Callable[[list[Event]], bool], *, timeout_s: float = 30.0) -> list[Event]:
-        """What has arrived once ``wanted`` says that it is enough."""
+        """Return the received events once ``wanted`` accepts them."""
         with self._changed:
             arrived = self._changed.wait_for(lambda: wanted([one.event for one in self.events]), timeout_s)
             seen = [one.event for one in self.events]
@@ -135,7 +136,7 @@ class ControlPlane:
             do_GET = do_POST = _serve  # names that the library calls
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Tests read what matters from ``events``."""
+                """Tests check ``events`` instead."""
 
         return Handler
 

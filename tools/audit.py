@@ -1,4 +1,4 @@
-"""Asks an advisory service for known vulnerabilities in the locked packages, with the certificates that pip uses here."""
+"""Report known vulnerabilities in the locked packages. Asks an advisory service, with the certificates that pip uses."""
 
 from __future__ import annotations
 

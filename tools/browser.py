@@ -1,8 +1,8 @@
-"""Finds a Chromium or Chrome for what looks at the web interface, and on a Debian that we are root of installs one where there is none.
+"""Find a Chromium or Chrome for tests of the web interface. On Debian, as root, install one if there is none.
 
     .venv/bin/python tools/browser.py
 
-prints which it is. Environment: ``WEIR_CHROMIUM`` (the program to use, instead of those on PATH). Standard library only.
+prints its path. Environment: ``WEIR_CHROMIUM`` (the program to use instead of those on PATH). Uses the standard library only.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from pathlib import Path
 VARIABLE = "WEIR_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PACKAGES = ("chromium", "fonts-dejavu-core")
-"""The fonts are those that code is shown in: without any, browsers draw boxes."""
+"""The fonts are for code. Without any font, browsers draw boxes."""
 _RELEASE = Path("/etc/os-release")
 
 
 class NoBrowser(Exception):
-    """One message: what is missing, and what to do."""
+    """The message states what is missing and what to do."""
 
 
 def find(environment: Mapping[str, str]) -> Path | None:
-    """Raises NoBrowser where one is named that is not there."""
+    """Raises NoBrowser if WEIR_CHROMIUM names no program."""
     if named := environment.get(VARIABLE):
         found = shutil.which(named, path=environment.get("PATH", ""))
         if found is None:
-            raise NoBrowser(f"{VARIABLE} names {named}, which is not a program that can be run.")
+            raise NoBrowser(f"{VARIABLE} is {named}, which is not an executable program.")
         return Path(found)
     on_path = (shutil.which(name, path=environment.get("PATH", "")) for name in NAMES)
-    return next((Path(one) for one in on_path if one is not None), None)
+    return next((Path(path) for path in on_path if path is not None), None)
 
 
 def chromium(environment: Mapping[str, str] = os.environ, *, is_root: bool | None = None, release: Path = _RELEASE) -> Path:
-    """Installed if need be, and said so. Raises NoBrowser. ``is_root`` None: whoever this process belongs to."""
+    """Return the browser, after installing it if necessary. Raises NoBrowser. ``is_root`` None: ask the system."""
     found = find(environment)
     if found is not None:
         return found
@@ -48,16 +48,16 @@ def chromium(environment: Mapping[str, str] = os.environ, *, is_root: bool | Non
         if found is not None:
             return found
     raise NoBrowser(
-        f"there is no Chromium or Chrome on PATH ({', '.join(NAMES)}). Install one with your system's packages "
-        f"(Debian: apt-get install chromium), or name the program: {VARIABLE}=/path/to/chrome"
+        f"No Chromium or Chrome on PATH ({', '.join(NAMES)}). Install one (Debian: apt-get install chromium), "
+        f"or set {VARIABLE}=/path/to/chrome."
     )
 
 
 def arguments(*, is_root: bool | None = None) -> list[str]:
-    """What it is started with, beside what whoever drives it adds: it talks to nobody but to the page's server."""
+    """Return options for the browser, which then connects to the server of the page only."""
     root = os.geteuid() == 0 if is_root is None else is_root
     return [
-        # It refuses to run as root with it. Pages that are looked at are ours.
+        # As root it does not start with a sandbox. All pages are our own.
         *(["--no-sandbox"] if root else []),
         *("--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -65,7 +65,7 @@ def arguments(*, is_root: bool | None = None) -> list[str]:
 
 
 def _is_debian(release: Path) -> bool:
-    """Not what is made of it: what Ubuntu calls chromium is a snap, which containers cannot run."""
+    """Excludes Ubuntu, whose chromium package is a snap, which does not run in containers."""
     try:
         lines = release.read_text().splitlines()
     except OSError:
@@ -75,13 +75,13 @@ def _is_debian(release: Path) -> bool:
 
 def _install(environment: Mapping[str, str]) -> None:
     """Raises NoBrowser."""
-    print(f"browser: there is none; installing {' and '.join(PACKAGES)} with apt-get", flush=True)
+    print(f"browser: none found; installing {' and '.join(PACKAGES)} with apt-get", flush=True)
     quiet = {**environment, "DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *PACKAGES]):
         done = subprocess.run(["apt-get", *command], env=quiet, capture_output=True, text=True, check=False)
         if done.returncode:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            raise NoBrowser(f"apt-get {command[0]} failed: {said[-1] if said else f'exit code {done.returncode}'}")
+            lines = (done.stderr or done.stdout).strip().splitlines()
+            raise NoBrowser(f"apt-get {command[0]} failed: {lines[-1] if lines else f'exit code {done.returncode}'}")
 
 
 def main() -> int:

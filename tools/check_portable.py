@@ -1,7 +1,7 @@
-"""Fails if a file of the repository holds something that is true on one machine only.
+"""Fail if a file of the repository contains something that is valid on one machine only.
 
-Lock files: an address (they must work with whatever index the reader has). Configuration: a path into
-somebody's home folder or this checkout. All tracked text: the absolute path of this checkout.
+Lock files: an address, because they must work with any package index. Configuration: a path into a home
+directory. All tracked text: the absolute path of this checkout.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://|^--?(index-url|extra-index-url|i|find-links|f|trusted-host)\b")
 HOME = re.compile(r"(?<![\w.$})])/(root|home/\w+|Users/\w+)/")
 FUNDING = re.compile(r'^\s*("url": )?"https://')
-"""npm notes where authors of packages ask for money; nothing is fetched from there."""
+"""npm records funding pages of packages. Nothing is downloaded from there."""
 LOCKS = {".lock"}
 LOCK_NAMES = {"package-lock.json"}
 CONFIGURATION = {".toml", ".cfg", ".ini", ".yaml", ".yml", ".json", ".lock"}
@@ -32,13 +32,13 @@ def faults(path: Path, text: str) -> Iterator[str]:
         if lock and ADDRESS.search(line) and not FUNDING.match(line):
             yield f"{path}:{number}: an address or an index option in a lock file: {line.strip()[:80]}"
         if configuration and HOME.search(line):
-            yield f"{path}:{number}: a path into a home folder: {line.strip()[:80]}"
+            yield f"{path}:{number}: a path into a home directory: {line.strip()[:80]}"
         if len(ROOT.parts) > 2 and re.search(re.escape(str(ROOT)) + r"(?![\w-])", line):
             yield f"{path}:{number}: the path of this checkout: {line.strip()[:80]}"
 
 
 def tracked() -> list[Path]:
-    """What git tracks or would: new files count, ignored ones do not."""
+    """Return the files that git tracks, and new files that it does not ignore."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return [Path(name) for name in listed.split("\0") if name]
@@ -58,7 +58,7 @@ def main() -> int:
     for fault in found:
         print(fault)
     if found:
-        print(f"{len(found)} line(s) that hold on one machine only. Make them relative, or leave them to the environment.")
+        print(f"{len(found)} line(s) are valid on one machine only. Use relative paths or environment variables.")
     return 1 if found else 0
 
 

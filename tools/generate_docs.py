@@ -1,7 +1,7 @@
-"""Writes ``docs/protocol/`` from the tables in the code, so that neither can say what the other does not.
+"""Generates ``docs/protocol/`` from the code, so that they cannot differ.
 
-    python tools/generate_docs.py            write
-    python tools/generate_docs.py --check    fail if what is written differs
+    python tools/generate_docs.py            write the files
+    python tools/generate_docs.py --check    fail if the files differ from the code
 
 - ``states.md``: a diagram for every table ``LEGAL`` (state -> states that may follow) in ``weir.kernel``
 - ``messages.md``: the control messages
@@ -32,7 +32,7 @@ NOTICE = "<!-- Written by `make docs` from the code. Do not edit. -->\n"
 
 
 def summary(thing: object) -> str:
-    """The whole docstring of a module or class on one line; empty where a dataclass only has the generated one."""
+    """Return the docstring of a module or class on one line, or nothing for the generated docstring of a dataclass."""
     text = inspect.cleandoc(getattr(thing, "__doc__", None) or "")
     if isinstance(thing, type) and text.startswith(f"{thing.__name__}("):
         return ""
@@ -40,12 +40,12 @@ def summary(thing: object) -> str:
 
 
 def prose(text: str) -> str:
-    """Markdown of what a docstring says."""
+    """Convert a docstring to Markdown."""
     return text.replace("::\n", ":\n").replace("``", "`")
 
 
 def member_docs(kind: type) -> dict[str, str]:
-    """The string below an attribute is its documentation: read from the source, since Python throws it away."""
+    """Return the documentation strings of attributes. They are read from the source, because Python discards them."""
     source = inspect.getsource(kind)
     found = re.findall(r'^    (\w+)(?:: [^=\n]+)?(?: = [^\n]+)?\n    """(.*?)"""', source, re.MULTILINE | re.DOTALL)
     return {name: prose(" ".join(text.split())) for name, text in found}
@@ -56,8 +56,8 @@ def cell(text: str) -> str:
 
 
 def kernel_modules() -> Iterator[ModuleType]:
-    for found in sorted(pkgutil.iter_modules(weir.kernel.__path__), key=lambda module: module.name):
-        yield importlib.import_module(f"weir.kernel.{found.name}")
+    for info in sorted(pkgutil.iter_modules(weir.kernel.__path__), key=lambda module: module.name):
+        yield importlib.import_module(f"weir.kernel.{info.name}")
 
 
 def state_diagram(module: ModuleType) -> Iterator[str]:
@@ -83,7 +83,12 @@ def state_diagram(module: ModuleType) -> Iterator[str]:
 
 
 def states() -> str:
-    lines = [NOTICE, "# State machines", "", "Each is one table in one file of the kernel; nothing else changes a state."]
+    lines = [
+        NOTICE,
+        "# State machines",
+        "",
+        "Each state machine is a table in one module of the kernel, which makes all transitions.",
+    ]
     for module in kernel_modules():
         if hasattr(module, "LEGAL"):
             lines.extend(state_diagram(module))
@@ -118,9 +123,9 @@ def data_frames() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    wanted = {"states.md": states(), "messages.md": control_messages(), "frames.md": data_frames()}
+    expected = {"states.md": states(), "messages.md": control_messages(), "frames.md": data_frames()}
     drifted = False
-    for name, text in wanted.items():
+    for name, text in expected.items():
         path = FOLDER / name
         present = path.read_text() if path.exists() else ""
         if present == text:
@@ -137,7 +142,7 @@ def main(arguments: list[str]) -> int:
             path.write_text(text)
             print(f"wrote {path.relative_to(ROOT)}")
     if drifted:
-        print("docs/protocol/ differs from the code: run `make docs` and commit what it wrote.")
+        print("docs/protocol/ differs from the code: run `make docs` and commit the result.")
     return 1 if drifted else 0
 
 

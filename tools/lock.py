@@ -1,8 +1,8 @@
-"""Resolves ``requirements/*.lock`` from pyproject.toml and the pins below: hashes, no registry host.
+"""Resolve ``requirements/*.lock`` from pyproject.toml and the pins below, with hashes and without a registry host.
 
     python tools/lock.py [--upgrade]
 
-Versions that are locked already are kept as long as they fit; ``--upgrade`` takes the newest that do.
+Locked versions are kept if they still satisfy the requirements; ``--upgrade`` takes the newest ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "requirements"
 PYTHON_MIN = "3.11"
 
-# What builds the source distributions among the packages (pyspark) and Weir itself.
+# Build dependencies of Weir and of packages without wheels (pyspark).
 BUILD_PINS = ("setuptools==80.9.0", "wheel==0.46.3", "hatchling==1.33.0", "editables==0.6")
 UV_PIN = "uv==0.13.8"
 
@@ -29,7 +29,7 @@ def compile_lock(name: str, arguments: list[str], *, upgrade: bool) -> None:
     with tempfile.TemporaryDirectory(dir=LOCKS) as folder:
         fresh = Path(folder, name)
         if lock.exists() and not upgrade:
-            fresh.write_bytes(lock.read_bytes())  # uv keeps the versions that it finds in the output file
+            fresh.write_bytes(lock.read_bytes())  # uv keeps the versions in the output file
         command = [str(Path(sys.executable).parent / "uv"), "pip", "compile", *arguments, "--output-file", str(fresh)]
         options = ["--universal", "--python-version", PYTHON_MIN, "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
         subprocess.run([*command, *options], cwd=ROOT, env=install_environment(os.environ, ROOT), check=True)
@@ -40,9 +40,9 @@ def compile_lock(name: str, arguments: list[str], *, upgrade: bool) -> None:
 
 def compile_pins(name: str, pins: tuple[str, ...], *, upgrade: bool) -> None:
     with tempfile.TemporaryDirectory(dir=LOCKS) as folder:
-        wanted = Path(folder, "wanted.in")
-        wanted.write_text("\n".join(pins) + "\n")
-        compile_lock(name, [str(wanted)], upgrade=upgrade)
+        pinned = Path(folder, "pins.in")
+        pinned.write_text("\n".join(pins) + "\n")
+        compile_lock(name, [str(pinned)], upgrade=upgrade)
 
 
 def main(arguments: list[str]) -> int:

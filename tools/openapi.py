@@ -1,4 +1,4 @@
-"""Prints the OpenAPI document of the API: what the types of the web interface are made from. Nothing is started, nothing connected to."""
+"""Print the OpenAPI document of the API, without starting it. The web interface's types are generated from it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from weir_backend.settings import Settings
 
 
 class NoTasks:
-    """Nobody works while a document is made."""
+    """A task port without workers."""
 
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
-        raise AssertionError("a document needs no work done")
+        raise AssertionError("the document needs no task")
 
 
 def document() -> str:
     settings = Settings(
         database_url=SecretStr("postgresql://nobody@127.0.0.1:1/nothing"),
         redis_url=SecretStr("redis://127.0.0.1:1/0"),
-        secret_key=SecretStr("nothing is signed with this, ever"),
+        secret_key=SecretStr("not a secret: only the document is written"),
         data_dir=Path("nowhere"),
     )
     return json.dumps(create_app(settings, NoTasks()).openapi(), indent=1, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The environment that pip and uv are run with. uv does not read pip's settings: what is set for pip is passed on."""
+"""The environment variables for pip and uv. uv does not read pip's settings, so they are translated for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Settings that would make pip install somewhere else than into the environment it belongs to.
+# Settings that would make pip install into another environment.
 _ELSEWHERE = (
     "PIP_TARGET",
     "PIP_PREFIX",
@@ -26,7 +26,7 @@ _PIP_TO_UV = {
     "find-links": ("UV_FIND_LINKS",),
     "cert": ("SSL_CERT_FILE",),
 }
-"""pip's setting: uv's variable for it, and others that say the same and go first if set."""
+"""Setting of pip: the variable of uv, and further ones that take precedence."""
 
 
 def install_environment(variables: Mapping[str, str], root: Path) -> dict[str, str]:
@@ -46,14 +46,14 @@ def install_environment(variables: Mapping[str, str], root: Path) -> dict[str, s
 
 
 def _pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
-    """pip's order: files from the system's to the user's, then the environment."""
+    """Read settings in pip's order: files of the system, of the user, then the environment."""
     settings: dict[str, str] = {}
     for path in _pip_files(variables):
         parser = configparser.RawConfigParser()
         try:
             parser.read(path)
         except (configparser.Error, OSError, UnicodeDecodeError):
-            continue  # pip itself will say what is wrong with it
+            continue  # pip itself reports the problem
         for section in ("global", "install"):
             if parser.has_section(section):
                 settings.update({name.replace("_", "-"): " ".join(value.split()) for name, value in parser.items(section)})
@@ -79,7 +79,7 @@ def _pip_files(variables: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _cache_is_writable(variables: Mapping[str, str]) -> bool:
-    """Does uv's usual cache work for this user? System users often have a home that does not exist."""
+    """Whether this user can write uv's default cache. System users often have no home directory."""
     if variables.get("UV_CACHE_DIR"):
         return True
     home = variables.get("XDG_CACHE_HOME") or variables.get("HOME")

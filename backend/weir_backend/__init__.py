@@ -1,1 +1,1 @@
-"""The control plane: it stores and serves what is known of jobs, and never starts a Spark process itself."""
+"""The control plane: stores and serves the state of jobs. It never starts a Spark process itself."""

@@ -1,4 +1,4 @@
-"""The API as an ASGI application: what it is made of, and what every answer has."""
+"""The API as an ASGI application: its parts, and what all responses have in common."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from starlette.datastructures import MutableHeaders, State
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weir_backend import ui
-from weir_backend.events.schemas import NEWS
-from weir_backend.kit import presence, problems
+from weir_backend.events.schemas import STREAM_MESSAGES
+from weir_backend.kit import heartbeats, problems
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.kit.followers import Followers
-from weir_backend.kit.problems import ProblemBody
-from weir_backend.kit.rates import Rates
+from weir_backend.kit.db_gate import DatabaseGate
+from weir_backend.kit.dependencies import Services, ServicesDep
+from weir_backend.kit.notifications import Notifications
+from weir_backend.kit.problems import ProblemDetails
+from weir_backend.kit.rate_limits import RateLimiter
 from weir_backend.kit.readiness import Readiness
-from weir_backend.kit.requests import Services, ServicesDep
-from weir_backend.kit.sharing import SharedReads
+from weir_backend.kit.single_flight import SingleFlight
+from weir_backend.kit.subscribers import Subscribers
 from weir_backend.kit.tasks import Tasks
-from weir_backend.kit.turns import Turns
-from weir_backend.kit.wakeups import Wakeups
 from weir_backend.routes import ROOT_ROUTERS, ROUTERS
 from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
 API = "/api/v1"
 BODY_BYTES_MAX = 1 << 20
-"""Of requests in JSON. They are parsed before it is known who is calling, and nobody else is served meanwhile: larger ones have endpoints
-of their own, which look at the token first."""
+"""Limit of JSON requests. FastAPI parses them before it authenticates the caller, and parsing blocks other requests. Endpoints that accept
+more authenticate the caller first."""
 _HARDENING = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -44,35 +44,35 @@ _HARDENING = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    # Of what is data, and draws nothing. Pages have a policy of their own: ui.py.
+    # For data. Pages have another policy: see ui.py.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
 
 def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:
-    """Serves once its lifespan has begun. The schema has to be there already."""
+    """Create the application. It serves once its lifespan has started. The database schema must already exist."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         settings: Settings = app.state.settings
         database = Database(settings.sqlalchemy_url, pool_size=settings.pool_size, name="weir api")
-        wakeups = Wakeups(settings.database_url.get_secret_value())
-        rates = Rates(settings.redis_url.get_secret_value())
-        followers = Followers(per_user_max=settings.streams_per_user, in_all_max=settings.streams_max)
+        notifications = Notifications(settings.database_url.get_secret_value())
+        rate_limiter = RateLimiter(settings.redis_url.get_secret_value())
+        subscribers = Subscribers(per_user_max=settings.streams_per_user, total_max=settings.streams_max)
         app.state.services = Services(
             settings,
-            Turns(database, settings.pool_size),
+            DatabaseGate(database, settings.pool_size),
             app.state.tasks,
-            wakeups,
-            rates,
-            SharedReads(),
-            followers,
+            notifications,
+            rate_limiter,
+            SingleFlight(),
+            subscribers,
             Readiness(database),
         )
         background = [
-            asyncio.create_task(wakeups.run()),
-            asyncio.create_task(followers.look_after(database, wakeups)),
-            asyncio.create_task(_say_that_it_serves(database)),
+            asyncio.create_task(notifications.run()),
+            asyncio.create_task(subscribers.close_unauthorized(database, notifications)),
+            asyncio.create_task(_send_heartbeats(database)),
         ]
         try:
             yield
@@ -80,7 +80,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
             for one in background:
                 one.cancel()
             await asyncio.gather(*background, return_exceptions=True)
-            rates.close()
+            rate_limiter.close()
             database.close()
 
     app = Api(
@@ -92,7 +92,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
         max_body_size=BODY_BYTES_MAX,
-        redirect_slashes=False,  # a redirect goes to the host that the request names, which may be anybody's
+        redirect_slashes=False,  # a redirect would go to the host that the request names, which an attacker can choose
         separate_input_output_schemas=False,
     )
     configure(app, settings, tasks)
@@ -107,35 +107,34 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
 
 
 def configure(app: FastAPI, settings: Settings, tasks: Tasks) -> None:
-    """What it has to do with from the next beginning of its lifespan on. Nothing of an earlier one is left."""
+    """Set what the next start of the lifespan uses. Nothing of an earlier lifespan remains."""
     app.state = State()
     app.state.settings, app.state.tasks = settings, tasks
 
 
-async def _say_that_it_serves(database: Database) -> None:
-    """Again and again: see ``kit.presence``."""
+async def _send_heartbeats(database: Database) -> None:
 
-    def say() -> None:
+    def record() -> None:
         with database.session() as session:
-            presence.say(session, presence.Part.API, now())
+            heartbeats.record_heartbeat(session, heartbeats.Component.API, now())
 
     while True:
         try:
-            await run_in_threadpool(say)
+            await run_in_threadpool(record)
         except SQLAlchemyError as error:
-            log.warning("it cannot be said that the API is there", problem=type(error).__name__)
-        await asyncio.sleep(presence.SAY_EVERY_S)
+            log.warning("cannot record a heartbeat of the API", problem=type(error).__name__)
+        await asyncio.sleep(heartbeats.HEARTBEAT_INTERVAL_S)
 
 
 class Api(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
-        # Around everything, what answers for errors and for bodies that are too large included.
-        return EveryAnswer(super().build_middleware_stack())
+        # Outermost, so that it also sees the responses to errors and to bodies that are too large.
+        return ResponseMiddleware(super().build_middleware_stack())
 
 
-class EveryAnswer:
-    """An id for each request, the headers of every answer, and problems in the one form. Not a middleware of functions: those hold up
-    streams."""
+class ResponseMiddleware:
+    """Adds a request id and security headers to every response, and turns the framework's 413 into a problem. It is plain ASGI because
+    function middleware buffers streams."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -149,7 +148,7 @@ class EveryAnswer:
 
         replaced = False
 
-        async def answer(message: Message) -> None:
+        async def send_response(message: Message) -> None:
             nonlocal replaced
             if replaced:
                 return
@@ -167,13 +166,12 @@ class EveryAnswer:
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
-            await self._app(scope, receive, answer)
+            await self._app(scope, receive, send_response)
 
 
 async def _too_large(scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
-    """What the framework says of it in words of its own."""
     answer = problems.problem_answer(
-        413, "too-large", f"the request is too large: at most {BODY_BYTES_MAX:,} bytes are taken here", "leave something out",
+        413, "too-large", f"The request body is too large: the limit is {BODY_BYTES_MAX:,} bytes.", "Send a smaller request.",
         headers={"X-Request-Id": request_id, "Connection": "close", **_HARDENING},
     )  # fmt: skip
     await answer(scope, receive, send)
@@ -184,24 +182,24 @@ _health = APIRouter(tags=["health"])
 
 @_health.get("/healthz")
 async def alive() -> dict[str, str]:
-    """The process serves."""
+    """Report that the process serves requests."""
     return {"status": "alive"}
 
 
 @_health.get("/readyz", responses=problems.answers(503))
 def ready(services: ServicesDep) -> dict[str, str]:
-    """The database is there, with the schema of this version: as it was a second ago at most."""
+    """Report whether the database is reachable and has the schema of this version. The result is at most one second old."""
     return {"status": "ready", "schema": services.readiness.schema()}
 
 
 def _describe(app: FastAPI) -> None:
-    """Schemas that no endpoint returns as its body: that of problems is named by many answers, those of news come in streams."""
+    """Add schemas that no endpoint returns as its body: problems and the messages of streams."""
     made = app.openapi
 
     def openapi() -> dict[str, object]:
         document = made()
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        models: Sequence[type[BaseModel]] = (ProblemBody, *NEWS)
+        models: Sequence[type[BaseModel]] = (ProblemDetails, *STREAM_MESSAGES)
         for model in models:
             described = model.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
             schemas.update(described.pop("$defs", {}))

@@ -1,4 +1,4 @@
-"""What an answer that is no success says: application/problem+json (RFC 9457) with a code, a sentence and a next step.
+"""Errors of the API, answered as application/problem+json (RFC 9457).
 
 Problem
 ├── Unauthenticated      401
@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 
 
 class Problem(Exception):
-    """``code``: a word for programs. ``detail``: one sentence, what is wrong and where. ``next_step``: what to do about it.
+    """``code``: an identifier for programs. ``detail``: what failed and where. ``next_step``: what the user can do. Both are sentences.
 
-    ``extra``: further members of the answer. Never put a secret into any of them.
+    ``extra``: further members of the response. Never put a secret into any of them.
     """
 
     status: ClassVar[int] = 500
@@ -84,7 +84,7 @@ class TooMany(Problem):
     status = 429
 
     def __init__(self, code: str, detail: str, *, retry_after_s: int) -> None:
-        super().__init__(code, detail, f"try again in {retry_after_s} s")
+        super().__init__(code, detail, f"Retry in {retry_after_s} s.")
         self._retry_after_s = retry_after_s
 
     @property

@@ -1,4 +1,4 @@
-"""The schema of the database, brought to where this version wants it."""
+"""Migrations of the database schema."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
 _LOCK = 0x57656972
-"""Two that migrate at once: the second waits, and finds nothing to do."""
+"""Advisory lock: of two concurrent migrations, the second waits and then has nothing to do."""
 
 
 def directory() -> Path:
-    """In a wheel the migrations lie in the package, in a checkout beside it."""
+    """Return the directory of the migrations: inside the package in a wheel, beside it in a checkout."""
     here = Path(__file__).resolve()
-    for place in (here.parent / "migrations", here.parents[2] / "migrations"):
-        if (place / "env.py").exists():
-            return place
-    raise FileNotFoundError(f"the migrations are missing beside {here.parent}")
+    for candidate in (here.parent / "migrations", here.parents[2] / "migrations"):
+        if (candidate / "env.py").exists():
+            return candidate
+    raise FileNotFoundError(f"cannot find the migrations beside {here.parent}")
 
 
 def configuration(connection: Connection | None = None) -> Config:
@@ -52,12 +52,12 @@ def head() -> str:
 
 
 def known() -> set[str]:
-    """All revisions that this version has migrations for."""
+    """Return all revisions for which this version has migrations."""
     return {one.revision for one in ScriptDirectory.from_config(configuration()).walk_revisions()}
 
 
 def differences(engine: Engine) -> list[object]:
-    """Operations that would bring the database to the models; none if they agree."""
+    """Return the operations that would make the database match the models. Empty: they match."""
     from weir_backend.models import Base
 
     with engine.connect() as connection:
@@ -68,7 +68,7 @@ def differences(engine: Engine) -> list[object]:
 def _locked(engine: Engine, run: object) -> None:
     assert callable(run)
     with engine.connect() as connection:
-        # Of the transaction: it goes with it, however that ends. The default timeouts are for requests, not for this.
+        # The settings and the lock end with the transaction. The default timeouts suit requests, not migrations.
         connection.execute(text("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         run(configuration(connection))

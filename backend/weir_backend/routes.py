@@ -1,4 +1,4 @@
-"""All endpoints: a router for each domain."""
+"""The routers of all domains."""
 
 from __future__ import annotations
 
@@ -15,17 +15,13 @@ from weir_backend.auth.tokens.endpoints import router as tokens
 from weir_backend.auth.users.endpoints import router as users
 from weir_backend.checkpoints.endpoints import router as checkpoints
 from weir_backend.events.endpoints import router as events
-from weir_backend.failures.endpoints import router as failures
 from weir_backend.jobs.endpoints import router as jobs
 from weir_backend.link.endpoints import router as link
-from weir_backend.logs.endpoints import router as logs
 from weir_backend.metrics.endpoints import root as prometheus
 from weir_backend.metrics.endpoints import router as metrics
 from weir_backend.operations.endpoints import router as operations
 from weir_backend.recovery.endpoints import router as recovery
-from weir_backend.retention.endpoints import router as retention
 from weir_backend.runs.endpoints import router as runs
-from weir_backend.verification.endpoints import router as verification
 from weir_backend.webhooks.endpoints import router as webhooks
 
 ROUTERS: Sequence[APIRouter] = (
@@ -39,11 +35,7 @@ ROUTERS: Sequence[APIRouter] = (
     operations,
     recovery,
     runs,
-    logs,
     checkpoints,
-    verification,
-    retention,
-    failures,
     events,
     metrics,
     alerts,
@@ -52,4 +44,4 @@ ROUTERS: Sequence[APIRouter] = (
 )
 
 ROOT_ROUTERS: Sequence[APIRouter] = (prometheus,)
-"""Without the prefix of the API."""
+"""Routers without the prefix of the API."""

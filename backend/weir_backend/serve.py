@@ -1,4 +1,4 @@
-"""What uvicorn serves: ``uvicorn --factory weir_backend.serve:app``. Settings come from the environment."""
+"""Entry point of uvicorn: ``uvicorn --factory weir_backend.serve:app``. The settings come from the environment."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from weir_backend.kit.broker import CeleryTasks
 from weir_backend.settings import settings
 
 SWITCH_S = 0.001
-"""How long a thread may compute before another one gets its turn. A request changes threads a dozen times, and waits as long each time for
-whoever takes in a batch or draws a chart; with Python's 5 ms a page took twice as long beside a thousand events a second."""
+"""Python's thread switch interval. A request switches threads a dozen times and may wait this long each time for a thread that ingests a
+batch or computes a chart. With the default of 5 ms, pages took twice as long at a thousand events per second."""
 
 
 def app() -> FastAPI:
@@ -22,8 +22,7 @@ def app() -> FastAPI:
     logs.configure()
     found = settings()
     app = create_app(found, CeleryTasks(found.redis_url.get_secret_value()))
-    # What is there by now stays for as long as the process: looked through by every full collection, it holds up all requests for a
-    # tenth of a second.
+    # Everything loaded so far lives as long as the process. Scanning it in every full collection would pause all requests for 0.1 s.
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_S)

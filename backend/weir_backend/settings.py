@@ -1,4 +1,4 @@
-"""What an installation is told from outside: environment variables that begin with WEIR_."""
+"""Settings of an installation: environment variables with the prefix WEIR_."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from weir.errors import ConfigError
 from weir.protocol.metrics_address import TOKEN_CHARACTERS_MIN, is_token, parse_address
-from weir_backend.recovery.elsewhere import PathElsewhere
+from weir_backend.recovery.external_path import CheckpointPath
 from weir_backend.webhooks.addresses import Reach
 
 
 class Settings(BaseSettings):
-    """Of the API and of the workers alike."""
+    """Settings of the API and of the workers."""
 
     model_config = SettingsConfigDict(env_prefix="WEIR_", extra="ignore", frozen=True, hide_input_in_errors=True)
 
@@ -25,70 +25,69 @@ class Settings(BaseSettings):
     redis_url: SecretStr
     """``redis://:password@host:port/0``."""
     secret_key: SecretStr = Field(min_length=32)
-    """Signs recovery plans and the state of a login by OpenID Connect. The same for all processes of an installation."""
+    """Signs recovery plans and the state of OpenID Connect logins. All processes of an installation share it."""
     data_dir: Path
-    """Where runs have their directories, and checkpoints go if a job does not say otherwise."""
+    """Contains the directories of runs and, unless a job sets another directory, its checkpoints."""
     public_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8700")
-    """Where browsers and drivers reach the API."""
+    """The URL at which browsers and drivers reach the API."""
     ui_dir: Path | None = None
-    """The built web interface; if not given, where a build of it is found beside the code."""
+    """The built web interface. Default: the build beside the code."""
     artifact_bytes_max: Annotated[int, Field(gt=0)] = 64 << 20
     pool_size: Annotated[int, Field(gt=0, le=200)] = 10
-    """Connections to the database that one process keeps."""
+    """Database connections of one process."""
     streams_per_user: Annotated[int, Field(gt=0)] = 250
-    """Event streams that one API process serves to one user at once."""
+    """Concurrent event streams of one user per API process."""
     streams_max: Annotated[int, Field(gt=0)] = 1_000
-    """Event streams that one API process serves at once."""
+    """Concurrent event streams per API process."""
     events_kept_days: Annotated[float, Field(gt=0)] = 90.0
     audit_kept_days: Annotated[float, Field(gt=0)] = 1_095.0
-    """Who did what."""
     samples_kept_hours: Annotated[float, Field(gt=0)] = 24.0
     checkpoints_kept_days: Annotated[float, Field(gt=0)] = 365.0
-    """What is known of a completed checkpoint, after its files are gone."""
+    """How long to keep the metadata of a completed checkpoint after its files are deleted."""
     compile_environment: str = ""
-    """Environment variables of workers that user code sees while it is compiled, beyond those that say where things are: names, or their
-    beginnings with a star (``AWS_*``), with commas between them."""
+    """Environment variables of workers that user code sees during compilation, in addition to search paths: comma-separated names or
+    prefixes with a star (``AWS_*``)."""
     run_files_kept_days: Annotated[float, Field(gt=0)] = 14.0
-    """What a run that is over has on the disk of its driver's machine: its log, its code."""
+    """How long to keep the files of an ended run (log, code) on the host of its driver."""
     run_files_kept_last: Annotated[int, Field(ge=0)] = 5
-    """Of so many newest runs of each job they stay, however old."""
+    """The files of this many newest runs per job are kept regardless of age."""
     run_files_kept_max: Annotated[int, Field(gt=0)] = 100
-    """Of no more runs of a job they stay, however young: one that fails again and again would fill the disk."""
+    """The files of at most this many runs per job are kept regardless of age, so that a job in a restart loop does not fill the disk."""
     artifacts_kept_days: Annotated[float, Field(gt=0)] = 7.0
-    """How long a file of user code stays that no version of a job refers to, counted from when it was last uploaded."""
+    """How long to keep an artifact that no spec references, counted from its last upload."""
     undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
-    """For so long after a plan was applied the checkpoint stays to which an undo of it would return."""
-    restore_roots: Annotated[tuple[PathElsewhere, ...], NoDecode] = ()
-    """Where checkpoints are that a job may be made to begin with by their path, apart from ``checkpoints`` in ``data_dir``:
-    directories and object stores, with commas between them."""
+    """How long after applying a plan to keep the checkpoint to which an undo would return."""
+    restore_roots: Annotated[tuple[CheckpointPath, ...], NoDecode] = ()
+    """Comma-separated directories and object stores from which users may restore a checkpoint by its path, in addition to ``checkpoints``
+    in ``data_dir``."""
     verify_after_hours: Annotated[float, Field(gt=0)] = 24.0
-    """How long the files of a checkpoint are believed to be as they were."""
+    """How long a successful verification of a checkpoint remains valid."""
     driver_metrics: str | None = None
-    """Where drivers that workers start serve their metrics on their own machine: HOST:PORT or HOST:FIRST-LAST. If not given, nowhere."""
+    """Address at which drivers serve their metrics on their host: HOST:PORT or HOST:FIRST-LAST. Default: drivers serve no metrics."""
     driver_metrics_token: Annotated[SecretStr | None, Field(validate_default=True)] = None
-    """Who has it may read them."""
+    """Bearer token that grants access to the metrics of drivers."""
     webhook_reach: Reach = Reach.PRIVATE
-    """How far into the inside workers may be made to send messages: public, private or loopback. Never to link-local addresses."""
+    """The least public addresses to which workers may send webhooks: public, private or loopback. Link-local addresses are never allowed."""
     webhook_keys_dir: Path | None = None
-    """Where workers find the files that ``secret_reference`` of a webhook names; if not given, ``webhook-keys`` in ``data_dir``."""
+    """Directory of the files that ``secret_reference`` of a webhook names. Default: ``webhook-keys`` in ``data_dir``."""
     oidc_issuer: AnyHttpUrl | None = None
     oidc_client_id: str | None = None
     oidc_client_secret: SecretStr | None = None
     oidc_name: Annotated[str, Field(max_length=60)] | None = None
-    """What the log-in page calls the provider; if not given, the host of ``oidc_issuer``."""
+    """Display name of the provider on the login page. Default: the host of ``oidc_issuer``."""
     oidc_role_claim: str = "weir_role"
-    """Claim of the identity token that holds viewer, operator or admin."""
+    """Claim of the identity token that contains viewer, operator or admin."""
     oidc_new_users: Literal["refused", "viewer"] = "refused"
-    """Who is new, and of whose role the token says nothing. An issuer may know half the world."""
+    """What to do with unknown users whose token names no role. The default refuses them, because an issuer may serve many organizations."""
 
     @field_validator("driver_metrics", "driver_metrics_token", mode="before")
     @classmethod
-    def _nothing(cls, value: object) -> object:
+    def _empty_to_none(cls, value: object) -> object:
         return None if value == "" else value
 
     @field_validator("driver_metrics")
     @classmethod
-    def _is_address(cls, value: str | None) -> str | None:
+    def _check_address(cls, value: str | None) -> str | None:
         if value is not None:
             try:
                 parse_address(value)
@@ -98,11 +97,11 @@ class Settings(BaseSettings):
 
     @field_validator("driver_metrics_token")
     @classmethod
-    def _no_port_without_it(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
+    def _require_token(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
         if others.data.get("driver_metrics") is not None and not is_token(value.get_secret_value() if value else ""):
             raise ValueError(
-                f"WEIR_DRIVER_METRICS has drivers open a port, and nobody reads it without a token: a word of {TOKEN_CHARACTERS_MIN} "
-                "characters or more (openssl rand -hex 24)"
+                f"WEIR_DRIVER_METRICS requires WEIR_DRIVER_METRICS_TOKEN, a token of at least {TOKEN_CHARACTERS_MIN} characters "
+                "(for example from openssl rand -hex 24)"
             )
         return value
 
@@ -113,23 +112,22 @@ class Settings(BaseSettings):
 
     @property
     def sqlalchemy_url(self) -> str:
-        """With the driver that we use."""
         url = self.database_url.get_secret_value()
         scheme, rest = url.split("://", 1) if "://" in url else ("", url)
         if scheme.split("+")[0] not in ("postgresql", "postgres"):
             raise ConfigError(
-                "WEIR_DATABASE_URL is no address of a Postgres database: write postgresql://user:password@host/name"
+                "WEIR_DATABASE_URL is not the URL of a Postgres database. Write postgresql://user:password@host/name."
             )
         return f"postgresql+psycopg://{rest}"
 
 
 @lru_cache
 def settings() -> Settings:
-    """Raises ConfigError naming each variable that is missing or wrong, and no value."""
+    """Return the settings. Raises ConfigError that names each missing or invalid variable, without its value."""
     try:
         return Settings()
     except ValidationError as error:
         wrong = "; ".join(
             f"{'WEIR_' + '.'.join(str(part) for part in one['loc']).upper()}: {one['msg']}" for one in error.errors()
         )
-        raise ConfigError(f"the settings of the control plane are not complete: {wrong}") from None
+        raise ConfigError(f"invalid settings of the control plane: {wrong}") from None

@@ -1,7 +1,7 @@
-"""The web interface: the built files of ``frontend/``, on the origin of the API.
+"""The web interface: serves the built files of ``frontend/`` from the origin of the API.
 
-Whatever no route has taken comes here. Addresses of pages are the page's own matter, so all of them get index.html; names of hashed
-assets never mean anything else again, so those are kept by browsers for ever.
+It handles every path that matches no route. The single-page application routes in the browser, so all page paths return index.html.
+Browsers cache hashed assets permanently, because their names change with their content.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 NONCE = "__WEIR_NONCE__"
-"""In index.html, where Vite puts it: vite.config.ts."""
+"""Placeholder in index.html; vite.config.ts inserts it."""
 NOT_PAGES = ("api", "metrics", "healthz", "readyz", "assets")
-"""First parts of paths that no page has: what is not found there is not found."""
+"""First path segments that never name a page: unknown paths below them return 404."""
 _PAGE = "index.html"
-_FOR_EVER = "public, max-age=31536000, immutable"
+_IMMUTABLE = "public, max-age=31536000, immutable"
 _HERE = Path(__file__).resolve()
 
 
 def directory(configured: Path | None) -> Path:
-    """Where the built files are, or would be. In a wheel they lie in the package, in a checkout beside it."""
+    """Return the directory of the built files, whether or not it exists: inside the package in a wheel, beside it in a checkout."""
     if configured is not None:
         return configured
     packaged = _HERE.parent / "ui"
@@ -32,8 +32,8 @@ def directory(configured: Path | None) -> Path:
 
 
 def policy(nonce: str) -> str:
-    """Content-Security-Policy of pages. Scripts are files of ours and nothing else. Styles that components make while a page runs carry
-    the nonce; charts and tables set attributes, which cannot."""
+    """Return the Content-Security-Policy of pages. Only our script files run. Styles that components create at runtime carry the nonce;
+    style attributes, which charts and tables set, cannot carry one."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -52,11 +52,11 @@ def policy(nonce: str) -> str:
 
 
 class Ui:
-    """ASGI application for what no route has taken."""
+    """ASGI application for paths that match no route."""
 
     def __init__(self, built: Path) -> None:
         self._built = built
-        # Asked at each request: a build may come, or be replaced, while this runs.
+        # Looked up at each request, because a build may appear or be replaced while the process runs.
         self._files = StaticFiles(directory=built, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,14 +79,14 @@ class Ui:
         return self._page()
 
     def _file(self, path: str, scope: Scope) -> Response | None:
-        """None: there is no such file in the build."""
+        """Return the file. None: the build has no such file."""
         try:
             found, stat = self._files.lookup_path(path)
         except (ValueError, OSError):
-            return None  # no name that a file can have
+            return None  # the path cannot be a file name
         if stat is None or not Path(found).is_file():
             return None
-        headers = {"Cache-Control": _FOR_EVER if path.startswith("assets/") else "no-cache", "Vary": "Accept-Encoding"}
+        headers = {"Cache-Control": _IMMUTABLE if path.startswith("assets/") else "no-cache", "Vary": "Accept-Encoding"}
         accepted = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}.get(
             "accept-encoding", ""
         )
@@ -103,7 +103,7 @@ class Ui:
         except OSError:
             html, status = _not_built(self._built), 503
         headers = {
-            # Without an ETag: an answer that is kept would carry a nonce that the policy does not know any more.
+            # No ETag: a cached page would carry a nonce that the policy no longer allows.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": policy(nonce),
         }
@@ -119,9 +119,9 @@ def _not_built(built: Path) -> str:
 <title>Weir: the web interface is not built</title>
 <style nonce="{NONCE}">body {{ font: 16px/1.6 system-ui, sans-serif; max-width: 40em; margin: 12vh auto; padding: 0 1em }}</style>
 <h1>The web interface is not built</h1>
-<p>The API runs, and serves jobs and the command line. Its web interface would be in <code>{built.name}</code>, which is not there.</p>
-<p>In a checkout, build it: <code>make ui</code>. It is found without a restart. If it was built somewhere else, say where before the API is
-started: <code>WEIR_UI_DIR=/path/to/dist</code>.</p>
-<p>The API itself is described by <a href="/api/v1/openapi.json">its OpenAPI document</a>.</p>
+<p>The API is running; jobs and the command line work. The directory <code>{built.name}</code> of the web interface does not exist.</p>
+<p>In a checkout, build it with <code>make ui</code>; no restart is needed. If the build is elsewhere, set
+<code>WEIR_UI_DIR=/path/to/dist</code> and restart the API.</p>
+<p>The <a href="/api/v1/openapi.json">OpenAPI document</a> describes the API.</p>
 </html>
 """

@@ -1,4 +1,4 @@
-"""A client of the API that costs little itself: one connection that is kept, and the standard library."""
+"""A cheap HTTP client for the API: one persistent connection, standard library only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMEOUT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``took_s``: from before the request was sent until the last byte of the answer."""
+    """A response. ``took_s``: from before the request was sent until its last byte arrived."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -27,7 +27,7 @@ class Answer:
 
 
 class Client:
-    """For one thread."""
+    """A client for one thread."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         host = urlsplit(url)

@@ -1,7 +1,7 @@
-"""What can be read from the API, from its own OpenAPI document: so no list and no detail is forgotten, and a new one is measured at once.
+"""Readable pages of the API, derived from its OpenAPI document, so that every list and detail is measured, new ones included.
 
-A list is read by each field that it can be sorted by, in both directions, by each filter for which some row gives a value, for all jobs
-and for the largest one, its first page and its last.
+A list is read with each sort field in both directions, and with each filter for which some row has a value. It is read for all
+jobs and for the largest job, at its first and last pages.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from weir_backend.kit.clock import now
 
 DOCUMENT = "/api/v1/openapi.json"
 LEFT_OUT: Mapping[str, str] = {
-    "follow_job": "a stream, measured as such",
-    "follow_jobs": "a stream, measured as such",
-    "wait_for_commands": "waits for a command, with the token of a run",
-    "get_delivery": "a message to a webhook, of which the benchmark sends none",
-    "begin_oidc_session": "another server's business",
-    "finish_oidc_session": "another server's business",
+    "follow_job": "a stream, measured by the part streams",
+    "follow_jobs": "a stream, measured by the part streams",
+    "wait_for_commands": "long poll that needs the token of a run",
+    "get_delivery": "needs a webhook delivery, and the benchmark has none",
+    "begin_oidc_session": "needs an external OIDC provider",
+    "finish_oidc_session": "needs an external OIDC provider",
 }
 PROMETHEUS = "get_metrics"
-"""Of all jobs, some times a minute: neither a list nor a detail."""
+"""Covers all jobs and is read a few times per minute: neither a list nor a detail."""
 PAGE = 25
 COUNTED_MAX = 10_000
-"""Lists say no larger total than that there are more."""
-_KNOWN_WORDS: Mapping[str, Any] = {"q": "orders", "live": True, "needs_person": True}
-"""Filters that are no fields of a row."""
+"""The largest total that lists count to."""
+_FILTER_VALUES: Mapping[str, Any] = {"q": "orders", "live": True, "needs_attention": True}
+"""Values of filters that are not fields of a row."""
 _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
-"""Of versions of a spec: each job has two."""
+"""Version numbers of a spec. Each job has two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Something to be read. ``rows``: that it has to have; None: it is no list. ``aimed``: the aim holds for it; not for what lies where
-    a list does not count any more, nor for what is asked for once in a while."""
+    """A page to read. ``rows``: the expected number of rows; None: not a list. ``aimed``: the latency aim applies. It does not
+    apply beyond the rows that a list counts, nor to endpoints that are read rarely."""
 
     endpoint: str
     what: str
@@ -50,19 +50,20 @@ class Page:
 
 
 @dataclass(slots=True)
-class Readable:
-    """``unknown``: endpoints that this file does not know how to call: an error of the benchmark. ``left_out``: what is not measured, and why."""
+class ReadablePages:
+    """``unknown``: endpoints that this file cannot call, which is an error of the benchmark. ``left_out``: endpoints that are not
+    measured, with the reason."""
 
     pages: list[Page] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
-def readable(client: Client, *, largest: int, totals: Mapping[str, int]) -> Readable:
-    """``totals``: rows of lists by their endpoint, where there are more than a list counts."""
+def readable_pages(client: Client, *, largest: int, totals: Mapping[str, int]) -> ReadablePages:
+    """Return all pages to read. ``totals``: numbers of rows by endpoint, for lists that have more rows than they count."""
     document = client.get(DOCUMENT).json()
     known, unknown = readable_paths(document)
-    found = Readable(unknown=unknown, left_out=[f"{name}: {why}" for name, why in LEFT_OUT.items()])
+    found = ReadablePages(unknown=unknown, left_out=[f"{name}: {reason}" for name, reason in LEFT_OUT.items()])
     finder = _Ids(client, _lists(document), largest)
     for name, (path, parameters) in known.items():
         try:
@@ -80,22 +81,24 @@ def readable(client: Client, *, largest: int, totals: Mapping[str, int]) -> Read
 
 
 def readable_paths(document: dict[str, Any]) -> tuple[dict[str, tuple[str, list[str]]], list[str]]:
-    """Path and parameters of each GET that is measured, by its name; and what nobody knows how to call, with the reason."""
+    """Return path and parameters of each measured GET by its name, and an error for each endpoint with an unknown parameter."""
     lists = _lists(document)
     known, unknown = {}, []
     for name, path, parameters in _reads(document):
         if name in LEFT_OUT:
             continue
-        riddles = [one for one in re.findall(r"\{(\w+)\}", path) if one not in _NUMBERS and _thing(one) not in lists]
-        if riddles:
-            unknown.append(f"{name}: what {{{riddles[0]}}} stands for is not known: tell it to bench/platform/endpoints.py")
+        unknown_parameters = [
+            one for one in re.findall(r"\{(\w+)\}", path) if one not in _NUMBERS and _resource(one) not in lists
+        ]
+        if unknown_parameters:
+            unknown.append(f"{name}: unknown path parameter {{{unknown_parameters[0]}}}. Add it to bench/platform/endpoints.py.")
         else:
             known[name] = (path, parameters)
     return known, unknown
 
 
 def _reads(document: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
-    """Name, path and parameters of each GET."""
+    """Yield name, path and parameters of each GET."""
     for path, methods in document["paths"].items():
         if "get" in methods:
             operation = methods["get"]
@@ -103,21 +106,21 @@ def _reads(document: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _lists(document: dict[str, Any]) -> dict[str, str]:
-    """Paths of lists of everything, by what they list: ``jobs``."""
+    """Return the paths of lists without path parameters, by resource, such as ``jobs``."""
     return {
         path.rsplit("/", 1)[-1]: path for _, path, parameters in _reads(document) if "range" in parameters and "{" not in path
     }
 
 
-def _thing(parameter: str) -> str:
-    """What a parameter is the id of: ``jobs`` for ``job_id``."""
+def _resource(parameter: str) -> str:
+    """Return the resource that a path parameter identifies: ``jobs`` for ``job_id``."""
     if parameter == "rule_id":
         return "alert-rules"
     return f"{parameter.removesuffix('_id')}s"
 
 
 def _variants(name: str, finder: _Ids) -> list[tuple[str, str]]:
-    """Details that depend on more than an id."""
+    """Return the variants of a detail that has parameters besides ids: description and query."""
     match name:
         case "get_job_metrics":
             return [("15 minutes", ""), ("an hour", finder.since(3_600)), ("six hours", finder.since(6 * 3_600))]
@@ -130,7 +133,7 @@ def _variants(name: str, finder: _Ids) -> list[tuple[str, str]]:
 
 
 class _Ids:
-    """Values for the parameters in paths: of the largest job, and of what the lists show of it."""
+    """Values of path parameters: the largest job, and the newest resources that belong to it."""
 
     def __init__(self, client: Client, lists: Mapping[str, str], largest: int) -> None:
         self._client = client
@@ -139,7 +142,7 @@ class _Ids:
         self._largest = largest
 
     def fill_in(self, path: str) -> str:
-        """Raises LookupError if the tables have nothing that a parameter could stand for."""
+        """Replace the parameters of a path. Raises LookupError if there is no resource for a parameter."""
         return re.sub(r"\{(\w+)\}", lambda found: str(self._value(found[1])), path)
 
     def since(self, seconds: int) -> str:
@@ -147,16 +150,16 @@ class _Ids:
 
     def _value(self, name: str) -> int:
         if name not in self._known:
-            self._known[name] = self._newest(_thing(name))
+            self._known[name] = self._newest(_resource(name))
         return self._known[name]
 
-    def _newest(self, things: str) -> int:
-        """Of the largest job, if it is of jobs."""
+    def _newest(self, resources: str) -> int:
+        """Return the newest resource: of the largest job, if the resource belongs to a job."""
         for filter_ in (f"?filter={quote(json.dumps({'job_id': self._largest}))}", ""):
-            answer = self._client.get(self._lists[things] + filter_)
+            answer = self._client.get(self._lists[resources] + filter_)
             if answer.status == 200 and answer.json():
                 return int(answer.json()[0]["id"])
-        raise LookupError(f"there are no {things} to show")
+        raise LookupError(f"no {resources} exist")
 
 
 class _List:
@@ -181,7 +184,7 @@ class _List:
             found += self._sorted("of a job, ", sortable, of_job)
             found += self._last("of a job, ", of_job, None)
         for name in filters:
-            value = rows[0].get(name, _KNOWN_WORDS.get(name)) if rows else None
+            value = rows[0].get(name, _FILTER_VALUES.get(name)) if rows else None
             if value is None:
                 self._left_out.append(f"{self._name}: no row has a value for the filter {name}")
             else:
@@ -189,11 +192,11 @@ class _List:
         return found
 
     def _fields(self, parameter: str, unknown: str) -> list[str]:
-        """Names of all, which the refusal of an unknown one tells."""
+        """Return all field names. The API lists them when it refuses an unknown field."""
         answer = self._client.get(f"{self._path}?{parameter}={quote(unknown)}")
-        _, told, names = answer.json()["detail"].partition("; there are ")
-        assert answer.status == 422 and told, f"{self._path} does not say which fields it has: {answer.body!r}"
-        return [name for name in names.split(", ") if name]
+        _, known, names = answer.json()["detail"].partition("Known fields: ")
+        assert answer.status == 422 and known, f"{self._path} does not list its fields: {answer.body!r}"
+        return [name for name in names.removesuffix(".").split(", ") if name]
 
     def _sorted(self, prefix: str, fields: list[str], filter_: dict[str, Any]) -> Iterator[Page]:
         for name in fields:
@@ -201,7 +204,7 @@ class _List:
                 yield self._page(f"{prefix}by {name} {word}", filter_, sort=[name, direction])
 
     def _last(self, prefix: str, filter_: dict[str, Any], total: int | None) -> Iterator[Page]:
-        """``total``: if there are more than are counted."""
+        """Yield the last page. ``total``: the number of rows, if the list has more than it counts."""
         answer = self._client.get(self._address(filter_, None, 0))
         counted = int(answer.headers["Content-Range"].rpartition("/")[2])
         end = min(counted, COUNTED_MAX)

@@ -1,4 +1,4 @@
-"""The graph of the jobs that fill the tables: compiled as a worker does it, from a job as users write them."""
+"""The graph of the jobs that fill the tables: an ordinary job, compiled as a worker does."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from weir.protocol.codec import to_json
 
 SLOTS = 8
 CHAINS = 3
-"""Of the graph below: what subtasks tell has to fit it."""
+"""The number of chains of the graph below. Reported subtasks must match it."""
 SUBTASKS = CHAINS * SLOTS
 
 
 def graph() -> dict[str, Any]:
-    """As a driver tells it and the compiler keeps it: physical, the logical one in it."""
+    """Return the graph as a driver reports it: the physical graph, which contains the logical one."""
     job = Job("orders")
     orders = job.read(
         sources.generator({"customer": sources.uniform_ints(distinct=10_000), "cents": sources.ints(0, 100_000)}), uid="orders"
@@ -30,6 +30,6 @@ def graph() -> dict[str, Any]:
     logical, _ = job.to_graph()
     physical = compile_graph(logical, slots=SLOTS)
     assert [chain.parallelism for chain in physical.chains] == [SLOTS] * CHAINS, (
-        "the graph has other chains than it is taken to have"
+        "the compiled graph does not have the expected chains"
     )
     return cast("dict[str, Any]", to_json(physical))

@@ -1,6 +1,7 @@
-"""How many events a second the API takes in over HTTP, with full tables: from drivers that catch up, each as fast as it is answered.
+"""Event ingest over HTTP with full tables: drivers that catch up, each sending its next batch as soon as the last one is
+acknowledged.
 
-Bodies are made beforehand, so drivers cost next to nothing. What is stored is counted afterwards, kind by kind.
+Request bodies are created in advance, so drivers use almost no CPU. Afterwards the stored rows are counted by kind.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from dataclasses import dataclass, field
 from sqlalchemy import func, select
 
 from bench.platform.client import Client
+from bench.platform.driver_events import Batch, Rows, batch, batches, numbered
 from bench.platform.graph import SUBTASKS
-from bench.platform.history import Batch, Rows, batch, batches, numbered
+from bench.platform.job_writer import JobWriter, LiveRun
+from bench.platform.resource_usage import Usage, usage
 from bench.platform.results import Aim, Measurement, Value
-from bench.platform.serving import Platform
-from bench.platform.stories import Author, LiveRun
-from bench.platform.usage import Usage, usage
+from bench.platform.server import Platform
 from bench.results import percentile
 from weir.protocol.events import Event, GraphDeployed, RunState, RunStateChanged
 from weir.protocol.ids import Generation
@@ -30,14 +31,15 @@ from weir_backend.models import Event as LogEntry
 
 EVENTS_PER_S = 5_000
 CATCHING_UP = 100
-"""From so many events a batch on the aim holds. Who sends fewer has nothing to catch up with: then it is seen what a request costs."""
+"""The aim applies to batches of at least this size. A driver that sends smaller batches is not catching up; those measure the
+cost of a request."""
 BEGIN = 3
-"""Events with which each run begins."""
+"""Number of events with which each run begins."""
 
 
 @dataclass(slots=True)
 class Sent:
-    """What one driver has sent, and been told that it is stored. ``ms``: of each request."""
+    """What one driver has sent and the API has acknowledged. ``ms``: duration of each request."""
 
     last: int = BEGIN
     rows: list[Rows] = field(default_factory=list)
@@ -45,11 +47,11 @@ class Sent:
     problem: str | None = None
 
 
-def new_runs(platform: Platform, author: Author, name: str, count: int) -> list[LiveRun]:
-    """Of new jobs; their drivers have told that they run."""
-    found = [author.live_run(author.deploy(f"{name}-{number}")) for number in range(count)]
+def new_runs(platform: Platform, writer: JobWriter, name: str, count: int) -> list[LiveRun]:
+    """Create jobs whose drivers have reported that they run. Return their runs."""
+    found = [writer.live_run(writer.deploy(f"{name}-{number}")) for number in range(count)]
     begin: list[Event] = [
-        GraphDeployed(author.graph),
+        GraphDeployed(writer.graph),
         RunStateChanged(RunState.INITIALIZING, Generation(1)),
         RunStateChanged(RunState.RUNNING, Generation(1)),
     ]
@@ -62,7 +64,7 @@ def new_runs(platform: Platform, author: Author, name: str, count: int) -> list[
 
 
 def post(client: Client, run: LiveRun, one: Batch) -> str | None:
-    """What is wrong with the answer; None: all of it is stored."""
+    """Send a batch. Return the error, or None if all events are stored."""
     answer = client.post(f"/api/v1/runs/{run.run_id}/events?first={one.first}&oldest={one.first}", one.body)
     if answer.status != 200:
         return f"run {run.run_id}: {answer.status} {answer.body[:200].decode(errors='replace')}"
@@ -70,12 +72,12 @@ def post(client: Client, run: LiveRun, one: Batch) -> str | None:
     return None if stored == one.last else f"run {run.run_id}: stored up to {stored} after sending up to {one.last}"
 
 
-def measure(platform: Platform, author: Author, *, size: int, drivers: int, seconds: float, seed: int) -> Measurement:
-    """Batches of ``size`` events."""
-    rate = _rate(platform, author, size, drivers, seed)
-    # As many as could be sent if it were half as fast again: who has sent all of them stops.
+def measure(platform: Platform, writer: JobWriter, *, size: int, drivers: int, seconds: float, seed: int) -> Measurement:
+    """Measure ingest with batches of ``size`` events."""
+    rate = _rate(platform, writer, size, drivers, seed)
+    # Enough for one and a half times the estimated rate. A driver stops when it has sent all of them.
     count = max(20, int(1.5 * rate * seconds / size / drivers))
-    runs = new_runs(platform, author, f"ingest-{size}", drivers)
+    runs = new_runs(platform, writer, f"ingest-{size}", drivers)
     before = usage(platform.api, platform.postgres)
     sent = _drive(platform, runs, _made(count, size, seed), seconds)
     used = usage(platform.api, platform.postgres).since(before)
@@ -83,11 +85,11 @@ def measure(platform: Platform, author: Author, *, size: int, drivers: int, seco
     values: dict[str, Value] = {"events_per_batch": size, "drivers": drivers, **rates(events, used), **_requests(sent)}
     met = events / used.at >= EVENTS_PER_S
     aim = Aim(f"at least {EVENTS_PER_S:,} events/s", met) if size >= CATCHING_UP else None
-    return Measurement("ingest", f"batches of {size}, {drivers} drivers", values, aim, wrong(platform.database, runs, sent))
+    return Measurement("ingest", f"batches of {size}, {drivers} drivers", values, aim, find_error(platform.database, runs, sent))
 
 
 def rates(events: int, used: Usage) -> dict[str, float]:
-    """Events a second, and what a thousand of them cost. ``*_cores``: on average that busy."""
+    """Return events per second and CPU seconds per thousand events. ``*_cores``: the average number of busy cores."""
     return {
         "seconds": used.at,
         "events": events,
@@ -100,8 +102,8 @@ def rates(events: int, used: Usage) -> dict[str, float]:
     }
 
 
-def wrong(database: Database, runs: Sequence[LiveRun], sent: Sequence[Sent]) -> str | None:
-    """What was answered with an error, and what is not stored as it was told."""
+def find_error(database: Database, runs: Sequence[LiveRun], sent: Sequence[Sent]) -> str | None:
+    """Return the errors of requests and the differences between sent and stored events, or None."""
     problems = [one.problem for one in sent if one.problem is not None]
     for run, one in zip(runs, sent, strict=True):
         problems += _differing(database, run, one)
@@ -110,7 +112,7 @@ def wrong(database: Database, runs: Sequence[LiveRun], sent: Sequence[Sent]) -> 
 
 def _differing(database: Database, run: LiveRun, sent: Sent) -> list[str]:
     events, completed = sent.last - BEGIN, sum(rows.completed for rows in sent.rows)
-    should = {
+    expected = {
         "stored events": sent.last,
         "entries of the log": BEGIN + sum(rows.logged for rows in sent.rows),
         "samples": sum(rows.samples for rows in sent.rows),
@@ -131,21 +133,25 @@ def _differing(database: Database, run: LiveRun, sent: Sent) -> list[str]:
             ),
             "acknowledgements": session.scalar(progress),
         }
-    assert completed * SUBTASKS <= should["acknowledgements"]
-    return [f"run {run.run_id}: {found[name]} {name} instead of {should[name]}" for name in should if found[name] != should[name]]
+    assert completed * SUBTASKS <= expected["acknowledgements"]
+    return [
+        f"run {run.run_id}: {found[name]} {name} instead of {expected[name]}"
+        for name in expected
+        if found[name] != expected[name]
+    ]
 
 
-def _rate(platform: Platform, author: Author, size: int, drivers: int, seed: int) -> float:
-    """Events a second of two seconds: roughly, to know how much has to be made."""
-    runs = new_runs(platform, author, f"warm-{size}", drivers)
+def _rate(platform: Platform, writer: JobWriter, size: int, drivers: int, seed: int) -> float:
+    """Estimate the rate in events per second in about two seconds. It determines the number of batches to create."""
+    runs = new_runs(platform, writer, f"warm-{size}", drivers)
     began = time.monotonic()
     sent = _drive(platform, runs, _made(max(10, 40_000 // size // drivers), size, seed), 2.0)
     return sum(one.last - BEGIN for one in sent) / (time.monotonic() - began)
 
 
 def _made(count: int, size: int, seed: int) -> list[Batch]:
-    luck = random.Random(seed)
-    return batches(count, size, random=luck, at_ms=_now_ms(), first=BEGIN + 1)
+    rng = random.Random(seed)
+    return batches(count, size, random=rng, at_ms=_now_ms(), first=BEGIN + 1)
 
 
 def _drive(platform: Platform, runs: Sequence[LiveRun], made: Sequence[Batch], seconds: float) -> list[Sent]:

@@ -1,4 +1,4 @@
-"""What is measured of the control plane, with how much in the tables, and for how long."""
+"""The command line of ``make bench-platform``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ PARTS = ("reading", "ingest", "streams", "mix", "growth")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``jobs``, ``checkpoints``, ``events``: in the tables before anything is measured; of ``sampled_jobs`` there are also samples of
-    metrics of the last quarter of an hour, of the largest job those of ``samples_h`` hours. ``rounds``: how often each page is
-    read; ``clients``: by how many at once after that. ``seconds``: of each measurement of the ingest, the streams and the mix.
-    ``offered``: events a second of all drivers together where they do not send as fast as they can. ``directory``: for results."""
+    """What to measure, and with which data.
+
+    ``jobs``, ``checkpoints``, ``events``: rows in the tables before the measurements. ``sampled_jobs`` also have metric samples
+    of the last 15 minutes; the largest job has those of ``samples_h`` hours. ``rounds``: reads of each page, first one by one,
+    then by ``clients`` at once. ``seconds``: duration of each measurement of ingest, streams and mix. ``offered``: events per
+    second of all drivers together, where they do not send at full speed. ``directory`` receives the results.
+    """
 
     jobs: int
     checkpoints: int
@@ -41,27 +44,29 @@ class Plan:
 
 
 def parse(arguments: Sequence[str]) -> Plan:
-    parser = argparse.ArgumentParser(prog="make bench-platform", description="Options go into ARGS='...'")
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows, and five seconds in place of thirty")
+    parser = argparse.ArgumentParser(prog="make bench-platform", description="Pass options as ARGS='...'.")
+    parser.add_argument("--quick", action="store_true", help="use a twentieth of the rows, and measure for 5 s instead of 30 s")
     add_only(parser, PARTS)
-    parser.add_argument("--jobs", type=positive, help="in the tables")
-    parser.add_argument("--checkpoints", type=positive, help="in the tables")
-    parser.add_argument("--events", type=positive, help="in the tables")
-    parser.add_argument("--seconds", type=positive, help="of each measurement but reading")
-    parser.add_argument("--rounds", type=positive, help="how often each page is read")
-    parser.add_argument("--clients", type=positive, default=4, help="that read at once")
-    parser.add_argument("--drivers", type=positive, default=8, help="that send as fast as they can")
-    parser.add_argument("--batches", default="1000,300,100,20", help="events a request, separated by commas")
-    parser.add_argument("--offered", type=positive, default=1_000, help="events a second beside streams and readers")
-    parser.add_argument("--streams", type=positive, help="open event streams")
+    parser.add_argument("--jobs", type=positive, help="number of jobs in the tables")
+    parser.add_argument("--checkpoints", type=positive, help="number of checkpoints in the tables")
+    parser.add_argument("--events", type=positive, help="number of events in the tables")
+    parser.add_argument("--seconds", type=positive, help="duration of each measurement except reading")
+    parser.add_argument("--rounds", type=positive, help="number of reads of each page")
+    parser.add_argument("--clients", type=positive, default=4, help="number of concurrent readers")
+    parser.add_argument("--drivers", type=positive, default=8, help="number of drivers that send at full speed")
+    parser.add_argument("--batches", default="1000,300,100,20", help="comma-separated batch sizes, in events per request")
+    parser.add_argument(
+        "--offered", type=positive, default=1_000, help="events per second during the streams and mix measurements"
+    )
+    parser.add_argument("--streams", type=positive, help="number of open event streams")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="for results")
+    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="directory for results")
     given = parser.parse_args(arguments)
     parts = parts_of(parser, given.only, PARTS)
     try:
         batches = tuple(positive(one) for one in given.batches.split(","))
     except ValueError:
-        parser.error(f"--batches {given.batches}: write numbers separated by commas")
+        parser.error(f"--batches {given.batches}: expected comma-separated numbers")
     quick = given.quick
     plan = Plan(
         jobs=given.jobs or (50 if quick else 1_000),
@@ -83,6 +88,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     least = 4 * plan.checkpoints + 100 * plan.jobs
     if plan.checkpoints < plan.jobs or plan.events < least:
         parser.error(
-            f"--checkpoints, --events: {plan.jobs:,} jobs have at least as many checkpoints and, with these, {least:,} events"
+            f"--checkpoints, --events: {plan.jobs:,} jobs need at least {plan.jobs:,} checkpoints, "
+            f"and with {plan.checkpoints:,} checkpoints at least {least:,} events"
         )
     return plan

@@ -1,4 +1,4 @@
-"""Measurements of the control plane as they are kept: one JSON object a line, with where and when it was taken."""
+"""Result files of the control plane benchmarks: one JSON object per line, with machine, commit and settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Value = float | int | str | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """``met`` None: not judged, as too little was measured. A missed one is told and is no error."""
+    """An aim of the project. ``met`` None: not judged, because too little was measured. A missed aim is reported but is not an
+    error."""
 
     text: str
     met: bool | None
@@ -27,8 +28,9 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """``part``: of the benchmark. ``what``: was measured in it. ``values``: numbers with their unit in the name. ``wrong``: what a check of
-    the result found; None: it is right. ``load``: running processes of the whole machine, over the last minute, when it ended."""
+    """One measurement. ``part``: the part of the benchmark. ``what``: what was measured. ``values``: numbers, with units in their
+    names. ``wrong``: the error that a check of the result found. ``load``: load average of the machine over the last minute, at
+    the end."""
 
     part: str
     what: str
@@ -43,7 +45,7 @@ class Planned(Protocol):
 
 
 def about(plan: Planned, arguments: Sequence[str]) -> dict[str, object]:
-    """Where, when and with which settings."""
+    """Return time, machine, commit and settings of a benchmark run."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -62,7 +64,7 @@ def append(measured: Measurement, run: dict[str, object], file: Path) -> None:
 
 
 def _commit() -> str:
-    """With ``+`` if the working tree has changes. '' outside of a repository."""
+    """Return the commit, with ``+`` if the working tree has changes, or '' outside a repository."""
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,11 +1,12 @@
-"""``make bench-platform``: the control plane with full tables, over real HTTP: reading, ingest of events, streams, all at once, growth.
+"""``make bench-platform``: the control plane with full tables over real HTTP: reads, event ingest, streams, a mix of all, table
+growth.
 
-    make bench-platform ARGS=--quick         a few minutes on small tables, to see whether something has become slow
+    make bench-platform ARGS=--quick         a few minutes on small tables: detect a large regression
     make bench-platform                      half an hour: 1,000 jobs, 100,000 checkpoints, a million events
     make bench-platform ARGS='--only ingest,growth'
 
-Prints tables and appends one JSON object a measurement to build/bench/platform.jsonl. Exit code 1: something was lost, counted twice or
-answered wrongly. That an aim was missed is told, and is no error: it may be the machine's.
+Prints tables and appends one JSON object per measurement to build/bench/platform.jsonl. Exit code 1: data was lost, counted twice
+or answered wrongly. A missed aim is reported but is not an error, because the machine may be the cause.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # This folder is no place to import from: its names are those of others, too.
+    # Do not import from this directory: its module names clash with others.
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
     from bench.platform.suite import main
 

@@ -1,4 +1,4 @@
-"""Which parts are measured, in which order, and what is shown of them."""
+"""The sequence of measurements of ``make bench-platform``, and their output."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Literal
 
 from rich.console import Console
 
-from bench.platform import growth, ingest, reading, streams
-from bench.platform.endpoints import Readable, readable
-from bench.platform.filling import Filled, fill, quiet, wrong
+from bench.platform import api_reads, ingest, streams, table_growth
+from bench.platform.endpoints import ReadablePages, readable_pages
 from bench.platform.options import Plan, parse
+from bench.platform.resource_usage import usage
+from bench.platform.result_tables import line, show
 from bench.platform.results import Measurement, Value, about, append
-from bench.platform.serving import Platform, platform
-from bench.platform.tables import line, show
-from bench.platform.usage import usage
+from bench.platform.server import Platform, platform
+from bench.platform.table_filler import FilledTables, fill, find_error, quiet
 
 MANY_DRIVERS = 100
 
@@ -30,69 +30,69 @@ class Suite:
     def run(self) -> None:
         plan, served = self._plan, self._platform
         filled = self._fill()
-        author = filled.author
-        pages: Readable | None = None
+        writer = filled.writer
+        pages: ReadablePages | None = None
         if "reading" in plan.parts or "mix" in plan.parts:
             with served.client() as client:
-                told = filled.told
-                pages = readable(
-                    client, largest=filled.largest, totals={"list_events": told.events, "list_checkpoints": told.checkpoints}
+                rows = filled.rows
+                pages = readable_pages(
+                    client, largest=filled.largest, totals={"list_events": rows.events, "list_checkpoints": rows.checkpoints}
                 )
-            self._keep([_complete(pages)])
+            self._keep([_coverage(pages)])
         if pages is not None and "reading" in plan.parts:
-            self._keep(reading.one_by_one(served, pages.pages, plan.rounds))
-            self._keep(reading.at_once(served, pages.pages, plan.rounds, plan.clients, plan.seed))
+            self._keep(api_reads.one_by_one(served, pages.pages, plan.rounds))
+            self._keep(api_reads.at_once(served, pages.pages, plan.rounds, plan.clients, plan.seed))
         if "ingest" in plan.parts:
             for size in plan.batches:
                 self._keep(
-                    [ingest.measure(served, author, size=size, drivers=plan.drivers, seconds=plan.seconds, seed=plan.seed)]
+                    [ingest.measure(served, writer, size=size, drivers=plan.drivers, seconds=plan.seconds, seed=plan.seed)]
                 )
-            self._keep([streams.offered(served, author, plan, per_s=ingest.EVENTS_PER_S, drivers=MANY_DRIVERS)])
+            self._keep([streams.offered(served, writer, plan, per_s=ingest.EVENTS_PER_S, drivers=MANY_DRIVERS)])
         if "streams" in plan.parts:
-            self._keep([streams.streams(served, author, plan)])
+            self._keep([streams.streams(served, writer, plan)])
         if pages is not None and "mix" in plan.parts:
-            self._keep([streams.mix(served, author, plan, pages.pages)])
+            self._keep([streams.mix(served, writer, plan, pages.pages)])
         if "growth" in plan.parts:
-            self._keep(growth.all_forgotten(served))
-            self._keep([growth.steady(served, author, plan)])
+            self._keep(table_growth.delete_everything(served))
+            self._keep([table_growth.steady(served, writer, plan)])
 
-    def _fill(self) -> Filled:
+    def _fill(self) -> FilledTables:
         plan = self._plan
-        self._say(f"filling: {plan.jobs:,} jobs, {plan.checkpoints:,} checkpoints, {plan.events:,} events")
+        self._print(f"filling: {plan.jobs:,} jobs, {plan.checkpoints:,} checkpoints, {plan.events:,} events")
         before = usage(self._platform.api, self._platform.postgres)
-        filled = fill(self._platform, plan, self._say)
+        filled = fill(self._platform, plan, self._print)
         used = usage(self._platform.api, self._platform.postgres).since(before)
-        told = filled.told
+        rows = filled.rows
         values: dict[str, Value] = {
-            "jobs": told.jobs, "checkpoints": told.checkpoints, "events": told.events, "samples": told.samples,
+            "jobs": rows.jobs, "checkpoints": rows.checkpoints, "events": rows.events, "samples": rows.samples,
             "seconds": filled.seconds, "postgres_cpu_s": used.postgres,
         }  # fmt: skip
-        self._keep([Measurement("filling", "the tables", values, wrong=wrong(self._platform.database, told))])
+        self._keep([Measurement("filling", "the tables", values, wrong=find_error(self._platform.database, rows))])
         return filled
 
     def _keep(self, found: Iterable[Measurement]) -> None:
         for one in found:
             self.measured.append(one)
             append(one, self._run, self._plan.directory / "platform.jsonl")
-            self._say(line(one))
+            self._print(line(one))
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False)
 
 
-def _complete(found: Readable) -> Measurement:
-    """That all endpoints are known to the benchmark."""
+def _coverage(found: ReadablePages) -> Measurement:
+    """Report endpoints that the benchmark cannot call."""
     values: dict[str, Value] = {"pages": len(found.pages), "left_out": "; ".join(found.left_out)}
-    return Measurement("reading", "what there is to read", values, wrong="; ".join(found.unknown) or None)
+    return Measurement("reading", "pages to read", values, wrong="; ".join(found.unknown) or None)
 
 
 def main(arguments: Sequence[str]) -> Literal[0, 1]:
-    """1: something was lost, counted twice or answered wrongly."""
+    """Run the benchmark. Return 1 if data was lost, counted twice or answered wrongly."""
     plan = parse(arguments)
     quiet()
     plan.directory.mkdir(parents=True, exist_ok=True)
     console = Console(width=170)
-    console.print(f"parts {', '.join(plan.parts)}; results go to {plan.directory / 'platform.jsonl'}", highlight=False)
+    console.print(f"parts {', '.join(plan.parts)}; results: {plan.directory / 'platform.jsonl'}", highlight=False)
     with platform() as served:
         suite = Suite(plan, served, about(plan, arguments), console)
         suite.run()

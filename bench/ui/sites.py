@@ -19,19 +19,19 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from bench.platform.client import Client
-from bench.platform.filling import quiet
-from bench.platform.serving import Platform, platform
-from bench.platform.stories import Author
+from bench.platform.job_writer import JobWriter
+from bench.platform.server import Platform, platform
+from bench.platform.table_filler import quiet
 from bench.ui.options import ROOT
 from bench.ui.wide import Driver, driven, graph
 from weir_backend.artifacts import service as artifacts
 from weir_backend.kit.access import Caller, permissions_of
 from weir_backend.models import Role
 from weir_backend.ui import Ui
-from weir_workers.embedded import credentials, state
-from weir_workers.embedded.children import free_port
-from weir_workers.embedded.credentials import ADMINISTRATOR
-from weir_workers.embedded.layout import DataDir
+from weir_workers.embedded.data_dir import credentials, platform_state
+from weir_workers.embedded.data_dir.credentials import ADMINISTRATOR
+from weir_workers.embedded.data_dir.layout import DataDir
+from weir_workers.embedded.ports import free_port
 
 START_S_MAX = 30.0
 JOBS = 3
@@ -81,16 +81,16 @@ def real() -> Iterator[Site]:
     """The API over a Postgres of its own, and a job whose driver tells all the time."""
     quiet()
     with platform() as served:
-        author = _author(served)
-        job_id = author.deploy("wide")
-        driver = Driver(served.url, author.live_run(job_id), SEED)
+        writer = _job_writer(served)
+        job_id = writer.deploy("wide")
+        driver = Driver(served.url, writer.live_run(job_id), SEED)
         _check_built(served.url)
-        driver.begin(author.graph)
+        driver.begin(writer.graph)
         with driven(driver):
             yield Site(served.url, ADMINISTRATOR, served.password, job_id=job_id)
 
 
-def _author(served: Platform) -> Author:
+def _job_writer(served: Platform) -> JobWriter:
     with served.client() as client:
         administrator = client.get("/api/v1/session").json()
     caller = Caller(administrator["user_id"], administrator["name"], permissions_of(Role.ADMIN, rollback=True))
@@ -99,7 +99,7 @@ def _author(served: Platform) -> Author:
             session, caller, name="wide.py", data=b'"""The job of the benchmark: see bench/ui/wide.py."""\n'
         )
         digest = found.digest
-    return Author(served.settings, served.database, caller, digest, graph())
+    return JobWriter(served.settings, served.database, caller, digest, graph())
 
 
 @contextmanager
@@ -111,9 +111,9 @@ def embedded() -> Iterator[Site]:
         subprocess.run([weir, "up", "--data-dir", root], check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=os.environ)
         try:
             directory = DataDir(root)
-            platform_state, secrets = state.read(directory.state), credentials.load(directory.secrets)
-            assert platform_state is not None and secrets is not None
-            site = Site(platform_state.url, ADMINISTRATOR, secrets.admin_password)
+            state, secrets = platform_state.read(directory.state), credentials.load(directory.secrets)
+            assert state is not None and secrets is not None
+            site = Site(state.url, ADMINISTRATOR, secrets.admin_password)
             _check_built(site.url)
             _deploy(site)
             yield site

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from bench.platform import tables
+from bench.platform import result_tables
 from bench.platform.results import Measurement
 
 SMOOTH = (
@@ -22,11 +22,11 @@ SHOWN = {
 
 
 def line(one: Measurement) -> str:
-    return tables.line(one, SHOWN)
+    return result_tables.line(one, SHOWN)
 
 
 def show(measured: Sequence[Measurement], console: Console) -> None:
-    tables.show(measured, console, SHOWN)
+    result_tables.show(measured, console, SHOWN)
     rounds, over, ours = (_sum(measured, name) for name in ("rounds", "rounds_over", "processor_rounds_over"))
     if over:
         console.print(

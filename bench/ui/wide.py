@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from bench.platform.client import Client
-from bench.platform.stories import LiveRun
+from bench.platform.job_writer import LiveRun
 from weir import Job, Stream, agg, sinks, sources
 from weir.graph.compile import compile_graph
 from weir.link.delivery import BATCH_BYTES, LINGER_MS

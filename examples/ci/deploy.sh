@@ -1,14 +1,13 @@
 #!/bin/sh
-# Deploys a job, waits until it is well, and returns to what ran before if it is not.
+# Deploy a job, wait until it is healthy, and undo the upgrade if it is not.
 #
 #   deploy.sh FILE NAME [further options of weir deploy]
 #
-# WEIR_API_URL and WEIR_TOKEN say where the platform is and who is calling (an operator's token, made with --rollback: a
-# return abandons what the new version has committed). HEALTHY_WITHIN (5m): by then the new version has to run and to have
-# completed a checkpoint of its own.
+# WEIR_API_URL and WEIR_TOKEN: the platform, and an operator's token created with --rollback (undoing an upgrade abandons
+# checkpoints of the new version). HEALTHY_WITHIN (5m): time for the new version to run and to complete a checkpoint.
 #
-# Exit codes: 0 it is deployed and well; 1 it is not, and the job is where it was before, as far as there was a before;
-# others are those of weir (docs/cli.md): then nothing was changed.
+# Exit codes: 0: the version is deployed and healthy. 1: it is not; the job has returned to its previous version, if it had
+# one. Others are those of weir (docs/cli.md): nothing was changed.
 
 set -eu
 
@@ -25,7 +24,7 @@ say() {
     echo "deploy: $*" >&2
 }
 
-# One member of the JSON object on standard input; nothing if it is null or there is no object.
+# Print a member of the JSON object on standard input; nothing if it is null or there is no object.
 member() {
     "${PYTHON:-python3}" -c '
 import json, sys
@@ -35,21 +34,21 @@ print("" if value is None else value)
 ' "$1"
 }
 
-# What a person wants to see of a job that is not well. That it cannot be shown changes nothing.
+# Print the state and the log of an unhealthy job. Errors are ignored.
 show() {
     weir status "$name" >&2 || true
     weir logs "$name" --lines 50 >&2 || true
 }
 
-# 1. Deploy. If this is a new version of a job that runs, it is stopped with a checkpoint, and the new version goes on from it.
-#    If that does not come up, the platform itself brings back what ran before.
+# 1. Deploy. A running job is stopped with a final checkpoint, and the new version restores it. If the new version does not
+#    start, the platform returns the job to its previous version.
 code=0
 deployed=$(weir deploy "$file" --name "$name" --wait --output json "$@") || code=$?
 if [ "$code" -eq 1 ]; then
-    say "$name did not come up with $file"
+    say "$name did not start with $file"
     if [ -n "$(printf '%s' "$deployed" | member plan)" ]; then
-        # The previous version is on its way back. That it comes is worth waiting for, and worth being told of if not.
-        weir wait "$name" --timeout "$within" >&2 || say "and what ran before it is not well either"
+        # The platform is starting the previous version. Wait for it and report if it does not start.
+        weir wait "$name" --timeout "$within" >&2 || say "the previous version is not healthy either"
     fi
     show
     exit 1
@@ -57,27 +56,27 @@ elif [ "$code" -ne 0 ]; then
     exit "$code"
 fi
 
-# 2. It runs. It is well once it has completed a checkpoint since: then its sources, its state and its sinks have worked.
+# 2. The new version runs. A completed checkpoint proves that its sources, its state and its sinks work.
 if weir wait "$name" --checkpoint --timeout "$within" >&2; then
-    say "$name is well with version $(printf '%s' "$deployed" | member spec)"
+    say "$name is healthy with version $(printf '%s' "$deployed" | member spec)"
     exit 0
 fi
-say "$name is not well with version $(printf '%s' "$deployed" | member spec)"
+say "$name is not healthy with version $(printf '%s' "$deployed" | member spec)"
 show
 
-# 3. It is not: return to the version and the checkpoint that it was stopped with. Only if this deployment has stopped it:
-#    otherwise there is nothing of ours to take back.
+# 3. The new version is not healthy: undo the upgrade, which restores the previous version and its final checkpoint. Without an
+#    upgrade in this deployment there is nothing to undo.
 plan=$(printf '%s' "$deployed" | member plan)
 before=$(printf '%s' "$deployed" | member spec_before)
 if [ -z "$plan" ]; then
-    say "nothing ran before it, so there is nothing to return to"
+    say "this is the first version: there is no earlier version to return to"
     exit 1
 fi
 if weir undo "$name" --plan "$plan" --yes --wait >&2 &&
     weir wait "$name" --timeout "$within" >&2 &&
     [ "$(weir status "$name" --output json | member spec_number)" = "$before" ]; then
-    say "$name is back at version $before"
+    say "$name has returned to version $before"
 else
-    say "$name could not be brought back to version $before: it needs a person"
+    say "$name could not be returned to version $before: it needs attention"
 fi
 exit 1

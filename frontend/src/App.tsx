@@ -3,32 +3,32 @@ import { Admin, localStorageStore, Resource } from 'react-admin';
 import { BrowserRouter, Route } from 'react-router-dom';
 
 import { ApiProblem } from './api/problem';
-import { AskFirst } from './auth/AskFirst';
+import { RequireSession } from './auth/RequireSession';
 import { authProvider } from './auth/authProvider';
-import { Denied } from './auth/Denied';
+import { AccessDenied } from './auth/AccessDenied';
 import { dataProvider } from './data/dataProvider';
 import { Layout } from './layout/Layout';
-import { darkTheme, lightTheme } from './look/theme';
+import { darkTheme, lightTheme } from './theme/theme';
 import { adminResources } from './pages/admin';
 import { DeployPage, NewVersionPage, ReviewPage } from './pages/deploy/lazy';
 import { Home } from './pages/home';
 import { JobPage } from './pages/job';
 import { JobList } from './pages/jobs';
-import { LogIn } from './pages/login';
-import { Nowhere } from './pages/Nowhere';
+import { LoginPage } from './pages/login';
+import { NotFoundPage } from './pages/NotFoundPage';
 
-/** Bumped when what is kept in browsers (theme, columns) changes its form. */
+/** Increase when the format of the data in the browser's store (theme, columns) changes. */
 const STORE_VERSION = '1';
-const TRIES = 2;
+const RETRIES_MAX = 2;
 
 export function newQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
-        // Streams say what is out of date (live/refresh.ts): coming back to a window asks for nothing again.
+        // Streams invalidate stale data (live/invalidation.ts), so a focused window needs no refetch.
         refetchOnWindowFocus: false,
-        // What was refused stays refused; who did not answer may.
-        retry: (failed, error) => failed < TRIES && error instanceof ApiProblem && (error.unreachable || error.status >= 500),
+        // Retry server errors and missing responses. A refused request would be refused again.
+        retry: (failed, error) => failed < RETRIES_MAX && error instanceof ApiProblem && (error.unreachable || error.status >= 500),
         staleTime: 5_000,
       },
     },
@@ -38,7 +38,7 @@ export function newQueryClient(): QueryClient {
 export function App({ queryClient }: { queryClient: QueryClient }) {
   return (
     <BrowserRouter>
-      <AskFirst>
+      <RequireSession>
         <Admin
           title="Weir"
           authProvider={authProvider}
@@ -46,9 +46,9 @@ export function App({ queryClient }: { queryClient: QueryClient }) {
           queryClient={queryClient}
           store={localStorageStore(STORE_VERSION, 'weir')}
           layout={Layout}
-          loginPage={LogIn}
-          accessDenied={Denied}
-          catchAll={Nowhere}
+          loginPage={LoginPage}
+          accessDenied={AccessDenied}
+          catchAll={NotFoundPage}
           dashboard={Home}
           theme={lightTheme}
           darkTheme={darkTheme}
@@ -63,7 +63,7 @@ export function App({ queryClient }: { queryClient: QueryClient }) {
           </Resource>
           {adminResources}
         </Admin>
-      </AskFirst>
+      </RequireSession>
     </BrowserRouter>
   );
 }

@@ -7,7 +7,7 @@ import { createRoot } from 'react-dom/client';
 
 import { App, newQueryClient } from './App';
 
-// Styles that are made while the page runs are let through by the page's own nonce (Content-Security-Policy).
+// The Content-Security-Policy allows styles created at run time only with the page's nonce.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce;
 const styles = createCache({ key: 'weir', prepend: true, ...(nonce ? { nonce } : {}) });
 

@@ -2,7 +2,7 @@
 
     from weir import Job, Params, agg, sinks, sources
 
-Names are loaded when first used: importing ``weir`` brings in neither pyspark nor anything else that is heavy.
+Names are loaded at first use: importing ``weir`` imports neither pyspark nor other heavy libraries.
 """
 
 from __future__ import annotations

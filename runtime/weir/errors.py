@@ -1,25 +1,26 @@
-"""Every error that Weir raises on purpose.
+"""The errors that Weir raises on purpose.
 
     WeirError
-    ├── GraphError          the job as written cannot run (names the operator, says what to do)
-    ├── SchemaError         a column or type does not fit (names the operator and the near miss)
+    ├── GraphError          the job cannot run as written (names the operator and the correction)
+    ├── SchemaError         a column or type does not match (names the operator and the nearest name)
     ├── ConfigError         a setting, argument or environment is unusable
-    ├── InputError          a source met input it cannot read (names file, line or row group)
-    ├── UserCodeError       a user function raised (names the operator; the cause is chained)
-    ├── SinkError           a sink could not write, pre-commit or commit
+    ├── InputError          a source cannot read its input (names the file, line or row group)
+    ├── UserCodeError       a user function raised an error (names the operator; the cause is chained)
+    ├── SinkError           a sink cannot write, pre-commit or commit
     ├── StorageError        checkpoint storage failed
     │   ├── StorageFull     no space left on the device
-    │   ├── UnknownOutcome  a write may or may not have happened; never followed by a deletion
-    │   └── NotFound        the object is not there
-    ├── CheckpointError     a checkpoint is damaged, half-written, retired or does not exist
-    ├── RestoreError        a checkpoint does not fit the graph or the parallelism
-    ├── ProtocolError       a peer sent something it must not; the connection is dropped
-    ├── AuthenticationError a peer could not prove that it knows the secret
-    ├── SlotError           too few slots, or slots cannot be had
-    ├── Superseded          a newer generation runs the job: this process must stop for good
-    └── JobFailed           the job ended in failure (carries the first cause)
+    │   ├── UnknownOutcome  a write may or may not have taken effect; never delete after it
+    │   └── NotFound        the object does not exist
+    ├── CheckpointError     a checkpoint is damaged, incomplete, retired or missing
+    ├── RestoreError        the graph or its parallelism cannot restore a checkpoint
+    ├── ProtocolError       a peer violated the protocol; the connection is dropped
+    ├── AuthenticationError a peer cannot prove that it knows the secret
+    ├── SlotError           too few slots
+    ├── Superseded          a newer generation runs the job, so this process must stop
+    └── JobFailed           the job failed (contains the first cause)
 
-``retry`` says whether trying again can help (of a class as a rule, of an error where it is known), ``domain`` whose fault it is.
+``retry`` says whether a retry can help: each class has a default, which an instance may override. ``domain`` says what caused
+the error.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from enum import StrEnum
 
 
 class Domain(StrEnum):
-    """Whose fault an error is."""
+    """The cause of an error: the user, an external system, or Weir itself."""
 
     USER = "user"
     EXTERNAL = "external"
@@ -36,16 +37,17 @@ class Domain(StrEnum):
 
 
 class Retry(StrEnum):
-    """Whether trying the same again can help."""
+    """Whether a retry can help."""
 
     NEVER = "never"
     BACKOFF = "backoff"
 
 
 class WeirError(Exception):
-    """Base of all errors raised on purpose. ``str(error)`` is one message: what, where, what to do.
+    """Base of all errors that Weir raises on purpose. ``str(error)`` is one message: what failed, where, and what to do.
 
-    ``retry``: where whoever raises knows better than the class, as of a disk that did not answer."""
+    ``retry`` overrides the default of the class, for example for a disk that has not answered.
+    """
 
     domain: Domain = Domain.WEIR
     retry: Retry = Retry.NEVER

@@ -1,4 +1,4 @@
-"""A real Postgres for all tests of a process, a database of its own for each test, and the API in front of it."""
+"""A real Postgres for all tests of a process, a separate database for each test, and the API."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import Tasks
 from weir_backend.models import Role, Token, TokenKind, User
 from weir_backend.settings import Settings
-from weir_workers.embedded.postgres import Postgres
-from weir_workers.embedded.throwaway import throwaway_postgres
+from weir_workers.embedded.servers.postgres import Postgres
+from weir_workers.embedded.servers.temporary import temporary_postgres
 
 _names = (f"test_{number}" for number in itertools.count())
 TEMPLATE = "template_of_tests"
@@ -37,15 +37,15 @@ ROOM_BYTES_MIN = 2 << 30
 
 
 def in_memory() -> Path | None:
-    """A file system in memory, if there is one with room: each test makes hundreds of files and removes them."""
+    """An in-memory file system, if one has enough space: each test creates and deletes hundreds of files."""
     return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM_BYTES_MIN else None
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    with throwaway_postgres(in_memory()) as server:
+    with temporary_postgres(in_memory()) as server:
         with psycopg.connect(server.url, autocommit=True) as connection:
-            # These databases live for seconds.
+            # These databases exist for seconds only, so durability is off.
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("ALTER SYSTEM SET synchronous_commit = off")
             connection.execute("SELECT pg_reload_conf()")
@@ -62,7 +62,7 @@ def sqlalchemy_url(server: Postgres, name: str) -> str:
 
 @contextmanager
 def new_database(server: Postgres, template: str | None) -> Iterator[str]:
-    """Its name."""
+    """Return its name."""
     name = f"{next(_names)}_{os.getpid()}"
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
@@ -90,7 +90,7 @@ def database(settings: Settings) -> Iterator[Database]:
 
 @dataclass
 class RecordedTasks:
-    """The port to the workers: keeps what was asked for."""
+    """The port to the workers. Records the requests."""
 
     asked: list[tuple[str, tuple[int | str, ...]]] = field(default_factory=list)
 
@@ -108,7 +108,7 @@ _idle_apps: list[FastAPI] = []
 
 @contextmanager
 def lent_app(settings: Settings, tasks: Tasks) -> Iterator[FastAPI]:
-    """What an application works out at its first request takes longer than most tests: it is made once, and serves one after the other."""
+    """The first request of an application takes longer than most tests, so tests share one application."""
     if _idle_apps:
         app = _idle_apps.pop()
         configure(app, settings, tasks)
@@ -120,7 +120,7 @@ def lent_app(settings: Settings, tasks: Tasks) -> Iterator[FastAPI]:
 
 @pytest.fixture
 def client(settings: Settings, tasks: RecordedTasks) -> Iterator[TestClient]:
-    """Without a token."""
+    """A client without a token."""
     with lent_app(settings, tasks) as app, TestClient(app, raise_server_exceptions=False) as opened:
         yield opened
 
@@ -130,7 +130,7 @@ Login = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def login(database: Database) -> Login:
-    """Headers of a new user's token: ``login(Role.OPERATOR, rollback=True)``."""
+    """Create a user and return headers with its token: ``login(Role.OPERATOR, rollback=True)``."""
 
     def make(role: Role = Role.ADMIN, *, rollback: bool = False, name: str | None = None) -> dict[str, str]:
         secret = new_secret()

@@ -1,4 +1,4 @@
-"""Jobs and runs for tests, made straight in the tables: how they come to be in life is tested elsewhere."""
+"""Creates jobs and runs for tests directly in the tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir.protocol.events import (
 from weir.protocol.ids import CheckpointId, EventNumber, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import SubtaskStatistics
-from weir_backend.jobs.spec import SpecBody
+from weir_backend.jobs.spec import JobSpec
 from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -27,7 +27,7 @@ from weir_backend.models import Artifact, ArtifactContent, ArtifactKind, Desired
 
 _numbers = itertools.count(1)
 AT_MS = 1_790_000_000_000
-"""The first event of a history; each later one comes a millisecond after the one before."""
+"""Time of the first event. Each later event follows after one millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ def new_job(database: Database, name: str | None = None) -> int:
         session.add_all([job, artifact])
         session.flush()
         session.add(ArtifactContent(artifact_id=artifact.id, data=b"\n"))
-        body = SpecBody(artifact=artifact.digest).model_dump(mode="json")
+        body = JobSpec(artifact=artifact.digest).model_dump(mode="json")
         session.add(Spec(job_id=job.id, number=1, artifact_id=artifact.id, body=body, state=SpecState.VALID))
         return job.id
 
 
 def new_run(database: Database, job_id: int | None = None, *, start: dict[str, Any] | None = None) -> MadeRun:
-    """``start``: {"mode": "fresh"} if nothing is said. An earlier run of the job has to be over."""
+    """``start``: {"mode": "fresh"} by default. An earlier run of the job must have ended."""
     job_id = job_id or new_job(database)
     with database.session() as session:
         job = session.get_one(Job, job_id)
@@ -95,7 +95,7 @@ def triggered(checkpoint: int, *, trigger: str = "periodic", generation: int = 1
 def completed(
     checkpoint: int, *, trigger: str = "periodic", generation: int = 1, subtasks: int = 2, written: int | None = None
 ) -> CheckpointCompleted:
-    """``written``: bytes of the state files that it wrote itself. None: an older driver."""
+    """``written``: size of the state files that the checkpoint wrote. None: an older driver."""
     return CheckpointCompleted(
         CheckpointId(checkpoint), Generation(generation), trigger, 40 + checkpoint, 1_000 * subtasks,
         tuple(
@@ -112,7 +112,7 @@ def completed(
 
 
 def sample(slot: int, seconds: int, *, subtasks: int = 2, generation: int = 1) -> SlotMetrics:
-    """Of a slot that has run for ``seconds``: 100 records a second and subtask, a quarter of the time back-pressured."""
+    """The sample of a slot that has run for ``seconds``: 100 records per second and subtask, backpressured a quarter of the time."""
     return SlotMetrics(
         Generation(generation), SlotIndex(slot), 200 << 20, 300_000 * seconds,
         tuple(

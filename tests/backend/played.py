@@ -1,4 +1,4 @@
-"""The parts of workers and drivers, played by a test: the same services, without their processes."""
+"""Plays workers and drivers in tests: the same services without their processes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tests.backend.jobs import body_of, numbered
 from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, CommandAnswered, CommandOutcome, Event, RunStateChanged
 from weir.protocol.events import RunState as Told
 from weir.protocol.ids import CheckpointId, CommandId, Generation
-from weir_backend.graphs import repository as graphs
-from weir_backend.graphs.content import content_of
+from weir_backend.checkpoints.retention_rules import UNDO_PIN
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.models import Checkpoint, Job
-from weir_backend.reconciling import repository, runs
-from weir_backend.reconciling.service import Reconciler, driver_gone
-from weir_backend.recovery.schemas import Inspection
-from weir_backend.recovery.service import inspected
-from weir_backend.retention.pins import UNDO_PIN
+from weir_backend.reconciler.service import Reconciler, mark_driver_lost
+from weir_backend.recovery.schemas import PlanInspection
+from weir_backend.recovery.service import record_inspection
+from weir_backend.runs import repository
+from weir_backend.runs.graph import graph_content
+from weir_backend.runs.service import run_token
 from weir_backend.settings import Settings
 
 CODE = b"def job(params): ...\n"
@@ -39,12 +39,12 @@ GRAPH = {
         ],
     }
 }
-WHOLE = Inspection(whole=True, damage=None, files=1, bytes=9, abandoned=[], returning=[], sources=[], sinks=[], notes=[])
+WHOLE = PlanInspection(whole=True, damage=None, files=1, bytes=9, abandoned=[], returning=[], sources=[], sinks=[], notes=[])
 
 
 @dataclass
 class Stage:
-    """``headers``: of an administrator who may roll back."""
+    """``headers``: of an administrator with the permission to roll back."""
 
     client: TestClient
     database: Database
@@ -72,12 +72,12 @@ class Stage:
         return made
 
     def compile(self, job_id: int, number: int = 1, *, problem: str | None = None, name: str = "played") -> None:
-        """``name``: of the job, as its code calls it."""
+        """``name``: the job's name in its code."""
         graph = {"logical": {**GRAPH["logical"], "job": name}}
         with self.database.session() as session:
             spec = jobs.find_spec(session, job_id, number)
             assert spec is not None
-            graph_id = graphs.store(session, content_of(graph)) if problem is None else None
+            graph_id = repository.store_graph(session, graph_content(graph)) if problem is None else None
             service.compiled(session, self.tasks, spec, graph_id=graph_id, problem=problem)
         self.look(job_id)
 
@@ -88,7 +88,7 @@ class Stage:
             self.look(job_id)
 
     def keep_the_way_back(self) -> bool:
-        """A worker is quick to pin what an undo would return to. Whether there was anything."""
+        """Pin the checkpoints that an undo restores, as a worker does. Return whether there were any."""
         if not self.pins_at_once:
             return False
         with self.database.session() as session:
@@ -96,15 +96,15 @@ class Stage:
             result: Any = session.execute(update(Checkpoint).where(*wanted).values(pin_in_force=True))
             return bool(result.rowcount)
 
-    def inspect(self, plan_id: int, found: Inspection = WHOLE) -> None:
+    def inspect(self, plan_id: int, found: PlanInspection = WHOLE) -> None:
         self.pin()
         with self.database.session() as session:
-            waiting = inspected(session, self.settings, plan_id, found)
+            waiting = record_inspection(session, self.settings, plan_id, found)
         if waiting is not None:
             self.look(waiting)
 
     def pin(self) -> None:
-        """A worker has written to the logs of jobs what is pinned."""
+        """Write the pins to the job logs, as a worker does."""
         with self.database.session() as session:
             session.execute(update(Checkpoint).values(pin_in_force=Checkpoint.pinned))
 
@@ -117,14 +117,14 @@ class Stage:
         return found
 
     def driver(self, job_id: int) -> Driver:
-        """Of the live run."""
+        """Return the driver of the live run."""
         with self.database.session() as session:
-            run = repository.live(session, job_id)
+            run = repository.live_run(session, job_id)
             assert run is not None, f"job {job_id} has no live run"
-            return Driver(self, job_id, run.id, runs.token(self.settings, run.directory), dict(run.start), run.cause)
+            return Driver(self, job_id, run.id, run_token(self.settings, run.directory), dict(run.start), run.cause)
 
     def running(self, name: str = "played", **spec: Any) -> tuple[int, Driver]:
-        """A job, deployed, with a driver that runs and has completed checkpoint 1."""
+        """Deploy a job whose driver runs and has completed checkpoint 1."""
         job_id = self.deploy(name, spec)["id"]
         self.compile(job_id)
         driver = self.driver(job_id)
@@ -134,9 +134,9 @@ class Stage:
 
 
 def wait_is_over(stage: Stage, job_id: int) -> None:
-    """The delay before a restart has passed."""
+    """Let the restart delay pass."""
     with stage.database.session() as session:
-        session.execute(update(Job).where(Job.id == job_id).values(not_before=now()))
+        session.execute(update(Job).where(Job.id == job_id).values(restart_at=now()))
     stage.look(job_id)
 
 
@@ -152,7 +152,7 @@ class Driver:
     answered: set[int] = field(default_factory=set)
 
     def tell(self, *events: Event) -> int:
-        """The status of the answer."""
+        """Return the status of the response."""
         batch = numbered(events, self.told + 1)
         answer = self.stage.client.post(
             f"/api/v1/runs/{self.run_id}/events",
@@ -177,7 +177,7 @@ class Driver:
         assert self.tell(first, CheckpointCompleted(CheckpointId(number), Generation(1), trigger, 5, 9, ())) == 200
 
     def commands(self) -> list[str]:
-        """Kinds of those that were not answered yet; now they are."""
+        """Return the kinds of the unanswered commands, and answer them."""
         answer = self.stage.client.get(
             f"/api/v1/runs/{self.run_id}/commands", params={"after": 0}, headers={"Authorization": f"Bearer {self.token}"}
         )
@@ -189,7 +189,7 @@ class Driver:
         return [kind for _, kind in fresh]
 
     def die(self, reason: str = "killed") -> None:
-        """Its process is gone, and a worker has noticed."""
+        """The driver process is dead, and a worker has noticed."""
         with self.stage.database.session() as session:
-            assert driver_gone(session, self.job_id, self.run_id, reason)
+            assert mark_driver_lost(session, self.job_id, self.run_id, reason)
         self.stage.look(self.job_id)

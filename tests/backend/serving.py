@@ -1,4 +1,4 @@
-"""The API as drivers and browsers meet it: uvicorn on a port of its own, in a thread."""
+"""Serves the API as drivers and browsers use it: uvicorn on its own port, in a thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 @contextmanager
 def served(app: FastAPI, port: int) -> Iterator[str]:
-    """Its address. Streams that are open at the end are cut."""
+    """Yield its address. Streams that are still open at the end are closed."""
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1, access_log=False)
     )

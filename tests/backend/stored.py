@@ -1,5 +1,5 @@
-"""A job whose driver is played and whose checkpoints are real: a log, manifests and state files in a directory, and what the control plane
-was told of them."""
+"""A job with a played driver and real checkpoints: a job log, manifests and state files in a directory, and the rows of the
+control plane."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from weir.protocol.events import CheckpointCompleted as Completed
 from weir.protocol.events import CheckpointTriggered, RunStateChanged
 from weir.protocol.events import RunState as Told
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.joblog import CheckpointCompleted
-from weir.protocol.logview import LogView
+from weir.protocol.job_log import CheckpointCompleted
+from weir.protocol.log_view import LogView
 from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage, StoredObject
-from weir.storage.joblog import JobLog
+from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.local import LocalStorage
 from weir.storage.manifests import write_manifest
 from weir_backend.kit.clock import now
 from weir_backend.models import Checkpoint, Event, Job, Run
 from weir_workers.context import Context
-from weir_workers.tasks.tidy import tidy_job
+from weir_workers.tasks.checkpoint_gc import tidy_job
 
 _numbers = itertools.count(1)
 NAME = "played"
-"""Of the job in its code, as ``played.GRAPH`` has it."""
+"""The job's name in its code, as in ``played.GRAPH``."""
 
 
 class Killed(BaseException):
-    """The process is gone: no ``except`` of ours gets to run."""
+    """The process dies: no ``except`` clause runs."""
 
 
 @dataclass
 class Mortal:
-    """A storage whose process is killed with its ``lives``-th change, before it is made or (``after``) after it. Of a deletion each object is
-    one. ``changes``: how many were begun."""
+    """A storage whose process is killed at change number ``lives``, before or (``after``) after it. Each deleted object is one
+    change. ``changes``: the number of started changes."""
 
     inner: CheckpointStorage
     lives: int = 1 << 30
@@ -84,7 +84,7 @@ class Mortal:
 
 @dataclass
 class StoredRun(RunningJob):
-    """Each manifest says that all before it is published, unless ``published_up_to`` is set."""
+    """Each manifest says that all checkpoints before it are published, unless ``published_up_to`` is set."""
 
     published_up_to: int | None = None
     written: dict[int, StateFile] = field(default_factory=dict)
@@ -114,7 +114,8 @@ class StoredJob:
 
     @classmethod
     def running(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
-        """With checkpoints 1 to ``checkpoints``, and a driver that retires none. Should it die, the next one is an hour away."""
+        """Create checkpoints 1 to ``checkpoints`` and a driver that retires none. If the driver dies, its restart is an hour
+        away."""
         body = {
             "artifact": stage.upload(),
             "checkpointing": {"retained": retained, "directory": directory},
@@ -160,13 +161,13 @@ class StoredJob:
         self.driver.tell(RunStateChanged(Told.SUSPENDED, self.run.generation, "", ""))
 
     def start_again(self, restored_from: int | None = None) -> StoredRun:
-        """Another driver, which has taken the next generation in the log."""
+        """Another driver takes the next generation in the log."""
         self.stage.send("POST", f"/jobs/{self.job_id}/start", status=202)
         self.stage.look(self.job_id)
         return self.go_on(restored_from)
 
     def go_on(self, restored_from: int | None = None) -> StoredRun:
-        """The driver of the run that was begun takes the next generation."""
+        """The driver of the new run takes the next generation."""
         self.driver = self.stage.driver(self.job_id)
         view = self.view()
         assert view.newest is not None
@@ -183,21 +184,23 @@ class StoredJob:
         return [int(record.checkpoint) for record in self.view().kept]
 
     def files_of(self, number: int) -> list[str]:
-        """Manifest and state of one checkpoint, as far as they are there."""
+        """Return the existing ones of a checkpoint's manifest and state file."""
         return [path for path in self.run.paths() if f"-c{number}-" in path or path.startswith(f"checkpoints/{number}/")]
 
     def path_of(self, number: int) -> str:
-        """Of its state file, in the file system."""
+        """The path of the checkpoint's state file."""
         return os.path.join(self.directory, self.run.layout.absolute(self.run.written[number].path))
 
     def tidy(self, storage: CheckpointStorage | None = None) -> None:
-        """What a worker does who is asked to look into the storage."""
+        """Do what a worker does when it applies the retention policy."""
         tidy_job(self.context, self.job_id, lambda _: storage or LocalStorage(self.directory))
 
     def time_passes(self) -> None:
-        """So much that nobody waits any longer for a worker that has died."""
+        """Let so much time pass that the lease of a dead worker expires."""
         with self.stage.database.session() as session:
-            session.execute(update(Job).where(Job.id == self.job_id, Job.tidied_until.is_not(None)).values(tidied_until=now()))
+            session.execute(
+                update(Job).where(Job.id == self.job_id, Job.retention_until.is_not(None)).values(retention_until=now())
+            )
 
     def row(self, number: int) -> Checkpoint:
         with self.stage.database.session() as session:
@@ -209,13 +212,13 @@ class StoredJob:
             return sorted(session.scalars(query))
 
     def told(self, kind: str) -> list[dict[str, Any]]:
-        """Fields of the events of this kind in the job's history."""
+        """Return the fields of the job's events of this kind."""
         with self.stage.database.session() as session:
             query = select(Event.fields).where(Event.job_id == self.job_id, Event.kind == kind).order_by(Event.number)
             return list(session.scalars(query))
 
     def send(self, method: str, number: int, what: str = "", *, status: int, **more: Any) -> Any:
-        """A request about one checkpoint."""
+        """Send a request about one checkpoint."""
         return self.stage.send(method, f"/jobs/{self.job_id}/checkpoints/{number}{what}", status=status, **more)
 
     def pin(self, number: int, pinned: bool = True, *, status: int = 200) -> Any:

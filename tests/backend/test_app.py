@@ -7,17 +7,17 @@ from sqlalchemy import event, text
 from weir_backend import migrate
 from weir_backend.errors import Unavailable
 from weir_backend.kit.database import Database
-from weir_backend.kit.readiness import GOOD_FOR_S, Readiness
+from weir_backend.kit.readiness import CACHE_S, Readiness
 
 
-def test_it_is_alive_and_ready(client: TestClient) -> None:
+def test_the_api_is_alive_and_ready(client: TestClient) -> None:
     assert client.get("/healthz").json() == {"status": "alive"}
     answer = client.get("/readyz")
     assert answer.status_code == 200 and answer.json()["status"] == "ready"
     assert answer.headers["X-Content-Type-Options"] == "nosniff" and answer.headers["X-Request-Id"]
 
 
-def test_it_is_not_ready_with_another_schema(client: TestClient, database: Database) -> None:
+def test_the_api_is_not_ready_with_another_schema(client: TestClient, database: Database) -> None:
     with database.session() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     answer = client.get("/readyz")
@@ -25,13 +25,13 @@ def test_it_is_not_ready_with_another_schema(client: TestClient, database: Datab
     assert answer.json()["code"] == "schema" and "weir migrate" in answer.json()["next_step"]
 
 
-def test_what_is_not_there_is_a_problem(client: TestClient) -> None:
+def test_an_unknown_path_is_a_problem(client: TestClient) -> None:
     answer = client.get("/api/v1/nothing")
     assert answer.status_code == 404 and answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == "not-found" and answer.headers["Cache-Control"] == "no-store"
 
 
-def test_however_many_ask_whether_it_is_ready_the_database_is_asked_once_a_second(database: Database) -> None:
+def test_readiness_queries_the_database_at_most_once_a_second(database: Database) -> None:
     asked: list[str] = []
     event.listen(database.engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
     time_s = [0.0]
@@ -39,13 +39,13 @@ def test_however_many_ask_whether_it_is_ready_the_database_is_asked_once_a_secon
     assert {readiness.schema() for _ in range(50)} == {migrate.head()}
     once = len(asked)
     assert once > 0
-    time_s[0] = GOOD_FOR_S
+    time_s[0] = CACHE_S
     readiness.schema()
     assert len(asked) == 2 * once
     with database.session() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     assert readiness.schema() == migrate.head(), "for a second it is believed"
-    time_s[0] = 2 * GOOD_FOR_S
+    time_s[0] = 2 * CACHE_S
     for _ in range(3):
-        with pytest.raises(Unavailable, match=f"is at 0000, this version wants {migrate.head()}"):
+        with pytest.raises(Unavailable, match=f"is at revision 0000; this version requires {migrate.head()}"):
             readiness.schema()

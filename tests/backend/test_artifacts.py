@@ -1,4 +1,4 @@
-"""Files of user code that nobody uses any more."""
+"""Deletion of unused artifacts."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def stage(client: TestClient, database: Database, settings: Settings, tasks: Rec
 
 
 def go_by(database: Database, days: float) -> None:
-    """So much time has passed since anything was done."""
+    """Let time pass."""
     with database.session() as session:
         session.execute(update(Artifact).values(uploaded_at=Artifact.uploaded_at - timedelta(days=days)))
         session.execute(update(Job).values(deleted_at=Job.deleted_at - timedelta(days=days)))
 
 
 def forget(stage: Stage) -> int:
-    (chore,) = [one for one in service.CHORES if one.name == "files of user code that no job uses"]
+    (chore,) = [one for one in service.CLEANUPS if one.name == "files of user code that no job uses"]
     with stage.database.session() as session:
         return chore.do(session, stage.settings)
 
 
 def kept(database: Database) -> tuple[int, int]:
-    """Rows, and contents."""
+    """Return the numbers of rows and of contents."""
     with database.session() as session:
         rows, contents = (session.scalar(select(func.count()).select_from(table)) or 0 for table in (Artifact, ArtifactContent))
         return rows, contents
 
 
-def test_a_file_that_no_version_refers_to_goes_some_days_after_it_was_last_uploaded(stage: Stage) -> None:
+def test_an_unused_artifact_is_deleted_some_days_after_its_last_upload(stage: Stage) -> None:
     stage.upload()
     go_by(stage.database, 6)
     assert forget(stage) == 0
@@ -54,7 +54,7 @@ def test_a_file_that_no_version_refers_to_goes_some_days_after_it_was_last_uploa
     assert forget(stage) == 1 and kept(stage.database) == (0, 0)
 
 
-def test_what_a_job_uses_stays_in_all_its_versions(stage: Stage) -> None:
+def test_artifacts_of_all_spec_versions_of_a_job_are_kept(stage: Stage) -> None:
     job_id, driver = stage.running()
     changed = stage.upload(b"def job(params): return None\n")
     stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": changed}}, headers={"If-Match": "*"})
@@ -63,7 +63,7 @@ def test_what_a_job_uses_stays_in_all_its_versions(stage: Stage) -> None:
     assert driver.commands() == []
 
 
-def test_what_only_a_deleted_job_used_is_let_go_of_and_comes_back_if_it_is_uploaded_again(stage: Stage) -> None:
+def test_an_artifact_of_a_deleted_job_loses_its_content_until_the_next_upload(stage: Stage) -> None:
     job = stage.deploy(start=False)
     artifact = stage.send("GET", "/artifacts", status=200)[0]
     stage.compile(job["id"])
@@ -83,7 +83,7 @@ def test_what_only_a_deleted_job_used_is_let_go_of_and_comes_back_if_it_is_uploa
     assert stage.send("GET", f"/jobs/{again['id']}", status=200)["spec_state"] == "VALID"
 
 
-def test_who_is_about_to_use_a_file_keeps_it(stage: Stage) -> None:
+def test_an_artifact_that_is_about_to_be_used_is_kept(stage: Stage) -> None:
     digest = stage.upload()
     go_by(stage.database, 100)
     with stage.database.session() as session:

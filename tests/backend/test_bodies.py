@@ -1,4 +1,4 @@
-"""What is sent before it is known who sends it: never much, and never for long."""
+"""Limits on request bodies of unauthenticated callers."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ JSON = {"Content-Type": "application/json"}
 
 
 @pytest.mark.parametrize("path", ["/session", "/jobs", "/tokens", "/jobs/1/plans", "/jobs/1/start"])
-def test_a_body_that_is_too_large_is_a_problem_like_any_other(client: TestClient, path: str) -> None:
+def test_a_too_large_body_is_a_problem(client: TestClient, path: str) -> None:
     answer = client.post(f"{API}{path}", content=b"[" + b"[]," * BODY_BYTES_MAX + b"[]]", headers=JSON)
     assert answer.status_code in (401, 413), answer.text
     assert answer.headers["content-type"] == "application/problem+json" and answer.headers["x-request-id"]
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_job_of_a_stranger_is_not_even_parsed(client: TestClient) -> None:
+def test_a_job_of_an_unauthenticated_caller_is_not_parsed(client: TestClient) -> None:
     answer = client.post(f"{API}/jobs", content=b" " * (BODY_BYTES_MAX + 1), headers=JSON)
     assert answer.status_code == 413 and answer.json()["code"] == "too-large"
 
 
-def test_an_upload_of_a_stranger_is_not_read(client: TestClient) -> None:
+def test_an_upload_of_an_unauthenticated_caller_is_not_read(client: TestClient) -> None:
     def content() -> object:
         raise AssertionError("it was read")
         yield b""
@@ -34,22 +34,20 @@ def test_an_upload_of_a_stranger_is_not_read(client: TestClient) -> None:
     assert answer.status_code == 401
 
 
-def test_an_upload_may_be_larger_than_other_requests_up_to_a_bound_that_is_named(
-    client: TestClient, login: Login, settings: Settings
-) -> None:
+def test_uploads_have_a_larger_limit_which_the_error_names(client: TestClient, login: Login, settings: Settings) -> None:
     mine = login()
     fits = client.post(f"{API}/artifacts", params={"name": "job.py"}, content=b"#" * (2 * BODY_BYTES_MAX), headers=mine)
     assert fits.status_code == 201 and fits.json()["size"] == 2 * BODY_BYTES_MAX
     size = settings.artifact_bytes_max + 1
     answer = client.post(f"{API}/artifacts", params={"name": "job.py"}, content=b"#" * size, headers=mine)
-    assert answer.status_code == 413 and f"{size:,} bytes, at most {size - 1:,} are taken" in answer.json()["detail"]
+    assert answer.status_code == 413 and f"{size:,} bytes; the limit is {size - 1:,}" in answer.json()["detail"]
 
 
-def test_json_that_is_nested_too_deeply_is_invalid(client: TestClient, login: Login) -> None:
+def test_too_deeply_nested_json_is_invalid(client: TestClient, login: Login) -> None:
     answer = client.post(f"{API}/jobs", content=b"[" * 200_000, headers={**login(), **JSON})
     assert answer.status_code == 422
 
 
-def test_a_path_with_a_slash_at_its_end_leads_nowhere_else(client: TestClient) -> None:
+def test_a_path_with_a_trailing_slash_is_not_redirected(client: TestClient) -> None:
     answer = client.get(f"{API}/jobs/", headers={"Host": "evil.example"}, follow_redirects=False)
     assert answer.status_code == 404

@@ -1,4 +1,4 @@
-"""What is old enough is forgotten, in bites, and nothing else."""
+"""Housekeeping deletes only old rows, in limited statements."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from weir_backend.settings import Settings
 
 
 def history(database: Database) -> None:
-    """Samples, events, a completed checkpoint and one that has failed."""
+    """Samples, events, a completed checkpoint and a failed one."""
     run = new_run(database)
     told = [MetricsSampled(sample(0, second)) for second in range(5)]
     with database.session() as session:
@@ -60,16 +60,16 @@ def counted(database: Database) -> dict[str, int]:
         }
 
 
-def test_what_is_new_stays_and_what_is_old_goes_but_for_completed_checkpoints(database: Database, settings: Settings) -> None:
+def test_old_rows_are_deleted_except_completed_checkpoints(database: Database, settings: Settings) -> None:
     history(database)
     before = counted(database)
     assert before == {"metric_samples": 5, "events": 3, "checkpoints": 2}
     old = now() - timedelta(days=1_000)
     with database.session() as session:
-        # As told by drivers: they are of a fixed time, which is long ago for samples that are kept for a day.
+        # Samples have the drivers' fixed times, which are older than the one day for which samples are kept.
         session.execute(update(MetricSample).values(at=now()))
         session.execute(update(Checkpoint).values(triggered_at=now()))
-    for chore in service.CHORES:
+    for chore in service.CLEANUPS:
         with database.session() as session:
             assert chore.do(session, settings) == 0, chore.name
     assert counted(database) == before
@@ -77,7 +77,7 @@ def test_what_is_new_stays_and_what_is_old_goes_but_for_completed_checkpoints(da
         session.execute(update(MetricSample).values(at=old))
         session.execute(update(Event).values(received_at=old))
         session.execute(update(Checkpoint).values(triggered_at=old))
-    for chore in service.CHORES:
+    for chore in service.CLEANUPS:
         with database.session() as session:
             chore.do(session, settings)
     assert counted(database) == {"metric_samples": 0, "events": 0, "checkpoints": 1}
@@ -90,40 +90,38 @@ def made_old(database: Database) -> None:
         session.execute(update(Checkpoint).values(triggered_at=now()))
 
 
-def test_a_round_takes_bites_of_all_in_turns_until_nothing_is_left(
+def test_a_round_deletes_from_all_tables_in_turn_until_nothing_is_left(
     database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history(database)
     made_old(database)
-    monkeypatch.setattr(service, "BITE_ROWS", 2)
-    removed = service.do_round(database.session, settings, lambda: 0.0)
+    monkeypatch.setattr(service, "BATCH_ROWS", 2)
+    removed = service.run_round(database.session, settings, lambda: 0.0)
     assert {name: rows for name, rows in removed.items() if rows} == {"metric samples": 5, "events": 3}
     assert counted(database) == {"metric_samples": 0, "events": 0, "checkpoints": 2}
 
 
-def test_a_round_ends_when_its_time_is_over_and_the_next_one_goes_on(
+def test_a_round_ends_at_its_time_limit_and_the_next_one_continues(
     database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history(database)
     made_old(database)
-    monkeypatch.setattr(service, "BITE_ROWS", 2)
-    clock = itertools.count(step=service.ROUND_S / 1.5)  # its beginning, one turn, and then it is over
-    assert service.do_round(database.session, settings, lambda: next(clock))["metric samples"] == 2
+    monkeypatch.setattr(service, "BATCH_ROWS", 2)
+    clock = itertools.count(step=service.ROUND_S / 1.5)  # the start, one turn, then the time limit
+    assert service.run_round(database.session, settings, lambda: next(clock))["metric samples"] == 2
     assert counted(database)["metric_samples"] == 3
-    assert service.do_round(database.session, settings, lambda: 0.0)["metric samples"] == 3
+    assert service.run_round(database.session, settings, lambda: 0.0)["metric samples"] == 3
 
 
-def test_what_is_oldest_goes_first(database: Database) -> None:
+def test_the_oldest_rows_are_deleted_first(database: Database) -> None:
     history(database)
     with database.session() as session:
         newest = session.scalars(select(MetricSample.at).order_by(MetricSample.at.desc())).first()
-        assert repository.forget_samples(session, now() + timedelta(days=10_000), 4) == 4
+        assert repository.delete_samples(session, now() + timedelta(days=10_000), 4) == 4
         assert session.scalars(select(MetricSample.at)).all() == [newest]
 
 
-def test_alerts_that_are_over_and_messages_are_forgotten_and_what_fires_or_waits_stays(
-    database: Database, settings: Settings
-) -> None:
+def test_resolved_alerts_and_ended_deliveries_are_deleted_and_open_ones_kept(database: Database, settings: Settings) -> None:
     job_id, old = new_job(database), now() - timedelta(days=1_000)
     with database.session() as session:
         webhook = Webhook(name="ops", url="http://127.0.0.1/")
@@ -143,7 +141,7 @@ def test_alerts_that_are_over_and_messages_are_forgotten_and_what_fires_or_waits
             session.flush()
             for about, ended_at in ((MessageAbout.FIRING, old), (MessageAbout.RESOLVED, None)):
                 session.add(Delivery(alert_id=alert.id, webhook_id=webhook.id, about=about, next_try_at=old, ended_at=ended_at))
-    for chore in service.CHORES:
+    for chore in service.CLEANUPS:
         with database.session() as session:
             chore.do(session, settings)
     with database.session() as session:
@@ -151,13 +149,13 @@ def test_alerts_that_are_over_and_messages_are_forgotten_and_what_fires_or_waits
         assert [one.about for one in session.scalars(select(Delivery))] == [MessageAbout.RESOLVED] * 2
 
 
-def test_it_is_done_in_bites(database: Database) -> None:
+def test_the_rows_per_statement_are_limited(database: Database) -> None:
     history(database)
     with database.session() as session:
-        assert [repository.forget_samples(session, now() + timedelta(days=1), 2) for _ in range(4)] == [2, 2, 1, 0]
+        assert [repository.delete_samples(session, now() + timedelta(days=1), 2) for _ in range(4)] == [2, 2, 1, 0]
 
 
-def test_completed_checkpoints_are_forgotten_long_after_their_files_and_not_those_that_history_refers_to(
+def test_completed_checkpoints_are_deleted_long_after_their_files_unless_referenced(
     database: Database, settings: Settings
 ) -> None:
     run = new_run(database)
@@ -177,7 +175,7 @@ def test_completed_checkpoints_are_forgotten_long_after_their_files_and_not_thos
         session.execute(update(Checkpoint).values(discarded_at=old))
         session.execute(update(Checkpoint).where(Checkpoint.number == 6).values(discarded_at=recent))
         session.execute(update(Checkpoint).where(Checkpoint.number == 7).values(discarded_at=None))
-    for chore in service.CHORES:
+    for chore in service.CLEANUPS:
         with database.session() as session:
             chore.do(session, settings)
     with database.session() as session:
@@ -189,14 +187,12 @@ LONG_AGO, LATELY = now() - timedelta(days=91), now() - timedelta(days=89)
 
 
 def round_of_chores(database: Database, settings: Settings) -> None:
-    for chore in service.CHORES:
+    for chore in service.CLEANUPS:
         with database.session() as session:
             chore.do(session, settings)
 
 
-def test_what_was_asked_for_is_forgotten_once_it_is_over_and_not_what_waits_or_what_a_plan_shows(
-    database: Database, settings: Settings
-) -> None:
+def test_ended_operations_are_deleted_unless_a_plan_shows_them(database: Database, settings: Settings) -> None:
     job_id, run = new_job(database), new_run(database)
     common = {"job_id": job_id, "kind": OperationKind.SAVEPOINT, "deadline_at": LONG_AGO, "request": {}}
     plan = {"job_id": job_id, "kind": PlanKind.ROLLBACK, "job_version": 1, "request": {}, "preview": {}, "signature": b""}
@@ -217,7 +213,7 @@ def test_what_was_asked_for_is_forgotten_once_it_is_over_and_not_what_waits_or_w
                 RecoveryPlan(**plan, state=PlanState.APPROVED, created_at=LONG_AGO),
                 RecoveryPlan(**plan, state=PlanState.PROPOSED, created_at=LATELY),
                 RecoveryPlan(**plan, state=PlanState.PROPOSED, created_at=LONG_AGO),
-                RecoveryPlan(**plan, state=PlanState.WITHDRAWN, created_at=LONG_AGO),
+                RecoveryPlan(**plan, state=PlanState.DISCARDED, created_at=LONG_AGO),
                 Command(
                     run_id=run.id, number=1, kind="a", outcome="DONE", created_at=LONG_AGO, operation_id=operations["over"].id
                 ),
@@ -245,7 +241,7 @@ def test_what_was_asked_for_is_forgotten_once_it_is_over_and_not_what_waits_or_w
     assert left()[2] == [3], "nobody will answer the second one any more"
 
 
-def test_failures_are_forgotten_and_what_was_counted_of_them_is_not(database: Database, settings: Settings) -> None:
+def test_deleted_failures_remain_in_the_counters(database: Database, settings: Settings) -> None:
     run, other = new_run(database), new_run(database)
     of_run = {"job_id": run.job_id, "run_id": run.id, "reason": "r", "at": LONG_AGO}
     with database.session() as session:
@@ -261,15 +257,15 @@ def test_failures_are_forgotten_and_what_was_counted_of_them_is_not(database: Da
 
     assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}
     with database.session() as session:
-        assert repository.forget_failures(session, now() - timedelta(days=90), 2) == 2, "in bites"
-        assert repository.forget_failures(session, now() - timedelta(days=90), 100) == 2
-        assert repository.forget_failures(session, now() - timedelta(days=90), 100) == 0
+        assert repository.delete_failures(session, now() - timedelta(days=90), 2) == 2, "in bites"
+        assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 2
+        assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 0
         left = session.execute(select(Failure.recovery, Failure.downtime_ms).order_by(Failure.id)).all()
     assert [tuple(one) for one in left] == [(None, None), ("full", 4_000)]
     assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}, "a counter never goes back"
 
 
-def test_a_job_that_failed_for_months_leaves_the_runs_that_say_something(database: Database, settings: Settings) -> None:
+def test_a_job_that_failed_for_months_keeps_its_informative_runs(database: Database, settings: Settings) -> None:
     job_id = new_job(database)
     runs: list[int] = []
 
@@ -289,12 +285,12 @@ def test_a_job_that_failed_for_months_leaves_the_runs_that_say_something(databas
     nothing = [begun(), begun(generation=2, ran=True), begun("from"), begun()]
     newest_that_ran = begun(generation=3, ran=True)
     went_elsewhere = begun("from")
-    nothing.append(begun())  # went on from there, and came to nothing as well
+    nothing.append(begun())  # continued from there, and completed nothing either
     newest_in_log = begun(generation=4)
     lately = begun(ended=LATELY)
     nothing.append(begun())
     newest = begun()
-    # The one that went back to the first checkpoint in the middle: another went on from it.
+    # The run that restored the first checkpoint, in the middle: another run continued from it.
     kept_of_the_middle = nothing[2]
 
     def left() -> list[int]:
@@ -308,7 +304,7 @@ def test_a_job_that_failed_for_months_leaves_the_runs_that_say_something(databas
     assert left() == kept
 
 
-def test_a_job_is_forgotten_long_after_it_was_deleted_and_others_are_left_alone(database: Database, settings: Settings) -> None:
+def test_rows_of_a_deleted_job_are_removed_later_and_other_jobs_are_kept(database: Database, settings: Settings) -> None:
     runs = [new_run(database) for _ in range(3)]
     for run in runs:
         told = [triggered(1), completed(1)]
@@ -321,7 +317,7 @@ def test_a_job_is_forgotten_long_after_it_was_deleted_and_others_are_left_alone(
         session.get_one(Job, lately.job_id).deleted_at = now() - timedelta(days=364)
 
     def round_() -> list[int]:
-        for chore in service.CHORES:
+        for chore in service.CLEANUPS:
             with database.session() as session:
                 chore.do(session, settings)
         with database.session() as session:

@@ -1,4 +1,4 @@
-"""The verbs of jobs, and what follows from them, with workers and drivers played by the test."""
+"""The verbs of jobs and their effects, with played workers and drivers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, SUBMIT
 from weir_backend.models import Event, Job, Operation, Role, Run, Spec
-from weir_backend.reconciling.repository import due
+from weir_backend.runs.repository import jobs_to_reconcile
 from weir_backend.settings import Settings
 
 
@@ -28,11 +28,11 @@ def stage(client: TestClient, database: Database, settings: Settings, tasks: Rec
     return Stage(client, database, settings, tasks, login(Role.ADMIN, rollback=True))
 
 
-def test_a_job_is_compiled_begun_and_its_operation_succeeds_once_it_runs(stage: Stage) -> None:
+def test_a_deployment_compiles_and_starts_a_job_and_succeeds_once_it_runs(stage: Stage) -> None:
     made = stage.deploy()
     assert made["state"] == "CREATED" and made["operation"]["kind"] == "deploy" and stage.tasks.asked == [(COMPILE, (1,))]
     stage.look(made["id"])
-    assert stage.job(made["id"])["why"] == "its code is being compiled" and stage.job(made["id"])["run"] is None
+    assert stage.job(made["id"])["health_reason"] == "The code is being compiled." and stage.job(made["id"])["run"] is None
 
     stage.compile(made["id"])
     driver = stage.driver(made["id"])
@@ -42,24 +42,24 @@ def test_a_job_is_compiled_begun_and_its_operation_succeeds_once_it_runs(stage: 
     driver.say(Told.RUNNING)
     driver.checkpoint(1)
     job = stage.job(made["id"])
-    assert (job["state"], job["health"], job["why"], job["operation"]) == ("RUNNING", "ok", "", None)
+    assert (job["state"], job["health"], job["health_reason"], job["operation"]) == ("RUNNING", "healthy", "", None)
     assert job["last_checkpoint"]["number"] == 1
     assert stage.operation(made["operation"]["id"])["result"] == {"state": "RUNNING"}
 
 
-def test_code_that_does_not_compile_ends_the_deployment_and_says_why(stage: Stage) -> None:
+def test_code_that_does_not_compile_fails_the_deployment_with_a_reason(stage: Stage) -> None:
     made = stage.deploy()
     stage.compile(made["id"], problem="job.py:3: there is no column 'delay'")
     operation = stage.operation(made["operation"]["id"])
     assert operation["state"] == "FAILED" and operation["problem"] == "job.py:3: there is no column 'delay'"
     job = stage.job(made["id"])
-    assert job["health"] == "needs a person" and "no column 'delay'" in job["why"] and job["run"] is None
+    assert job["health"] == "needs_attention" and "no column 'delay'" in job["health_reason"] and job["run"] is None
 
 
-def test_jobs_that_need_a_person_are_found_among_all_and_are_those_that_are_shown_so(stage: Stage) -> None:
+def test_the_filter_for_jobs_that_need_attention_matches_their_shown_health(stage: Stage) -> None:
     def found(**wanted: object) -> set[str]:
         rows = stage.send("GET", "/jobs", status=200, params={"filter": json.dumps(wanted)})
-        assert {one["health"] == "needs a person" for one in rows} <= {wanted["needs_person"]}
+        assert {one["health"] == "needs_attention" for one in rows} <= {wanted["needs_attention"]}
         return {one["name"] for one in rows}
 
     stage.compile(stage.deploy("broken")["id"], problem="job.py:3: there is no column 'delay'")
@@ -67,19 +67,19 @@ def test_jobs_that_need_a_person_are_found_among_all_and_are_those_that_are_show
     given_up, _ = stage.running("given-up")
     stopped, _ = stage.running("given-up-stopped")
     with stage.database.session() as session:
-        session.execute(update(Job).where(Job.id.in_([given_up, stopped])).values(gave_up="the disk is full"))
+        session.execute(update(Job).where(Job.id.in_([given_up, stopped])).values(restarts_stopped_reason="the disk is full"))
         session.execute(update(Job).where(Job.id == stopped).values(desired_state="SUSPENDED"))
     running, _ = stage.running("runs")
     newer = stage.send(
         "POST", f"/jobs/{running}/specs", status=201, headers={"If-Match": "*"}, json={"spec": {"artifact": stage.upload()}}
     )
     stage.compile(running, newer["number"], problem="job.py:3: there is no column 'delay'")
-    assert found(needs_person=True) == {"broken", "given-up"}
-    assert found(needs_person=False) == {"broken-unwanted", "given-up-stopped", "runs"}
-    assert stage.send("GET", "/jobs", status=422, params={"filter": '{"needs_person": "yes"}'})["code"] == "invalid"
+    assert found(needs_attention=True) == {"broken", "given-up"}
+    assert found(needs_attention=False) == {"broken-unwanted", "given-up-stopped", "runs"}
+    assert stage.send("GET", "/jobs", status=422, params={"filter": '{"needs_attention": "yes"}'})["code"] == "invalid"
 
 
-def test_a_job_that_is_not_to_start_waits_until_somebody_starts_it(stage: Stage) -> None:
+def test_a_job_deployed_without_starting_waits_for_a_start(stage: Stage) -> None:
     made = stage.deploy(start=False)
     stage.compile(made["id"])
     assert stage.job(made["id"])["run"] is None and stage.operation(made["operation"]["id"])["state"] == "SUCCEEDED"
@@ -92,26 +92,32 @@ def test_a_job_that_is_not_to_start_waits_until_somebody_starts_it(stage: Stage)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"artifact": "0" * 64}, "no file of the digest"),
+        ({"artifact": "0" * 64}, "no artifact has the digest"),
         ({"spark_conf": {"spark.hadoop.fs.s3a.secret.key": "x"}}, "looks like a secret"),
         ({"parallelism": 0}, "greater than or equal to 1"),
         ({"parallelisn": 2}, "Extra inputs are not permitted"),
         ({"checkpointing": {"interval": "soon"}}, "spec.checkpointing.interval: String should match"),
-        ({"checkpointing": {"interval": "0s"}}, "spec.checkpointing.interval: Value error, '0s' is no duration that can be kept"),
+        (
+            {"checkpointing": {"interval": "0s"}},
+            "spec.checkpointing.interval: Value error, the duration '0s' is below the minimum of 1ms",
+        ),
         (
             {"checkpointing": {"timeout": "0ms"}},
-            "spec.checkpointing.timeout: Value error, '0ms' is no duration that can be kept: at least 1ms",
+            "spec.checkpointing.timeout: Value error, the duration '0ms' is below the minimum of 1ms",
         ),
         ({"checkpointing": {"timeout": "none"}}, "spec.checkpointing.timeout: String should match"),
-        ({"checkpointing": {"min_pause": "10001h"}}, "spec.checkpointing.min_pause: Value error, '10001h' is no duration"),
+        (
+            {"checkpointing": {"min_pause": "10001h"}},
+            "spec.checkpointing.min_pause: Value error, the duration '10001h' is above the limit",
+        ),
         ({"checkpointing": {"tolerable_failed_checkpoints": -1}}, "spec.checkpointing.tolerable_failed_checkpoints"),
         ({"parameters": {"a b": 1}}, "parameters"),
-        ({"parameters": {"a": "\x00"}}, "no text can be kept with"),
+        ({"parameters": {"a": "\x00"}}, "cannot be stored"),
         ({"master": "mesos://x"}, "master"),
         ({"entry": "os.system('x')"}, "entry"),
     ],
 )
-def test_a_spec_that_cannot_be_is_refused_by_field(stage: Stage, change: dict[str, object], says: str) -> None:
+def test_an_invalid_spec_is_refused_by_field(stage: Stage, change: dict[str, object], says: str) -> None:
     spec = {"artifact": stage.upload(), **change}
     problem = stage.send("POST", "/jobs", status=422, json={"name": "wrong", "spec": spec})
     assert says in problem["detail"], problem
@@ -119,7 +125,7 @@ def test_a_spec_that_cannot_be_is_refused_by_field(stage: Stage, change: dict[st
         assert session.scalars(select(Job)).all() == []
 
 
-def test_a_name_is_taken_once_until_its_job_is_deleted(stage: Stage) -> None:
+def test_a_job_name_is_unique_until_the_job_is_deleted(stage: Stage) -> None:
     made = stage.deploy("twice", start=False)
     again = {"name": "twice", "spec": {"artifact": stage.upload()}}
     assert stage.send("POST", "/jobs", status=409, json=again)["code"] == "name-taken"
@@ -130,12 +136,12 @@ def test_a_name_is_taken_once_until_its_job_is_deleted(stage: Stage) -> None:
     assert stage.send("POST", "/jobs", status=201, json=again)["id"] != made["id"]
 
 
-def test_a_job_that_runs_is_not_deleted(stage: Stage) -> None:
+def test_a_running_job_cannot_be_deleted(stage: Stage) -> None:
     job_id, _ = stage.running()
     assert stage.send("DELETE", f"/jobs/{job_id}", status=409, headers={"If-Match": "*"})["code"] == "running"
 
 
-def test_suspend_tells_the_driver_and_ends_with_its_last_checkpoint(stage: Stage) -> None:
+def test_suspend_sends_a_command_and_ends_with_the_last_checkpoint(stage: Stage) -> None:
     job_id, driver = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.look(job_id)
@@ -146,12 +152,12 @@ def test_suspend_tells_the_driver_and_ends_with_its_last_checkpoint(stage: Stage
     operation = stage.operation(asked["id"])
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"state": "SUSPENDED", "checkpoint": 2}
     job = stage.job(job_id)
-    assert (job["state"], job["health"], job["desired_state"]) == ("SUSPENDED", "ok", "SUSPENDED")
+    assert (job["state"], job["health"], job["desired_state"]) == ("SUSPENDED", "healthy", "SUSPENDED")
     stage.look(job_id)
     assert stage.job(job_id)["run"]["number"] == 1, "it rests"
 
 
-def test_what_is_started_while_it_is_still_going_down_runs_once_it_is_up_again(stage: Stage) -> None:
+def test_a_job_started_while_suspending_runs_again(stage: Stage) -> None:
     job_id, driver = stage.running()
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.look(job_id)
@@ -165,7 +171,7 @@ def test_what_is_started_while_it_is_still_going_down_runs_once_it_is_up_again(s
     assert stage.operation(start["id"])["state"] == "SUCCEEDED" and stage.job(job_id)["run"]["number"] == 2
 
 
-def test_what_is_started_while_it_is_going_down_and_comes_to_the_end_of_its_input_has_finished(stage: Stage) -> None:
+def test_a_job_started_while_suspending_that_reaches_the_end_of_its_input_has_finished(stage: Stage) -> None:
     job_id, driver = stage.running()
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.look(job_id)
@@ -175,30 +181,30 @@ def test_what_is_started_while_it_is_going_down_and_comes_to_the_end_of_its_inpu
     assert over["state"] == "SUCCEEDED" and over["result"] == {"state": "FINISHED"}
 
 
-def test_a_driver_that_dies_while_it_is_to_suspend_leaves_a_job_that_rests_and_an_operation_that_says_so(stage: Stage) -> None:
+def test_a_driver_that_dies_while_suspending_leaves_a_suspended_job_and_the_operation_reports_it(stage: Stage) -> None:
     job_id, driver = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     driver.die()
     operation = stage.operation(asked["id"])
     assert (
         operation["state"] == "FAILED"
-        and "without a last checkpoint" in operation["problem"]
+        and "without a final checkpoint" in operation["problem"]
         and "checkpoint 1" in operation["problem"]
     )
     assert stage.job(job_id)["run"]["number"] == 1
 
 
-def test_a_driver_that_was_told_to_cancel_and_had_to_be_killed_has_been_cancelled(stage: Stage) -> None:
+def test_a_driver_killed_while_cancelling_counts_as_cancelled(stage: Stage) -> None:
     job_id, driver = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
     stage.look(job_id)
-    driver.die("it was told to cancel, and its driver's process is gone")
+    driver.die("canceled; the driver process has exited")
     job = stage.job(job_id)
     assert (job["state"], job["run"]["number"]) == ("CANCELED", 1)
     assert stage.operation(asked["id"])["state"] == "SUCCEEDED"
 
 
-def test_what_is_asked_for_later_replaces_what_was_asked_for_before(stage: Stage) -> None:
+def test_a_later_operation_supersedes_an_earlier_one(stage: Stage) -> None:
     job_id, driver = stage.running()
     suspend = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.look(job_id)
@@ -206,15 +212,15 @@ def test_what_is_asked_for_later_replaces_what_was_asked_for_before(stage: Stage
     stage.look(job_id)
     assert driver.commands() == ["Suspend", "Cancel"]
     driver.say(Told.CANCELED)
-    assert stage.operation(suspend["id"])["state"] == "ABANDONED" and "cancel" in stage.operation(suspend["id"])["problem"]
+    assert stage.operation(suspend["id"])["state"] == "SUPERSEDED" and "cancel" in stage.operation(suspend["id"])["problem"]
     assert stage.operation(cancel["id"])["state"] == "SUCCEEDED"
 
 
-def test_a_driver_that_dies_is_followed_by_another_and_is_not_listened_to_any_more(stage: Stage) -> None:
+def test_a_dead_driver_is_replaced_and_fenced(stage: Stage) -> None:
     job_id, driver = stage.running()
-    driver.die("its driver's process is gone")
+    driver.die("the driver process has died")
     job = stage.job(job_id)
-    assert (job["state"], job["health"], job["restarts"]) == ("FAILED", "working", 1) and job["not_before"] is not None
+    assert (job["state"], job["health"], job["restarts"]) == ("FAILED", "degraded", 1) and job["restart_at"] is not None
     wait_is_over(stage, job_id)
     second = stage.driver(job_id)
     assert (second.run_id, second.cause, second.start) == (driver.run_id + 1, "restart", {"mode": "resume"})
@@ -223,12 +229,12 @@ def test_a_driver_that_dies_is_followed_by_another_and_is_not_listened_to_any_mo
     assert stage.job(job_id)["state"] == "RUNNING"
 
 
-def test_a_job_that_cannot_work_is_given_up_and_started_again_by_a_person_only(stage: Stage) -> None:
+def test_restarts_of_a_hopeless_job_stop_until_a_user_starts_it(stage: Stage) -> None:
     made = stage.deploy()
     stage.compile(made["id"])
     stage.driver(made["id"]).say(Told.FAILED, "the source 'in' has another input than in the checkpoint", "RestoreError")
     job = stage.job(made["id"])
-    assert job["health"] == "needs a person" and "another input" in job["why"]
+    assert job["health"] == "needs_attention" and "another input" in job["health_reason"]
     assert stage.operation(made["operation"]["id"])["state"] == "FAILED"
     stage.look(made["id"])
     assert stage.job(made["id"])["run"]["number"] == 1
@@ -238,16 +244,16 @@ def test_a_job_that_cannot_work_is_given_up_and_started_again_by_a_person_only(s
     assert stage.operation(again["id"])["state"] == "SUCCEEDED"
 
 
-def test_a_job_that_has_finished_is_left_alone(stage: Stage) -> None:
+def test_a_finished_job_is_not_restarted(stage: Stage) -> None:
     job_id, driver = stage.running()
     driver.say(Told.FINISHED)
     stage.look(job_id)
     job = stage.job(job_id)
-    assert (job["state"], job["health"], job["run"]["number"]) == ("FINISHED", "ok", 1)
+    assert (job["state"], job["health"], job["run"]["number"]) == ("FINISHED", "healthy", 1)
     assert stage.send("POST", f"/jobs/{job_id}/start", status=409)["code"] == "finished"
 
 
-def test_a_savepoint_is_asked_of_the_driver_and_its_number_is_the_result(stage: Stage) -> None:
+def test_a_savepoint_is_requested_from_the_driver_and_its_number_is_the_result(stage: Stage) -> None:
     job_id, driver = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/savepoints", status=202)
     assert driver.commands() == ["TakeSavepoint"]
@@ -258,7 +264,7 @@ def test_a_savepoint_is_asked_of_the_driver_and_its_number_is_the_result(stage: 
     assert stage.send("POST", f"/jobs/{job_id}/savepoints", status=409)["code"] == "not-running"
 
 
-def test_a_checkpoint_that_is_asked_for_may_be_the_savepoint_that_somebody_else_wants(stage: Stage) -> None:
+def test_a_requested_checkpoint_may_be_the_savepoint_of_another_operation(stage: Stage) -> None:
     job_id, driver = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/checkpoints", status=202)
     assert driver.commands() == ["TakeCheckpoint"]
@@ -273,7 +279,7 @@ def test_a_checkpoint_that_is_asked_for_may_be_the_savepoint_that_somebody_else_
     assert [stage.operation(one)["result"] for one in asked] == [{"checkpoint": 4}] * 2
 
 
-def test_a_request_that_is_sent_again_because_its_answer_got_lost_has_its_effect_once(stage: Stage) -> None:
+def test_a_request_repeated_after_a_lost_response_has_one_effect(stage: Stage) -> None:
     job_id, driver = stage.running()
     key = {"Idempotency-Key": "savepoint-before-the-release"}
     first = stage.send("POST", f"/jobs/{job_id}/savepoints", status=202, headers=key)
@@ -289,20 +295,20 @@ def test_a_request_that_is_sent_again_because_its_answer_got_lost_has_its_effect
     )
 
 
-def test_an_operation_is_over_at_its_deadline_whatever_happens(stage: Stage) -> None:
+def test_an_operation_ends_at_its_deadline(stage: Stage) -> None:
     job_id, _ = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     with stage.database.session() as session:
         session.execute(update(Operation).where(Operation.id == asked["id"]).values(deadline_at=now()))
     stage.look(job_id)
     operation = stage.operation(asked["id"])
-    assert operation["state"] == "FAILED" and "has not stopped yet" in operation["problem"]
+    assert operation["state"] == "FAILED" and "has not stopped" in operation["problem"]
 
 
 @pytest.mark.parametrize(
     ("verb", "timeout", "minutes"), [("savepoints", "10m", 15), ("savepoints", "2h", 125), ("cancel", "2h", 5)]
 )
-def test_an_operation_has_the_time_that_its_checkpoint_has(stage: Stage, verb: str, timeout: str, minutes: int) -> None:
+def test_the_deadline_of_a_savepoint_includes_the_checkpoint_timeout(stage: Stage, verb: str, timeout: str, minutes: int) -> None:
     job_id, _ = stage.running(checkpointing={"timeout": timeout})
     begun = now()
     asked = stage.send("POST", f"/jobs/{job_id}/{verb}", status=202)
@@ -311,17 +317,17 @@ def test_an_operation_has_the_time_that_its_checkpoint_has(stage: Stage, verb: s
     assert timedelta(minutes=minutes) <= deadline - begun < timedelta(minutes=minutes + 1)
 
 
-def test_it_is_looked_for_at_the_deadline_of_an_operation_also_where_nothing_else_is_to_be_done(stage: Stage) -> None:
+def test_a_job_is_reconciled_at_the_deadline_of_its_operation(stage: Stage) -> None:
     job_id, _ = stage.running()
     stage.look(job_id)
     asked = stage.send("POST", f"/jobs/{job_id}/checkpoints/1/verify", status=202)
     with stage.database.session() as session:
         deadline = session.get_one(Operation, asked["id"]).deadline_at
-        assert job_id not in due(session, deadline - timedelta(seconds=1), limit=9)
-        assert job_id in due(session, deadline, limit=9)
+        assert job_id not in jobs_to_reconcile(session, deadline - timedelta(seconds=1), limit=9)
+        assert job_id in jobs_to_reconcile(session, deadline, limit=9)
 
 
-def test_a_new_version_is_compiled_compared_and_does_not_run_by_itself(stage: Stage) -> None:
+def test_a_new_spec_version_is_compiled_and_compared_but_not_started(stage: Stage) -> None:
     job_id, _ = stage.running()
     other = stage.upload(b"def job(params):\n    return 1\n")
     assert stage.send("POST", f"/jobs/{job_id}/specs", status=428, json={"spec": {"artifact": other}})["code"] == "if-match"
@@ -339,7 +345,7 @@ def test_a_new_version_is_compiled_compared_and_does_not_run_by_itself(stage: St
     assert "+    return 1" in diff["code"] and diff["operators_changed"] == []
 
 
-def test_a_version_of_before_checkpoints_were_limited_by_it_is_shown_and_compared_with_what_it_has_by_itself(
+def test_a_spec_version_without_checkpoint_limits_is_shown_and_compared_with_the_defaults(
     stage: Stage,
 ) -> None:
     job_id, _ = stage.running()
@@ -365,7 +371,7 @@ def test_a_version_of_before_checkpoints_were_limited_by_it_is_shown_and_compare
     }
 
 
-def test_what_happens_to_a_job_has_numbers_without_holes(stage: Stage) -> None:
+def test_events_of_a_job_have_numbers_without_gaps(stage: Stage) -> None:
     job_id, driver = stage.running()
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.look(job_id)
@@ -377,23 +383,27 @@ def test_what_happens_to_a_job_has_numbers_without_holes(stage: Stage) -> None:
 
 
 def at(stage: Stage, name: str, directory: str) -> int:
-    """A job that wants its checkpoints there."""
+    """A job with this checkpoint directory."""
     spec = {"artifact": stage.upload(), "checkpointing": {"directory": directory}}
     job_id: int = stage.send("POST", "/jobs", status=201, json={"name": name, "spec": spec})["id"]
     return job_id
 
 
 @pytest.mark.parametrize("second", ["/data/checkpoints", "/data/./checkpoints/"])
-def test_two_jobs_do_not_get_the_same_place_for_their_checkpoints(stage: Stage, second: str) -> None:
+def test_two_jobs_cannot_share_a_checkpoint_directory(stage: Stage, second: str) -> None:
     stage.compile(at(stage, "first", "/data/checkpoints"))
     other = at(stage, "other", second)
     stage.compile(other)
     job = stage.job(other)
-    assert job["spec_state"] == "INVALID" and job["run"] is None and job["health"] == "needs a person"
-    assert "'played'" in job["why"] and "job 'first'" in job["why"] and "another directory" in job["why"]
+    assert job["spec_state"] == "INVALID" and job["run"] is None and job["health"] == "needs_attention"
+    assert (
+        "'played'" in job["health_reason"]
+        and "job 'first'" in job["health_reason"]
+        and "another checkpoint directory" in job["health_reason"]
+    )
 
 
-def test_the_same_directory_with_another_name_or_of_a_job_that_was_deleted_is_free(stage: Stage) -> None:
+def test_a_path_with_a_trailing_slash_and_the_path_of_a_deleted_job_are_free(stage: Stage) -> None:
     first, other = at(stage, "first", "s3://bucket/prefix"), at(stage, "other", "s3://bucket/prefix/")
     stage.compile(first)
     stage.compile(other, name="another")
@@ -406,16 +416,16 @@ def test_the_same_directory_with_another_name_or_of_a_job_that_was_deleted_is_fr
     assert stage.job(again)["spec_state"] == "VALID"
 
 
-def test_a_place_that_the_installation_has_given_to_another_job_is_taken(stage: Stage) -> None:
+def test_the_default_checkpoint_directory_of_another_job_is_taken(stage: Stage) -> None:
     job_id, _ = stage.running()
     with stage.database.session() as session:
         (directory,) = session.scalars(select(Run.checkpoint_directory).where(Run.job_id == job_id))
     other = at(stage, "other", directory)
     stage.compile(other)
-    assert "job 'played'" in stage.job(other)["why"]
+    assert "job 'played'" in stage.job(other)["health_reason"]
 
 
-def test_a_job_may_have_the_same_place_in_all_its_versions(stage: Stage) -> None:
+def test_all_spec_versions_of_a_job_may_share_a_checkpoint_directory(stage: Stage) -> None:
     job_id = at(stage, "first", "/data/checkpoints")
     stage.compile(job_id)
     spec = {"artifact": stage.upload(), "checkpointing": {"directory": "/data/checkpoints"}, "parallelism": 3}
@@ -424,7 +434,7 @@ def test_a_job_may_have_the_same_place_in_all_its_versions(stage: Stage) -> None
     assert stage.send("GET", f"/jobs/{job_id}/specs/2", status=200)["state"] == "VALID"
 
 
-def test_of_two_that_want_the_same_place_at_once_one_gets_it(stage: Stage) -> None:
+def test_of_two_concurrent_jobs_with_one_checkpoint_directory_one_is_created(stage: Stage) -> None:
     found = [at(stage, name, "/data/checkpoints") for name in ("one", "two", "three")]
     with ThreadPoolExecutor() as pool:
         list(pool.map(stage.compile, found))

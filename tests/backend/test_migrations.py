@@ -1,4 +1,4 @@
-"""Migrations lead to what the models say, forth and back, against a real Postgres."""
+"""Migrations produce the schema of the models, upwards and downwards, in a real Postgres."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.backend.conftest import new_database, sqlalchemy_url
 from weir_backend import migrate
 from weir_backend.kit.database import Database
 from weir_backend.models import Base
-from weir_workers.embedded.postgres import Postgres
+from weir_workers.embedded.servers.postgres import Postgres
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def schema(engine: Engine) -> list[tuple[str, ...]]:
         return [tuple(row) for row in connection.execute(text(_SCHEMA)) if row[1] != "alembic_version"]
 
 
-def test_the_migrated_schema_is_that_of_the_models(postgres: Postgres, empty: Engine) -> None:
+def test_the_migrated_schema_equals_the_models(postgres: Postgres, empty: Engine) -> None:
     migrate.upgrade(empty)
     assert migrate.differences(empty) == []
     with new_database(postgres, None) as name:
@@ -49,7 +49,7 @@ def test_the_migrated_schema_is_that_of_the_models(postgres: Postgres, empty: En
         made.close()
 
 
-def test_every_migration_goes_up_and_down_and_up(empty: Engine) -> None:
+def test_every_migration_upgrades_downgrades_and_upgrades_again(empty: Engine) -> None:
     revisions = [one.revision for one in ScriptDirectory.from_config(migrate.configuration()).walk_revisions()][::-1]
     for revision in revisions:
         before = schema(empty)

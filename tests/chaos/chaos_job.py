@@ -1,7 +1,7 @@
-"""The job under attack: running counts per key, and over a second shuffle running counts per group of keys.
+"""The job of the chaos runs: running counts per key, and after a second shuffle running counts per group of keys.
 
-Every record's ``id`` says where it comes from (see dataset.py). What an aggregate emits for each record lets the
-oracle work out which records it has seen, one by one and in which order: ``total`` grows by the record's id.
+The ``id`` of a record encodes its origin (see dataset.py). An aggregate emits a result for each record, and its ``total`` grows
+by the record's id. So the output check can reconstruct which records the aggregate received, and in which order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from weir import Job, Params, agg, sinks, sources
 from weir.api.stream import Stream
 
 GENERATED_FROM = 1 << 40
-"""Ids of generated records begin here; those of files are below."""
+"""Ids of generated records start here. Ids of file records are smaller."""
 GENERATOR_SPLITS = 3
 CODE_OF_KEY = 10_000_000
 """The second aggregate sums ``key * CODE_OF_KEY + n``."""
@@ -26,7 +26,7 @@ SLICE_S = 0.02
 
 
 def paced(release: str, rows_per_second: float) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """A slow user function, until the file ``release`` is there. What passes through it is the same at any pace."""
+    """Return a function that limits the throughput until the file ``release`` exists. It returns its input unchanged."""
 
     def pace(batch: pa.RecordBatch) -> pa.RecordBatch:
         until = time.monotonic() + batch.num_rows / rows_per_second
@@ -38,7 +38,7 @@ def paced(release: str, rows_per_second: float) -> Callable[[pa.RecordBatch], pa
 
 
 def job(params: Params) -> Job:
-    """The parameters come from the plan of a chaos run."""
+    """Build the job. The parameters come from the plan of a chaos run."""
     job = Job("chaos")
     kind = params.choice("input", ["parquet", "json_lines", "generator", "mixed"])
     keys, groups = params.int("keys"), params.int("groups")
@@ -48,7 +48,7 @@ def job(params: Params) -> Job:
         source = sources.parquet(data) if kind == "parquet" else sources.json_lines(data, FILES)
         read = job.read(source, uid="files")
         pace = paced(params.str("release"), params.float("rows_per_second"))
-        streams.append(read.map_batches(pace, blocking=params.bool("beside"), uid="pace"))
+        streams.append(read.map_batches(pace, blocking=params.bool("blocking"), uid="pace"))
     if kind in ("generator", "mixed"):
         streams.append(_generated(job, rows=params.int("generated"), rate=params.float("rate"), keys=keys))
     records = streams[0] if len(streams) == 1 else streams[0].union(*streams[1:], uid="both")

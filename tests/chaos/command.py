@@ -1,4 +1,4 @@
-"""``make chaos``: many runs, each decided by one seed, counted and summed up."""
+"""``make chaos``: many chaos runs, each determined by a seed, and a summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.chaos.battle import Battle, Report
+from tests.chaos.chaos_run import ChaosRun, Report
 from tests.chaos.plan import Plan, make_plan
 
 from weir.spark.standalone import StandaloneCluster
@@ -24,30 +24,36 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="chaos", description="Real runs with random kills and pauses, judged by an oracle.")
-    parser.add_argument("--runs", type=int, default=200, help="how many (200)")
-    parser.add_argument(
-        "--seed", type=int, help="replay the run of this seed (faults at the same moments, not the same instants)"
+    parser = argparse.ArgumentParser(
+        prog="chaos", description="Run real jobs with random kills and pauses, and check their output."
     )
-    parser.add_argument("--first-seed", type=int, help="seeds from here on; without it a random one")
-    parser.add_argument("--master", choices=STANDALONE_SHARE, default="mix", help="where the slots are (mix: a fifth standalone)")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time (1)")
-    parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="a run may take so long (300)")
-    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "chaos", help="of failed runs (build/chaos)")
-    parser.add_argument("--keep", action="store_true", help="keep the directories of runs that passed, too")
+    parser.add_argument("--runs", type=int, default=200, help="number of runs (200)")
+    parser.add_argument(
+        "--seed", type=int, help="repeat the run of this seed, with faults at the same moments but not the same instants"
+    )
+    parser.add_argument("--first-seed", type=int, help="first seed (random)")
+    parser.add_argument(
+        "--master", choices=STANDALONE_SHARE, default="mix", help="Spark master of the slots; mix: a fifth standalone (mix)"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="concurrent runs (1)")
+    parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="time limit of a run (300)")
+    parser.add_argument(
+        "--directory", type=Path, default=ROOT / "build" / "chaos", help="directory for failed runs (build/chaos)"
+    )
+    parser.add_argument("--keep", action="store_true", help="also keep the directories of passed runs")
     options = parser.parse_args()
     seeds = [options.seed] if options.seed is not None else _seeds(options.first_seed, options.runs)
     plans = [make_plan(seed, standalone_share=STANDALONE_SHARE[options.master]) for seed in seeds]
-    arena = _Arena(options)
+    suite = _ChaosSuite(options)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: arena.stop.set())
+        signal.signal(number, lambda *_: suite.stop.set())
     try:
         with ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(arena.run, plans))
+            list(pool.map(suite.run, plans))
     finally:
-        arena.close()
-    arena.sum_up()
-    return 0 if arena.failed == 0 and arena.passed == len(plans) else 1
+        suite.close()
+    suite.print_summary()
+    return 0 if suite.failed == 0 and suite.passed == len(plans) else 1
 
 
 def _seeds(first: int | None, runs: int) -> list[int]:
@@ -55,17 +61,17 @@ def _seeds(first: int | None, runs: int) -> list[int]:
     return list(range(first, first + runs))
 
 
-class _Arena:
-    """What the runs share: a standalone cluster, started when it is first needed, the counts, the console."""
+class _ChaosSuite:
+    """State that all runs share: a standalone cluster that starts on first use, the counts and the console."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self._lock = threading.Lock()
         self.stop = threading.Event()
-        """Set: runs end at once and count for nothing."""
+        """Once set, runs end at once and are not counted."""
         self._cluster: StandaloneCluster | None = None
-        self._began = 0
-        self._struck: Counter[str] = Counter()
+        self._completed = 0
+        self._injected: Counter[str] = Counter()
         self._missed: Counter[str] = Counter()
         self._notes = 0
         self.passed = 0
@@ -76,7 +82,7 @@ class _Arena:
             return
         directory = self._options.directory / f"{plan.seed}-{os.getpid()}"
         directory.mkdir(parents=True)
-        report = Battle(plan, directory, self._cluster_for(plan), limit_s=self._options.limit, stop=self.stop).run()
+        report = ChaosRun(plan, directory, self._cluster_for(plan), limit_s=self._options.limit, stop=self.stop).run()
         if self.stop.is_set():
             shutil.rmtree(directory, ignore_errors=True)
             return
@@ -92,28 +98,28 @@ class _Arena:
             return None
         with self._lock:
             if self._cluster is None:
-                # Room for a zombie and its successor, in every run at a time.
+                # Each concurrent run needs cores for a zombie and its successor.
                 cores = 8 * self._options.jobs
                 self._cluster = StandaloneCluster(workers=2, cores=cores, memory_mb=512 * cores)
-                _StartedForGood(self._cluster).start()
+                _ClusterThread(self._cluster).start()
             return self._cluster
 
     def _count(self, report: Report, directory: Path) -> None:
-        self._began += 1
-        self._struck.update(fault.kind for fault in report.struck)
+        self._completed += 1
+        self._injected.update(fault.kind for fault in report.injected)
         self._missed.update(fault.kind for fault in report.missed)
         self._notes += len(report.notes)
         if report.problems:
             self.failed += 1
         else:
             self.passed += 1
-        for line in _lines(report, self._began, directory, self._options.master):
+        for line in _lines(report, self._completed, directory, self._options.master):
             print(line, flush=True)
 
-    def sum_up(self) -> None:
-        for kind in sorted({*self._struck, *self._missed}):
-            missed = f" ({self._missed[kind]} more came too late)" if self._missed[kind] else ""
-            print(f"  {self._struck[kind]:4} x {kind}{missed}")
+    def print_summary(self) -> None:
+        for kind in sorted({*self._injected, *self._missed}):
+            missed = f" ({self._missed[kind]} not injected)" if self._missed[kind] else ""
+            print(f"  {self._injected[kind]:4} x {kind}{missed}")
         if self._notes:
             print(f"  {self._notes:4} superseded drivers left with another exit code than 3")
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
@@ -123,8 +129,9 @@ class _Arena:
             self._cluster.stop()
 
 
-class _StartedForGood(threading.Thread):
-    """The cluster's processes die with the thread that started them: this one stays until the process ends."""
+class _ClusterThread(threading.Thread):
+    """A thread that starts the cluster and lives until the process ends. The cluster's processes die with the thread that started
+    them."""
 
     def __init__(self, cluster: StandaloneCluster) -> None:
         super().__init__(name="cluster", daemon=True)
@@ -141,7 +148,7 @@ class _StartedForGood(threading.Thread):
     def run(self) -> None:
         try:
             self._cluster.start()
-        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+        except BaseException as error:  # noqa: BLE001  # raised in start()
             self._error = error
             return
         finally:
@@ -151,10 +158,10 @@ class _StartedForGood(threading.Thread):
 
 def _lines(report: Report, number: int, directory: Path, master: str) -> Iterator[str]:
     plan = report.plan
-    place = "standalone" if plan.standalone else "local"
+    master_kind = "standalone" if plan.standalone else "local"
     slots = ">".join(str(count) for count in plan.parallelisms)
-    struck = "; ".join(str(fault) for fault in report.struck) or "no fault in time"
-    head = f"run {number} seed {plan.seed}: {place}, {slots} slots, {plan.input}, {report.rows:,} rows | {struck}"
+    injected = "; ".join(str(fault) for fault in report.injected) or "no fault injected"
+    head = f"run {number} seed {plan.seed}: {master_kind}, {slots} slots, {plan.input}, {report.rows:,} rows | {injected}"
     codes = ",".join(str(code) for code in report.exits)
     tail = f"drivers {codes} | {report.log_entries} log entries | {report.took_s:.1f} s"
     yield f"{head} | {tail} | {'FAILED' if report.problems else 'ok'}"
@@ -163,4 +170,4 @@ def _lines(report: Report, number: int, directory: Path, master: str) -> Iterato
     if report.problems:
         shown = os.path.relpath(directory)
         replay = f"{os.path.relpath(sys.executable)} {os.path.relpath(sys.argv[0])} --seed {plan.seed} --master {master}"
-        yield f"    kept: {shown}    again: {replay}"
+        yield f"    kept: {shown}    repeat: {replay}"

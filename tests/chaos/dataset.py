@@ -1,7 +1,7 @@
-"""The input of a chaos run: files of records that say where they come from, and the same as a frame for the oracle.
+"""The input of a chaos run: files of records that encode their origin, and the same records as a data frame for the output check.
 
-``id`` of a file's record: ``file << ROW_BITS | row``; of a generated one: GENERATED_FROM + row. So the origin of a record,
-and its place there, can be told from its id.
+The ``id`` of a file record is ``file << ROW_BITS | row``, that of a generated record is GENERATED_FROM + row. So the id
+determines the split of a record and its position there.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ ROW_BITS = 20
 
 
 def write_input(plan: Plan, directory: Path) -> pl.DataFrame:
-    """Returns all records of the run, columns ``id`` and ``key``."""
-    luck = Random(plan.seed * 31 + 7)
+    """Write the input files. Return all records of the run, columns ``id`` and ``key``."""
+    rng = Random(plan.seed * 31 + 7)
     frames = [_generated(plan)]
     directory.mkdir(parents=True)
     for number in range(plan.files):
-        rows = luck.randrange(*file_rows(plan.input))
+        rows = rng.randrange(*file_rows(plan.input))
         frame = pl.DataFrame(
             {
                 "id": [number << ROW_BITS | row for row in range(rows)],
-                "key": [luck.randrange(plan.keys) for _ in range(rows)],
+                "key": [rng.randrange(plan.keys) for _ in range(rows)],
             },
             schema={"id": pl.Int64, "key": pl.Int64},
         )
         frames.append(frame)
         if plan.input == "parquet":
             table = frame.to_arrow().cast(FILES)
-            pq.write_table(table, directory / f"part-{number:05d}.parquet", row_group_size=luck.randrange(40, 300))
+            pq.write_table(table, directory / f"part-{number:05d}.parquet", row_group_size=rng.randrange(40, 300))
         else:
             frame.write_ndjson(directory / f"part-{number:05d}.jsonl")
     return pl.concat(frames)
 
 
 def origin() -> pl.Expr:
-    """The split that a record belongs to: its records keep their order on the way to a key."""
+    """Return the split of a record. Records of one split and key keep their order."""
     generated = pl.col("id") >= GENERATED_FROM
     return (
         pl.when(generated)

@@ -1,4 +1,4 @@
-"""What happens in a chaos run: all of it is drawn from one seed."""
+"""The plan of a chaos run. A seed determines all of it."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ NEW_DRIVER = frozenset(
         FaultKind.SUSPEND,
     }
 )
-"""After these another driver process goes on with ``--resume``."""
+"""After these faults another driver starts with ``--resume``."""
 
 
 class Moment(StrEnum):
-    """What is waited for before a fault's delay begins."""
+    """The moment at which a fault's delay starts."""
 
     START = "start"
-    """Nothing: the driver may still be starting."""
+    """At once: the driver may still be starting."""
     RUNNING = "running"
-    """A checkpoint that was completed by the driver of the moment, after the last fault."""
+    """A checkpoint that the current driver completed after the last fault."""
     CHECKPOINT = "checkpoint"
-    """A checkpoint being triggered."""
+    """The trigger of a checkpoint."""
     RECOVERY = "recovery"
-    """The recovery from the fault before; from a driver's death: the generation that its successor starts."""
+    """The recovery from the previous fault. After the death of a driver: the generation that its successor starts."""
     END = "end"
-    """The input's rest being let through at full speed."""
+    """The release of the remaining input at full speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Fault:
     moment: Moment
     delay_ms: int
     pause_ms: int = 0
-    """Of those that pause somebody."""
-    luck: float = 0.0
-    """0 to 1: which of several possible victims."""
+    """Duration, for faults that pause a process."""
+    victim: float = 0.0
+    """0 to 1: selects one of the possible target processes."""
     with_jvm: bool = False
-    """A driver's pause stops its JVM, too."""
+    """Whether a pause of the driver also pauses its JVM."""
 
     def __str__(self) -> str:
         pause = f" for {self.pause_ms / 1000:.1f} s" if self.pause_ms else ""
@@ -70,7 +70,7 @@ class Plan:
     seed: int
     standalone: bool
     parallelisms: tuple[int, ...]
-    """Slots of the first driver, of the one that follows it, and so on; the last one counts for all later ones."""
+    """Slots of the first driver, the second driver and so on. The last number applies to all later drivers."""
     spares: int
     interval_ms: int
     input: str
@@ -79,19 +79,19 @@ class Plan:
     text_keys: bool
     files: int
     rows_per_second: float
-    """Of each slot that reads files, until the input is released."""
-    beside: bool
-    """The pacing function runs beside the loop."""
+    """Rows per second of each slot that reads files, until the input is released."""
+    blocking: bool
+    """Whether the pacing function runs on the background executor."""
     generated: int
     """Rows of the generator."""
     rate: float
-    """Of the generator, rows a second."""
+    """Rows per second of the generator."""
     rows_per_file: int
-    """Of the sinks."""
+    """Rows per file of the sinks."""
     faults: tuple[Fault, ...]
 
     def parallelism(self, driver: int) -> int:
-        """``driver`` counts from 0."""
+        """Return the number of slots of a driver. ``driver`` counts from 0."""
         return self.parallelisms[min(driver, len(self.parallelisms) - 1)]
 
 
@@ -114,51 +114,51 @@ _DELAYS_MS = {
     Moment.RECOVERY: 500,
     Moment.END: 600,
 }
-"""At most; short ones are more likely."""
+"""Maximum delays. Short delays are more likely."""
 _FILE_ROWS = {"parquet": (600, 2_400), "json_lines": (60, 300), "mixed": (60, 300), "generator": (0, 0)}
 PACED_S = 25.0
-"""How long the files' rows last if they are never released."""
+"""How long the rows of the files last if they are never released."""
 
 
 def file_rows(kind: str) -> tuple[int, int]:
-    """(fewest, most) rows of an input file."""
+    """Return the minimum and maximum numbers of rows of an input file."""
     return _FILE_ROWS["json_lines" if kind == "mixed" else kind]
 
 
 def make_plan(seed: int, *, standalone_share: float) -> Plan:
-    luck = Random(seed)
-    standalone = luck.random() < standalone_share
-    first = luck.choice((2, 2, 3, 4))
-    rescaled = luck.random() < 0.3
-    kind = luck.choices(("parquet", "json_lines", "mixed", "generator"), (25, 40, 20, 15))[0]
-    rows_per_second = luck.uniform(500, 1_500)
+    rng = Random(seed)
+    standalone = rng.random() < standalone_share
+    first = rng.choice((2, 2, 3, 4))
+    rescaled = rng.random() < 0.3
+    kind = rng.choices(("parquet", "json_lines", "mixed", "generator"), (25, 40, 20, 15))[0]
+    rows_per_second = rng.uniform(500, 1_500)
     mean_rows = sum(file_rows(kind)) / 2
     return Plan(
         seed=seed,
         standalone=standalone,
-        parallelisms=(first, luck.choice((2, 3, 4))) if rescaled else (first,),
-        spares=luck.choice((0, 0, 0, 1)),
-        interval_ms=luck.choice((100, 150, 200, 300, 500)),
+        parallelisms=(first, rng.choice((2, 3, 4))) if rescaled else (first,),
+        spares=rng.choice((0, 0, 0, 1)),
+        interval_ms=rng.choice((100, 150, 200, 300, 500)),
         input=kind,
-        keys=luck.choice((1, 7, 50, 400)),
-        groups=luck.choice((1, 3, 20)),
-        text_keys=luck.random() < 0.3,
+        keys=rng.choice((1, 7, 50, 400)),
+        groups=rng.choice((1, 3, 20)),
+        text_keys=rng.random() < 0.3,
         files=0 if kind == "generator" else max(4, int(rows_per_second * first * PACED_S / mean_rows)),
         rows_per_second=rows_per_second,
-        beside=luck.random() < 0.8,
-        generated=luck.randrange(20_000, 50_000) if kind in ("generator", "mixed") else 0,
+        blocking=rng.random() < 0.8,
+        generated=rng.randrange(20_000, 50_000) if kind in ("generator", "mixed") else 0,
         rate=4_000.0,
-        rows_per_file=luck.choice((50, 1_000, 1_000_000)),
-        faults=_faults(luck, standalone=standalone),
+        rows_per_file=rng.choice((50, 1_000, 1_000_000)),
+        faults=_faults(rng, standalone=standalone),
     )
 
 
-def _faults(luck: Random, *, standalone: bool) -> tuple[Fault, ...]:
+def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
     odds = _STANDALONE_ODDS if standalone else _LOCAL_ODDS
-    count = luck.choices((1, 2, 3, 4), (30, 35, 22, 13))[0]
+    count = rng.choices((1, 2, 3, 4), (30, 35, 22, 13))[0]
     faults: list[Fault] = []
     for position in range(count):
-        kind = luck.choices(list(odds), list(odds.values()))[0]
+        kind = rng.choices(list(odds), list(odds.values()))[0]
         moments = {
             Moment.RUNNING: 30,
             Moment.CHECKPOINT: 35,
@@ -166,37 +166,37 @@ def _faults(luck: Random, *, standalone: bool) -> tuple[Fault, ...]:
             Moment.START: 0 if position else 8,
             Moment.END: 12 if position == count - 1 else 0,
         }
-        moment = luck.choices(list(moments), list(moments.values()))[0]
+        moment = rng.choices(list(moments), list(moments.values()))[0]
         if kind is FaultKind.SUSPEND and moment is Moment.START:
-            # Before the job runs nobody listens to the signal yet: an ordinary end by SIGTERM.
+            # Before the job runs, no handler for SIGTERM is installed, so the signal would just end the driver.
             moment = Moment.RUNNING
         faults.append(
             Fault(
                 kind=kind,
                 moment=moment,
-                delay_ms=int(_DELAYS_MS[moment] * luck.random() ** 2),
-                pause_ms=_pause_ms(luck, kind),
-                luck=luck.random(),
-                with_jvm=luck.random() < 0.3,
+                delay_ms=int(_DELAYS_MS[moment] * rng.random() ** 2),
+                pause_ms=_pause_ms(rng, kind),
+                victim=rng.random(),
+                with_jvm=rng.random() < 0.3,
             )
         )
     return tuple(faults)
 
 
 def _is_recovered_from(fault: Fault) -> bool:
-    """Whether a recovery, or another driver's start, follows. A short pause does no harm."""
+    """Return whether a recovery or a start of another driver follows. A short pause has no effect."""
     return not fault.pause_ms or fault.kind in NEW_DRIVER or (fault.kind is FaultKind.WORKER_PAUSE and fault.pause_ms > 6_000)
 
 
-def _pause_ms(luck: Random, kind: FaultKind) -> int:
+def _pause_ms(rng: Random, kind: FaultKind) -> int:
     match kind:
         case FaultKind.WORKER_PAUSE:
-            return luck.randrange(1_000, 8_000)
+            return rng.randrange(1_000, 8_000)
         case FaultKind.EXECUTOR_PAUSE:
-            return luck.randrange(1_000, 13_000)
+            return rng.randrange(1_000, 13_000)
         case FaultKind.DRIVER_PAUSE:
-            return luck.randrange(500, 8_000)
+            return rng.randrange(500, 8_000)
         case FaultKind.DRIVER_PAUSE_TAKEOVER:
-            return luck.randrange(500, 12_000)
+            return rng.randrange(500, 12_000)
         case _:
             return 0

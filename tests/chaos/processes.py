@@ -1,4 +1,4 @@
-"""The processes of a chaos run: drivers with their Java, executors and slots, found by a mark in their environment."""
+"""The processes of a chaos run: drivers with their JVM, executors and slots. An environment variable marks them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ EXECUTOR_MEMORY_MB = 512
 
 
 def marked(mark: str) -> Iterator[psutil.Process]:
-    """Processes of the driver ``mark``; of a whole run, if it ends in a slash."""
-    wanted = f"\0{MARK}={mark}".encode() + (b"" if mark.endswith("/") else b"\0")
+    """Yield the processes of the driver ``mark``, or of a whole run if ``mark`` ends in a slash."""
+    expected = f"\0{MARK}={mark}".encode() + (b"" if mark.endswith("/") else b"\0")
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         with contextlib.suppress(OSError, psutil.NoSuchProcess):
             environment = b"\0" + Path("/proc", entry, "environ").read_bytes()
-            if wanted in environment and entry != str(os.getpid()):
+            if expected in environment and entry != str(os.getpid()):
                 process = psutil.Process(int(entry))
                 if process.status() != psutil.STATUS_ZOMBIE:
                     yield process
 
 
 def kill_all(mark: str) -> list[str]:
-    """Whatever is left, again and again, as the dying may still start others. Returns what there was."""
+    """Kill all marked processes, repeatedly, because a dying process may still start others. Return descriptions of the killed
+    processes."""
     found: list[str] = []
     for _ in range(50):
         left = list(marked(mark))
@@ -49,9 +50,10 @@ def kill_all(mark: str) -> list[str]:
 
 
 class Driver:
-    """One ``weir run``, in a session and process group of its own. ``number`` counts the drivers of a run from 0.
+    """One ``weir run`` in its own session and process group. ``number`` counts the drivers of a run from 0.
 
-    ``how`` the job is started, as options; None: the first driver from nothing, the others go on."""
+    ``how``: start options of the job. None: the first driver starts without state, the others resume.
+    """
 
     def __init__(
         self,
@@ -64,10 +66,10 @@ class Driver:
         self.number = number
         self.mark = f"{os.getpid()}-{plan.seed}/{number}"
         self.log = directory / f"driver-{number}.log"
-        self.doomed = False
-        """Was killed, or its Java was, or it was told to stop: another one goes on."""
-        self.rival = False
-        """There was another driver beside it, so it may be superseded."""
+        self.stopped = False
+        """The driver or its JVM was killed, or the driver was told to suspend, so another driver resumes the job."""
+        self.concurrent = False
+        """Another driver ran at the same time, so this one may be superseded."""
         self.paused = False
         environment = os.environ | {MARK: self.mark}
         command = [sys.executable, "-m", "weir.cli", "run", str(JOB_FILE), *_options(plan, directory, number, cluster)]
@@ -87,7 +89,7 @@ class Driver:
 
     @property
     def exit_code(self) -> int | None:
-        """None: it runs. Negative: the signal that ended it."""
+        """Return the exit code, or None while the driver runs. Negative: the signal that ended it."""
         return self.process.poll()
 
     def java(self) -> psutil.Process | None:
@@ -101,11 +103,12 @@ class Driver:
         return self._of("CoarseGrainedExecutorBackend")
 
     def slots(self) -> list[psutil.Process]:
-        """Python workers, those with connections (to the coordinator or to each other) if there are any."""
+        """Return the Python workers with open connections to the coordinator or each other; all Python workers if none has a
+        connection."""
         workers = []
         for process in self._of("weir.spark.daemon"):
             with contextlib.suppress(psutil.NoSuchProcess, AttributeError):
-                # While Spark is being launched its shell and Java name the daemon in their arguments, too.
+                # During the launch of Spark, its shell and JVM also have the daemon's name in their arguments.
                 if process.name().startswith("python") and "weir.spark.daemon" in " ".join(process.parent().cmdline()):
                     workers.append(process)
         connected = []
@@ -123,8 +126,8 @@ class Driver:
                     found.append(process)
         return sorted(found, key=lambda process: process.pid)
 
-    def said(self, event: str, *, after: int = 0) -> bool:
-        """Whether its log has a line of ``event`` beyond the first ``after`` bytes."""
+    def has_logged(self, event: str, *, after: int = 0) -> bool:
+        """Return whether the log has a line of ``event`` after the first ``after`` bytes."""
         with open(self.log, "rb") as file:
             file.seek(after)
             return f'"event": "{event}"'.encode() in file.read()
@@ -149,7 +152,7 @@ def _options(plan: Plan, directory: Path, number: int, cluster: StandaloneCluste
             "data": directory / "input",
             "release": directory / "release",
             "rows_per_second": plan.rows_per_second,
-            "beside": str(plan.beside).lower(),
+            "blocking": str(plan.blocking).lower(),
         }
     if plan.generated:
         settings |= {"generated": plan.generated, "rate": plan.rate}

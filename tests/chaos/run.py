@@ -1,4 +1,4 @@
-"""Chaos: real jobs on real Spark, killed and paused at random, their output judged by an oracle. See command.py."""
+"""Chaos runs: real jobs on real Spark with random kills and pauses, and a check of their output. See command.py."""
 
 import sys
 from pathlib import Path

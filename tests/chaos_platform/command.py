@@ -1,7 +1,8 @@
-"""``make chaos-platform RUNS=50``: one platform, one job after the other, and a ``kill -9`` of one of its processes every few seconds.
+"""``make chaos-platform RUNS=50``: one platform, one job after another, and a ``kill -9`` of one of its processes every few
+seconds.
 
-Each run prints its seed. Which process is struck when follows from it; what that meets depends on the machine, so a seed that has failed once
-need not fail again. Exit code 1 if anything was lost, doubled, stuck or wrong.
+Each run prints its seed, which determines what is killed and when. The effect also depends on the machine, so a failing seed need
+not fail again. Exit code 1 if anything was lost, duplicated, stuck or wrong.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.chaos_platform.kills import Striker
 from tests.chaos_platform.life import live
-from tests.chaos_platform.patient import PatientApi
-from tests.chaos_platform.strikes import Striker
+from tests.chaos_platform.retrying_client import PatientApi
 from tests.chaos_platform.verdict import judge
 from tests.integration.platform.test_embedded import somewhere
 
@@ -23,8 +24,8 @@ from tests.integration.platform.test_embedded import somewhere
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--seed", type=int, help="of the first run; the others follow")
-    parser.add_argument("--every", type=float, default=5.0, help="seconds between two strikes, on average")
+    parser.add_argument("--seed", type=int, help="seed of the first run; the others count up")
+    parser.add_argument("--every", type=float, default=5.0, help="average seconds between two kills")
     options = parser.parse_args()
     first = options.seed if options.seed is not None else secrets.randbelow(1 << 30)
     struck: Counter[str] = Counter()

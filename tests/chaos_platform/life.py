@@ -1,11 +1,11 @@
-"""What a job goes through while everything around it is killed: deployed, rolled back, undone, finished."""
+"""The life of a job while everything around it is killed: deployed, rolled back, undone, finished."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from tests.chaos_platform.patient import PatientApi
+from tests.chaos_platform.retrying_client import PatientApi
 from tests.integration.cli.small_job import numbers
 from tests.integration.cli.weir_command import ROOT
 from tests.integration.platform.embedded_rig import Platform
@@ -14,7 +14,7 @@ CODE = (ROOT / "tests" / "integration" / "cli" / "small_job.py").read_bytes()
 
 
 def live(api: PatientApi, platform: Platform, root: Path, *, name: str) -> int:
-    """The id of the job, which has finished. Raises AssertionError if it is stuck."""
+    """Run one job to its end and return its id. Raises AssertionError if it is stuck."""
     numbers(root / "input")
     digest = api.send("POST", "/artifacts", params={"name": "small_job.py"}, content=CODE)["digest"]
     parameters = {"input": str(root / "input"), "output": str(root / "output"), "rate": 60}
@@ -38,12 +38,12 @@ def live(api: PatientApi, platform: Platform, root: Path, *, name: str) -> int:
 
 def _job(api: PatientApi, job_id: int, enough: Any, what: str) -> dict[str, Any]:
     seen: dict[str, Any] = api.until(lambda: api.send("GET", f"/jobs/{job_id}"), enough, what)
-    assert seen["health"] != "needs a person", seen
+    assert seen["health"] != "needs_attention", seen
     return seen
 
 
 def _checkpoints(api: PatientApi, job_id: int, *, at_least: int) -> int:
-    """Number of the newest completed one once it is ``at_least``, or once the job has finished."""
+    """Return the number of the newest completed checkpoint once it reaches ``at_least``, or once the job has finished."""
     job = _job(
         api, job_id,
         lambda job: (job["last_checkpoint"] and job["last_checkpoint"]["number"] >= at_least) or job["state"] == "FINISHED",
@@ -53,7 +53,7 @@ def _checkpoints(api: PatientApi, job_id: int, *, at_least: int) -> int:
 
 
 def _plan(api: PatientApi, job_id: int, request: dict[str, Any]) -> dict[str, Any]:
-    """Applied, or failed without harm. A plan for a job that has changed meanwhile is made anew."""
+    """Apply a plan. It may fail without harm; a plan for a job that has changed in the meantime is proposed again."""
     plan_id = api.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
     api.until(
         lambda: api.send("GET", f"/plans/{plan_id}"), lambda plan: plan["preview"]["inspection"], f"a look into plan {plan_id}"

@@ -1,5 +1,5 @@
-"""Chaos for a whole platform: its servers and the drivers of its jobs are killed at random while a job is deployed, taken back and forth
-again. See command.py."""
+"""Chaos for a whole platform: servers and drivers are killed at random while a job is deployed, rolled back and undone. See
+command.py."""
 
 import sys
 from pathlib import Path

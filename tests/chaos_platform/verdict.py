@@ -1,25 +1,25 @@
-"""What must hold after all that, read from the tables and from checkpoint storage."""
+"""The invariants after a chaos run, read from the tables and from checkpoint storage."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from tests.chaos_platform.patient import PatientApi
+from tests.chaos_platform.retrying_client import PatientApi
 from tests.integration.cli.small_job import expected_totals, totals
 from tests.integration.platform.embedded_rig import Platform
 
-from weir.protocol.logview import CheckpointStatus
+from weir.protocol.log_view import CheckpointStatus
 from weir.storage.inspection import list_checkpoints
 from weir.storage.layout import JobLayout
-from weir.storage.open import open_storage
+from weir.storage.location import open_storage
 
 
 def judge(platform: Platform, api: PatientApi, job_id: int, root: Path) -> list[str]:
-    """What is wrong, a sentence each."""
+    """Return the violations, one sentence each."""
     api.until(
         lambda: [one for one in api.listed("/operations", job_id=job_id) if one["ended_at"] is None], lambda found: not found,
-        "every operation is over", timeout_s=60.0,
+        "operations still open", timeout_s=60.0,
     )  # fmt: skip
     problems = list(api.wrong)
     api.wrong.clear()
@@ -32,7 +32,7 @@ def judge(platform: Platform, api: PatientApi, job_id: int, root: Path) -> list[
         problems += _runs(rows)
         problems += _checkpoints(rows, platform.root, job_id)
     if totals(root / "output") != expected_totals():
-        problems.append("the output is not what the input makes")
+        problems.append("the output does not match the input")
     return problems
 
 
@@ -43,13 +43,13 @@ def _events(rows: Any) -> list[str]:
     twice = rows(
         "SELECT run_id, run_event FROM events WHERE job_id = %(job)s AND run_event IS NOT NULL GROUP BY 1, 2 HAVING count(*) > 1"
     )
-    return problems + [f"event {event} of run {run} is told twice" for run, event in twice]
+    return problems + [f"event {event} of run {run} is stored twice" for run, event in twice]
 
 
 def _runs(rows: Any) -> list[str]:
     found = rows("SELECT number, state, missing_events, ended_at FROM runs WHERE job_id = %(job)s ORDER BY number")
     problems = [f"run {number}: {missing} events are missing" for number, _, missing, _ in found if missing]
-    problems += [f"run {number} is {state} and not over" for number, state, _, ended in found if ended is None]
+    problems += [f"run {number} is {state} but not over" for number, state, _, ended in found if ended is None]
     if [row[0] for row in found] != list(range(1, len(found) + 1)):
         problems.append(f"runs are numbered {[row[0] for row in found]}")
     return problems
@@ -63,8 +63,8 @@ def _checkpoints(rows: Any, data_dir: Path, job_id: int) -> list[str]:
     completed = {one.checkpoint for one in stored}
     said = {number for number, state in told.items() if state == "COMPLETED"}
     if said - completed:
-        problems.append(f"checkpoints {sorted(said - completed)} are said to be completed, and storage does not have them")
+        problems.append(f"checkpoints {sorted(said - completed)} are completed in the database but missing in storage")
     if completed - said:
-        problems.append(f"checkpoints {sorted(completed - said)} are in storage, and nobody knows of them")
+        problems.append(f"checkpoints {sorted(completed - said)} are in storage but unknown to the database")
     assert all(one.status is not CheckpointStatus.RETIRED for one in stored), "so many are retained that none was retired"
     return problems

@@ -31,19 +31,19 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.models import Role, Token, TokenKind, User
 from weir_backend.settings import Settings
-from weir_workers.embedded.children import free_port
-from weir_workers.embedded.postgres import Postgres
+from weir_workers.embedded.ports import free_port
+from weir_workers.embedded.servers.postgres import Postgres
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "8"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 WAITING = {"wait_for_commands"}
-"""Its answer is waited for: tested elsewhere."""
+"""These endpoints wait before they respond. Other tests cover them."""
 STREAM_S = 0.2
-"""After that a stream of events ends here, so that its answer is whole."""
+"""Event streams end after this time, so that the response is complete."""
 
 
 def _operations() -> dict[str, Any]:
-    """By operation id. Nothing is served for this: the document does not depend on settings."""
+    """Operations by id. No server is needed: the document does not depend on settings."""
     nowhere = SecretStr("postgresql://nobody@127.0.0.1:1/none")
     settings = Settings(
         database_url=nowhere, redis_url=SecretStr("redis://127.0.0.1:1/0"), secret_key=SecretStr("x" * 32), data_dir="/nowhere"
@@ -62,7 +62,7 @@ OPERATIONS = _operations()
 
 @dataclass(frozen=True)
 class Served:
-    """One API for all operations, with a job, its run and its checkpoints; ``headers`` of somebody who may do everything."""
+    """One API for all operations, with a job and its run. ``headers``: of a user with all permissions."""
 
     url: str
     database: Database
@@ -106,8 +106,8 @@ def _tell(url: str, run: MadeRun) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_every_answer_is_one_that_is_described(name: str, api: Served) -> None:
-    # Somebody of its own: what logs out or deletes users must not end the others.
+def test_every_response_is_described(name: str, api: Served) -> None:
+    # A separate user per operation: logging out or deleting users must not affect the others.
     headers = api.headers()
 
     @how(
@@ -119,7 +119,7 @@ def test_every_answer_is_one_that_is_described(name: str, api: Served) -> None:
     )
     @given(case=OPERATIONS[name].as_strategy())
     def check(case: Any) -> None:
-        # Anything is a valid id, and nearly none is one of a thing that is there.
+        # Any number is a valid id, but almost none exists.
         case.path_parameters = {
             one: 1 + value % 3 if isinstance(value, int) and value > 3 else value for one, value in case.path_parameters.items()
         }

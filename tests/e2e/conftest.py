@@ -1,4 +1,4 @@
-"""One platform, one job and one browser for all stories; each has people of its own, and pictures and a trace of what failed are kept."""
+"""One platform, job and browser for all tests. Each test opens its own sessions; failed ones keep a screenshot and a trace."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
-from tests.e2e.person import PICTURES, WAIT_MS, Person, person
-from tests.e2e.shop import Account, Shop
+from tests.e2e.browser_session import SCREENSHOTS, WAIT_MS, BrowserSession, browser_session
+from tests.e2e.rig import Account, Rig
 from tests.integration.platform.test_embedded import somewhere
 
 from browser import arguments, chromium
 from class_archive import jvm_options
 
-FIRST, LAST = "test_deploying", "test_pages"
-"""The job that is deployed by hand is used by the others; what they have made of it is looked at in the end."""
+FIRST, LAST = "test_deploy", "test_pages"
+"""The first test deploys the job that the others use; the last one checks the pages with the resulting data."""
 TIMEOUT_S = 900
-BROKEN = PICTURES / "failed"
+BROKEN = SCREENSHOTS / "failed"
 _failed = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
-    # Beside a platform of one's own at the usual port.
+    # A developer's platform may use the default port.
     os.environ.setdefault("WEIR_API_PORT", "0")
     expect.set_options(timeout=WAIT_MS)
 
@@ -49,48 +49,48 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
-def shop() -> Iterator[Shop]:
+def rig() -> Iterator[Rig]:
     with somewhere() as platform, tempfile.TemporaryDirectory(prefix="weir-orders-") as root:
         said = platform.weir("up")
         assert said.code == 0, said.err
-        found = Shop(platform, Path(root))
-        found.furnish()
+        found = Rig(platform, Path(root))
+        found.create_resources()
         yield found
-        # Drivers outlive a platform.
-        found.forget_orders()
+        # Drivers survive the platform.
+        found.delete_job()
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    # What failed another time is not to be looked at as if it had failed now.
+    # Remove the results of earlier runs.
     shutil.rmtree(BROKEN, ignore_errors=True)
-    PICTURES.mkdir(parents=True, exist_ok=True)
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driven:
         launched = driven.chromium.launch(executable_path=chromium(), args=arguments())
         yield launched
         launched.close()
 
 
-Someone = Callable[[Account | None], Person]
+OpenSession = Callable[[Account | None], BrowserSession]
 
 
 @pytest.fixture
-def someone(browser: Browser, shop: Shop, request: pytest.FixtureRequest) -> Iterator[Someone]:
-    """Makes people, each with a browser of his own. With an account: logged in already."""
+def open_session(browser: Browser, rig: Rig, request: pytest.FixtureRequest) -> Iterator[OpenSession]:
+    """Opens browser sessions. With an account: logged in."""
     with ExitStack() as opened:
-        people: list[Person] = []
+        people: list[BrowserSession] = []
 
-        def come(account: Account | None) -> Person:
-            one = opened.enter_context(person(browser, shop.url))
+        def come(account: Account | None) -> BrowserSession:
+            one = opened.enter_context(browser_session(browser, rig.url))
             people.append(one)
             one.begin_trace()
             if account is not None:
-                one.is_logged_in(account)
+                one.log_in_by_api(account)
             return one
 
         yield come
         for number, one in enumerate(people):
-            broken = request.node.stash.get(_failed, False) or bool(one.complaints.found or one.faults)
+            broken = request.node.stash.get(_failed, False) or bool(one.errors.messages or one.faults)
             one.end_trace(BROKEN / f"{request.node.name}-{number}" if broken else None)
-        wrong = [one for somebody in people for one in (*somebody.complaints.found, *somebody.faults)]
+        wrong = [one for somebody in people for one in (*somebody.errors.messages, *somebody.faults)]
         assert not wrong, "\n".join(wrong)

@@ -1,4 +1,4 @@
-"""The keyboard alone. What has it has to be seen."""
+"""Keyboard navigation that checks for a visible focus."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _RING = """async () => {
 class Keyboard:
     def __init__(self, page: Page) -> None:
         self._page = page
-        self.unseen: list[str] = []
-        """What had the keyboard, and did not show it."""
+        self.hidden_focus: list[str] = []
+        """Elements that had the focus without showing it."""
 
-    def to(self, target: Locator, *, by: str = "Tab") -> None:
-        """Presses ``by`` until ``target`` has the keyboard."""
+    def focus(self, target: Locator, *, by: str = "Tab") -> None:
+        """Press ``by`` until ``target`` has the focus."""
         target.first.wait_for(state="visible")
         for _ in range(PRESSES_MAX):
             self.press(by)
@@ -44,9 +44,9 @@ class Keyboard:
         self._page.keyboard.press(key)
         hidden = self._page.evaluate(_RING)
         if hidden is not None:
-            self.unseen.append(hidden)
+            self.hidden_focus.append(hidden)
 
-    def write(self, text: str) -> None:
+    def type(self, text: str) -> None:
         self._page.keyboard.type(text)
 
     def _is_at(self, target: Locator) -> bool:

@@ -1,12 +1,12 @@
-"""A service that a job asks stops to answer: who has to wait is coloured, a checkpoint is held, and completes before one's eyes afterwards."""
+"""Stops a service that the job calls: backpressure is coloured, a checkpoint is delayed, and it completes afterwards."""
 
 from __future__ import annotations
 
 import re
 
 from playwright.sync_api import expect
-from tests.e2e.conftest import Someone
-from tests.e2e.shop import Shop
+from tests.e2e.conftest import OpenSession
+from tests.e2e.rig import Rig
 
 OK_PAPER = "rgb(255, 255, 255)"
 ACKNOWLEDGED = 4
@@ -14,33 +14,33 @@ ACKNOWLEDGED = 4
 HIGH_GROUND = "rgb(253, 229, 227)"
 
 
-def test_backpressure_is_coloured_and_a_checkpoint_in_progress_completes_live(shop: Shop, someone: Someone) -> None:
-    job_id = shop.orders()
-    admin = someone(shop.admin)
+def test_backpressure_is_coloured_and_a_checkpoint_in_progress_completes_live(rig: Rig, open_session: OpenSession) -> None:
+    job_id = rig.ensure_job()
+    admin = open_session(rig.admin)
     page = admin.page
     admin.go(f"/jobs/{job_id}", shows="orders")
     source = page.locator(".weir-chain", has_text="orders")
-    line = page.get_by_test_id("wave-line")
+    line = page.get_by_test_id("checkpoint-status")
     expect(source).to_have_attribute("data-level", "ok")
     expect(source).to_have_css("background-color", OK_PAPER)
     expect(line).to_contain_text("completed")
 
-    with shop.no_prices():
+    with rig.prices_unavailable():
         expect(source).to_have_attribute("data-level", "high")
         expect(source.locator("strong")).to_have_text("high")
-        expect(source).to_contain_text(re.compile(r"busy \S+ ?%.*back-pressured [5-9>1]\d+ ?%"))
+        expect(source).to_contain_text(re.compile(r"busy \S+ ?%.*backpressured [5-9>1]\d+ ?%"))
         expect(source).to_have_css("background-color", HIGH_GROUND)
         expect(line).to_contain_text("in progress")
-        expect(line).to_contain_text("orders")  # who holds it, or whom it waits for
+        expect(line).to_contain_text("orders")
         held = re.search(r"Checkpoint (\d+)", line.inner_text())
         assert held is not None
-        admin.look("job-overview-backpressure")
+        admin.check("job-overview-backpressure")
 
         admin.tab("Backpressure & alignment")
-        now = admin.panel("Subtasks, now")
+        now = admin.panel("Subtasks now")
         expect(now.get_by_role("row", name=re.compile(r"^orders.* high "))).to_be_visible()
         expect(now.get_by_role("button", name=re.compile(r"^orders.*\[0\]: \d+ ?% back-?pressured"))).to_be_visible()
-        admin.look("job-backpressure-high")
+        admin.check("job-backpressure-high")
 
         admin.tab("Checkpoints")
         row = admin.panel("History").get_by_role("row", name=re.compile(rf"^{held[1]}\b"))
@@ -48,7 +48,7 @@ def test_backpressure_is_coloured_and_a_checkpoint_in_progress_completes_live(sh
         expect(row.get_by_role("cell").nth(ACKNOWLEDGED)).to_have_text(re.compile(r"^(?!(\d) of \1)\d of \d$"))
         row.get_by_role("button").first.click()
         expect(admin.panel(f"Checkpoint {held[1]}")).to_be_visible()
-        admin.look("job-checkpoints-in-progress")
+        admin.check("job-checkpoints-in-progress")
 
     expect(row).to_contain_text("completed")
     expect(row.get_by_role("cell").nth(ACKNOWLEDGED)).to_have_text(re.compile(r"^(\d+) of \1$"))

@@ -1,4 +1,4 @@
-"""Every page, every tab of a job and every dialog: no complaints, readable by everybody in both themes, and no wider than 1280 px."""
+"""Every page, tab and dialog: no errors, accessible in both themes, and no wider than 1280 px."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from tests.e2e.person import Person, person
-from tests.e2e.shop import NAME, Shop
+from tests.e2e.browser_session import BrowserSession, browser_session
+from tests.e2e.rig import NAME, Rig
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageCase:
     """``path``: with ``{job}`` for the id of the job. ``shows``: what is there once the page is. ``open``: what is done before one looks."""
 
     name: str
@@ -64,10 +64,10 @@ def both(*steps: Callable[[Page], object]) -> Callable[[Page], None]:
 
 def unfold_one(page: Page) -> Locator:
     """And no other: which one is open is kept. What is said of it."""
-    found = re.search(r"\d+", page.get_by_role("button", name="more about this checkpoint", expanded=False).nth(2).inner_text())
+    found = re.search(r"\d+", page.get_by_role("button", name="checkpoint details", expanded=False).nth(2).inner_text())
     assert found is not None
     # Newer ones come on top of it meanwhile.
-    page.get_by_role("button", name=f"{found[0]} more about this checkpoint", exact=True).click()
+    page.get_by_role("button", name=f"{found[0]} checkpoint details", exact=True).click()
     detail = page.get_by_role("region", name=f"Checkpoint {found[0]}", exact=True)
     expect(detail.get_by_role("region", name="Timeline")).to_be_visible()
     expect(page.get_by_role("region", name=re.compile(r"^Checkpoint \d+$"))).to_have_count(1)
@@ -79,7 +79,7 @@ def unfold(page: Page) -> None:
 
 
 def replay(page: Page) -> None:
-    page.get_by_role("button", name="Replay the last").click()
+    page.get_by_role("button", name="Replay last checkpoint").click()
     expect(page.get_by_role("group", name="Replay")).to_be_visible()
     page.locator(".react-flow__node", has_text="prices").click()
     expect(page.get_by_role("complementary")).to_be_visible()
@@ -106,112 +106,114 @@ def account(page: Page) -> None:
 
 
 def difference(page: Page) -> None:
-    page.get_by_role("button", name="What differs").click()
+    page.get_by_role("button", name="Compare versions").click()
     expect(page.get_by_role("cell", name="parameters.rate")).to_be_visible()
 
 
 def new_token(page: Page) -> None:
     page.get_by_role("textbox", name="Name").fill("a look at it")
     page.get_by_role("button", name="Create").click()
-    expect(page.get_by_text("It is shown this once.")).to_be_visible()
+    expect(page.get_by_text("This value is shown only once.")).to_be_visible()
 
 
-PLACES = (
-    Place("home", "/", text("^Oldest last checkpoint")),
-    Place("jobs", "/jobs", text(r"\d+(\.\d+)? k?/s|\d/s$")),
-    Place("job-overview", "/jobs/{job}", text("^prices$")),
-    Place("job-overview-replay", "/jobs/{job}", text("^prices$"), replay),
-    Place("job-more", "/jobs/{job}", text("^prices$"), menu),
-    Place("job-suspend", "/jobs/{job}", text("^prices$"), both(press("Suspend"), dialog("Suspend orders?"))),
-    Place("job-rescale", "/jobs/{job}", text("^prices$"), both(press("More", "Rescale…"), dialog("Rescale orders"))),
-    Place("job-checkpoints", "/jobs/{job}/checkpoints", canvas(4)),
-    Place("job-checkpoint", "/jobs/{job}/checkpoints", canvas(4), unfold),
-    Place("job-pin", "/jobs/{job}/checkpoints", canvas(4), pin),
-    Place("job-backpressure", "/jobs/{job}/backpressure", canvas(2)),
-    Place("job-recovery-now", "/jobs/{job}/recovery", text("^The job began, without any state|^Run ")),
-    Place(
+PAGES = (
+    PageCase("home", "/", text("^Stalest checkpoint")),
+    PageCase("jobs", "/jobs", text(r"\d+(\.\d+)? k?/s|\d/s$")),
+    PageCase("job-overview", "/jobs/{job}", text("^prices$")),
+    PageCase("job-overview-replay", "/jobs/{job}", text("^prices$"), replay),
+    PageCase("job-more", "/jobs/{job}", text("^prices$"), menu),
+    PageCase("job-suspend", "/jobs/{job}", text("^prices$"), both(press("Suspend"), dialog("Suspend orders?"))),
+    PageCase("job-rescale", "/jobs/{job}", text("^prices$"), both(press("More", "Rescale…"), dialog("Rescale orders"))),
+    PageCase("job-checkpoints", "/jobs/{job}/checkpoints", canvas(4)),
+    PageCase("job-checkpoint", "/jobs/{job}/checkpoints", canvas(4), unfold),
+    PageCase("job-pin", "/jobs/{job}/checkpoints", canvas(4), pin),
+    PageCase("job-backpressure", "/jobs/{job}/backpressure", canvas(2)),
+    PageCase("job-recovery-now", "/jobs/{job}/recovery", text("^Job started without state|^Run ")),
+    PageCase(
         "job-restore",
         "/jobs/{job}/recovery",
-        text("^The job began"),
+        text("^Job started"),
         both(press("Restore from a path…"), dialog("Restore orders from a path")),
     ),
-    Place("job-exceptions", "/jobs/{job}/exceptions", text("^Downtime$|^Nothing has gone wrong")),
-    Place("job-events", "/jobs/{job}/events", text("^CheckpointCompleted$")),
-    Place("job-versions", "/jobs/{job}/versions", text("^Uploaded|^Comment|in force")),
-    Place("job-configuration", "/jobs/{job}/configuration", text("^Version in force$")),
-    Place("job-runs", "/jobs/{job}/runs", text("^Generations$")),
-    Place("job-none", "/jobs/4711", text("It is not there")),
-    Place("deploy-new-version", "/jobs/{job}/new-version", field("Parallelism")),
-    Place("deploy-version", "/jobs/{job}/review/1", text("^This is the version in force")),
-    Place("alerts", "/alerts", text("^Resolved$")),
-    Place("rules", "/alert-rules", text("^any restart$")),
-    Place("rule-new", "/alert-rules/create", field("Name")),
-    Place("rule", "/alert-rules/1", field("Name")),
-    Place("rule-delete", "/alert-rules/1", field("Name"), both(press("Delete"), dialog("Delete rule"))),
-    Place("webhooks", "/webhooks", text("^on-call$")),
-    Place("webhook-new", "/webhooks/create", field("URL")),
-    Place("webhook", "/webhooks/1", field("URL")),
-    Place("tokens", "/tokens", text("^deployments from CI$")),
-    Place("token-new", "/tokens/create", field("Name")),
-    Place("token-made", "/tokens/create", field("Name"), new_token),
-    Place("users", "/users", text("^vera$")),
-    Place("user-new", "/users/create", field("Name")),
-    Place("user", "/users/2", text("^Logs in by$")),
-    Place("user-password", "/users/2", text("^Logs in by$"), both(press("Reset the password"), dialog("A new password for"))),
-    Place("audit", "/audit", text("^Request$|ago$")),
-    Place("audit-entry", "/audit", text("^Request$|ago$"), entry),
-    Place("account", "/tokens", text("^deployments from CI$"), account),
-    Place("nowhere", "/no-such-page", text("^There is no such page$")),
-    Place("deploy-invalid", "/jobs/{job}/review/2", text("^Nothing was started$")),
-    Place("deploy-upgrade", "/jobs/{job}/review/3", text("^Stop with a last checkpoint and go on"), difference),
+    PageCase("job-exceptions", "/jobs/{job}/exceptions", text("^Downtime$|^No exceptions")),
+    PageCase("job-events", "/jobs/{job}/events", text("^CheckpointCompleted$")),
+    PageCase("job-versions", "/jobs/{job}/versions", text("^Uploaded|^Comment|^current$")),
+    PageCase("job-configuration", "/jobs/{job}/configuration", text("^Current version$")),
+    PageCase("job-runs", "/jobs/{job}/runs", text("^Generations$")),
+    PageCase("job-none", "/jobs/4711", text("^Not found$")),
+    PageCase("deploy-new-version", "/jobs/{job}/new-version", field("Parallelism")),
+    PageCase("deploy-version", "/jobs/{job}/review/1", text("^This is the current version")),
+    PageCase("alerts", "/alerts", text("^Resolved$")),
+    PageCase("rules", "/alert-rules", text("^any restart$")),
+    PageCase("rule-new", "/alert-rules/create", field("Name")),
+    PageCase("rule", "/alert-rules/1", field("Name")),
+    PageCase("rule-delete", "/alert-rules/1", field("Name"), both(press("Delete"), dialog("Delete rule"))),
+    PageCase("webhooks", "/webhooks", text("^on-call$")),
+    PageCase("webhook-new", "/webhooks/create", field("URL")),
+    PageCase("webhook", "/webhooks/1", field("URL")),
+    PageCase("tokens", "/tokens", text("^deployments from CI$")),
+    PageCase("token-new", "/tokens/create", field("Name")),
+    PageCase("token-made", "/tokens/create", field("Name"), new_token),
+    PageCase("users", "/users", text("^vera$")),
+    PageCase("user-new", "/users/create", field("Name")),
+    PageCase("user", "/users/2", text("^Login methods$")),
+    PageCase(
+        "user-password", "/users/2", text("^Login methods$"), both(press("Reset password"), dialog("Set a new password for"))
+    ),
+    PageCase("audit", "/audit", text("^Request$|ago$")),
+    PageCase("audit-entry", "/audit", text("^Request$|ago$"), entry),
+    PageCase("account", "/tokens", text("^deployments from CI$"), account),
+    PageCase("nowhere", "/no-such-page", text("^This page does not exist$")),
+    PageCase("deploy-invalid", "/jobs/{job}/review/2", text("^The job was not started$")),
+    PageCase("deploy-upgrade", "/jobs/{job}/review/3", text("^Stop with a final checkpoint and resume"), difference),
 )
 
 
 @pytest.fixture(scope="module")
-def visitor(browser: Browser, shop: Shop) -> Iterator[Person]:
+def session(browser: Browser, rig: Rig) -> Iterator[BrowserSession]:
     """One for all pages: a browser keeps what it has loaded."""
     with ExitStack() as opened:
-        one = opened.enter_context(person(browser, shop.url))
-        one.is_logged_in(shop.admin)
-        shop.orders()
-        shop.new_versions()
+        one = opened.enter_context(browser_session(browser, rig.url))
+        one.log_in_by_api(rig.admin)
+        rig.ensure_job()
+        rig.add_versions()
         yield one
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
-def test_a_page_can_be_read_by_everybody(shop: Shop, visitor: Person, place: Place) -> None:
-    job_id = shop.orders()
-    page = visitor.page
-    visitor.complaints.found.clear()
-    visitor.faults.clear()
-    visitor.go(place.path.format(job=job_id))
-    expect(place.shows(page)).to_be_visible()
-    place.open(page)
-    visitor.look(place.name)
-    complaints = visitor.complaints.found
-    if place.name == "job-none":
+@pytest.mark.parametrize("case", PAGES, ids=lambda case: case.name)
+def test_a_page_is_accessible(rig: Rig, session: BrowserSession, case: PageCase) -> None:
+    job_id = rig.ensure_job()
+    page = session.page
+    session.errors.messages.clear()
+    session.faults.clear()
+    session.go(case.path.format(job=job_id))
+    expect(case.shows(page)).to_be_visible()
+    case.open(page)
+    session.check(case.name)
+    complaints = session.errors.messages
+    if case.name == "job-none":
         # Browsers write down what they were refused; that it is not there is just what is looked at.
         complaints = [one for one in complaints if "404" not in one]
-    assert not complaints + visitor.faults, "\n".join(complaints + visitor.faults)
+    assert not complaints + session.faults, "\n".join(complaints + session.faults)
 
 
-def test_with_the_menu_folded_its_pages_are_found_by_their_signs(shop: Shop, visitor: Person) -> None:
-    visitor.complaints.found.clear()
-    visitor.faults.clear()
-    page = visitor.page
-    visitor.go("/", shows="Home")
+def test_the_collapsed_menu_is_accessible(rig: Rig, session: BrowserSession) -> None:
+    session.errors.messages.clear()
+    session.faults.clear()
+    page = session.page
+    session.go("/", shows="Home")
     page.get_by_role("button", name="Close menu").click()
     expect(page.get_by_role("button", name="Open menu")).to_be_visible()
-    visitor.look("home-menu-folded")
+    session.check("home-menu-folded")
     page.get_by_role("menuitem", name="Jobs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
     page.get_by_role("button", name="Open menu").click()
-    assert not visitor.complaints.found + visitor.faults, "\n".join(visitor.complaints.found + visitor.faults)
+    assert not session.errors.messages + session.faults, "\n".join(session.errors.messages + session.faults)
 
 
-def test_the_theme_is_changed_by_its_button_and_kept(shop: Shop, visitor: Person) -> None:
-    page = visitor.page
-    visitor.go("/", shows="Home")
+def test_the_theme_button_changes_the_theme_for_good(rig: Rig, session: BrowserSession) -> None:
+    page = session.page
+    session.go("/", shows="Home")
     root = page.locator("html")
     before = root.evaluate("one => getComputedStyle(one).colorScheme")
     after = {"light": "dark", "dark": "light"}[before]
@@ -222,12 +224,12 @@ def test_the_theme_is_changed_by_its_button_and_kept(shop: Shop, visitor: Person
     expect(root).to_have_css("color-scheme", after)
 
 
-def test_the_log_in_page_says_what_was_wrong_and_can_be_read(browser: Browser, shop: Shop) -> None:
-    with person(browser, shop.url) as nobody:
+def test_the_log_in_page_shows_an_error_and_is_accessible(browser: Browser, rig: Rig) -> None:
+    with browser_session(browser, rig.url) as nobody:
         nobody.go("/login", shows="Log in to Weir")
         nobody.page.get_by_role("textbox", name="Name").fill(NAME)
         nobody.page.get_by_label("Password").fill("not the right one")
         nobody.page.get_by_role("button", name="Log in", exact=True).click()
         expect(nobody.page.get_by_role("alert")).to_be_visible()
-        nobody.look("log-in-refused")
+        nobody.check("log-in-refused")
         assert nobody.faults == []

@@ -1,4 +1,4 @@
-"""What a role may not do is not offered to it."""
+"""Actions that a role does not permit are hidden."""
 
 from __future__ import annotations
 
@@ -6,50 +6,50 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from tests.e2e.conftest import Someone
-from tests.e2e.person import Person
-from tests.e2e.shop import NAME, OTTO, VERA, Account, Shop
+from tests.e2e.browser_session import BrowserSession
+from tests.e2e.conftest import OpenSession
+from tests.e2e.rig import NAME, OTTO, VERA, Account, Rig
 
-DOING = re.compile(
-    "^(Start|Suspend|Cancel|Savepoint$|More$|Trigger checkpoint|Take savepoint|Pin$|Pin…|Unpin|Verify|Delete|Go back|Undo|Begin anew|Restore from"
-    "|Rescale|Upgrade|Leave it|Retract|Approve|Apply|Edit$|Save$|Create|Add)"
+ACTION_NAMES = re.compile(
+    "^(Start|Suspend|Cancel|More$|Trigger|Pin$|Pin…|Unpin|Verify|Delete|Roll back|Undo|Restore from|Preview plan|Rescale|Upgrade|Discard"
+    "|Approve|Apply|Edit$|Save$|Create|Add)"
 )
 
 
-def offered(person: Person) -> list[str]:
+def visible_actions(session: BrowserSession) -> list[str]:
     """Verbs on the page that is shown, of which some are links."""
-    found = person.page.get_by_role("button", name=DOING).or_(person.page.get_by_role("link", name=DOING))
+    found = session.page.get_by_role("button", name=ACTION_NAMES).or_(session.page.get_by_role("link", name=ACTION_NAMES))
     return [one.inner_text() for one in found.all()]
 
 
-def test_who_may_only_look_is_offered_nothing_to_do(shop: Shop, someone: Someone) -> None:
-    job_id = shop.orders()
-    vera = someone(VERA)
+def test_a_viewer_sees_no_actions(rig: Rig, open_session: OpenSession) -> None:
+    job_id = rig.ensure_job()
+    vera = open_session(VERA)
     page = vera.page
     vera.go("/jobs", shows="Jobs")
     expect(page.get_by_role("link", name=NAME)).to_be_visible()
-    expect(page.get_by_role("link", name="Deploy…")).to_have_count(0)
+    expect(page.get_by_role("link", name="Deploy job")).to_have_count(0)
     menu = page.get_by_role("menu").get_by_role("menuitem")
     expect(menu).to_have_text(["Home", "Jobs", "Alerts", "Alert rules", "Webhooks", "Tokens"])
 
     for path, shown in (
         ("", page.locator(".weir-chain", has_text="prices")),
-        ("/checkpoints", page.get_by_role("button", name="more about this checkpoint").first),
+        ("/checkpoints", page.get_by_role("button", name="checkpoint details").first),
         ("/recovery", page.get_by_text(re.compile("^Checkpoint [0-9]+$")).first),
         ("/versions", page.get_by_role("link", name="Version 1")),
     ):
         vera.go(f"/jobs/{job_id}{path}", shows=NAME)
         expect(shown).to_be_visible()
-        assert offered(vera) == []
+        assert visible_actions(vera) == []
     expect(page.get_by_role("link", name="New version…")).to_have_count(0)
     vera.go(f"/jobs/{job_id}/checkpoints", shows=NAME)
-    page.get_by_role("button", name="more about this checkpoint").first.click()
-    expect(page.get_by_role("region", name=re.compile(r"^Checkpoint \d+$"))).to_contain_text("Goes on from")
-    assert offered(vera) == []
+    page.get_by_role("button", name="checkpoint details").first.click()
+    expect(page.get_by_role("region", name=re.compile(r"^Checkpoint \d+$"))).to_contain_text("Based on")
+    assert visible_actions(vera) == []
 
     vera.go("/jobs/deploy")
-    expect(page.get_by_text("You may not deploy jobs")).to_be_visible()
-    vera.look("deploy-not-allowed")
+    expect(page.get_by_text("You cannot deploy jobs")).to_be_visible()
+    vera.check("deploy-not-allowed")
     for path, title in (("/alert-rules", "Alert rules"), ("/webhooks", "Webhooks")):
         vera.go(path, shows=title)
         expect(page.get_by_role("link", name=re.compile("on-call|any restart")).first).to_be_visible()
@@ -57,38 +57,38 @@ def test_who_may_only_look_is_offered_nothing_to_do(shop: Shop, someone: Someone
     page.get_by_role("link", name="on-call").click()
     expect(page.get_by_role("heading", level=1, name="on-call")).to_be_visible()
     expect(page.get_by_role("textbox")).to_have_count(0)
-    assert offered(vera) == []
+    assert visible_actions(vera) == []
 
 
 @pytest.mark.parametrize("path", ["/users", "/users/1", "/users/create", "/audit", "/webhooks/create", "/alert-rules/create"])
-def test_who_comes_by_its_address_to_what_is_not_for_him_is_told_so(shop: Shop, someone: Someone, path: str) -> None:
-    vera = someone(VERA)
+def test_a_forbidden_page_shows_access_denied(rig: Rig, open_session: OpenSession, path: str) -> None:
+    vera = open_session(VERA)
     vera.go(path, shows="Access denied")
-    expect(vera.page.get_by_text("This page is not for you")).to_be_visible()
-    vera.look(f"not-allowed{path.replace('/', '-')}")
+    expect(vera.page.get_by_text("You do not have access to this page")).to_be_visible()
+    vera.check(f"not-allowed{path.replace('/', '-')}")
 
 
 @pytest.mark.parametrize(
     ("account", "said", "buttons"),
-    [(OTTO, "Going back needs the permission 'rollback'", 1), (VERA, "It waits for somebody who may operate", 0)],
+    [(OTTO, "This needs the permission 'rollback'", 1), (VERA, "Only users with the permission 'operate'", 0)],
 )
-def test_a_plan_is_confirmed_by_who_may_roll_back_and_by_nobody_else(
-    shop: Shop, someone: Someone, account: Account, said: str, buttons: int
+def test_a_plan_is_confirmed_only_with_the_permission_to_roll_back(
+    rig: Rig, open_session: OpenSession, account: Account, said: str, buttons: int
 ) -> None:
-    job_id = shop.orders()
-    kept = shop.api.send(
+    job_id = rig.ensure_job()
+    kept = rig.api.send(
         "GET", "/checkpoints", params={"filter": f'{{"job_id": {job_id}, "kept": true}}', "sort": '["number","DESC"]'}
     )
     request = {"kind": "rollback", "checkpoint": kept[1]["number"]}
-    plan = shop.api.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
-    somebody = someone(account)
+    plan = rig.api.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
+    somebody = open_session(account)
     somebody.go(f"/jobs/{job_id}/recovery/{plan}", shows=NAME)
     expect(somebody.page.get_by_text(said)).to_be_visible()
-    expect(somebody.page.get_by_text("files read and compared")).to_be_visible()
-    back = somebody.page.get_by_role("button", name="Go back", exact=True)
+    expect(somebody.page.get_by_text("files match their checksums")).to_be_visible()
+    back = somebody.page.get_by_role("button", name="Roll back", exact=True)
     expect(back).to_have_count(buttons)
     for button in back.all():
         expect(button).to_be_disabled()
     expect(somebody.page.get_by_role("textbox", name=re.compile("to confirm$"))).to_have_count(0)
-    somebody.look(f"plan-as-{account.name}")
-    shop.api.send("POST", f"/plans/{plan}/withdraw")
+    somebody.check(f"plan-as-{account.name}")
+    rig.api.send("POST", f"/plans/{plan}/discard")

@@ -1,4 +1,4 @@
-"""How these tests share two cores: most of what they compute is Spark coming up, in each of them."""
+"""Settings for integration tests on few cores. Starting Spark takes most of their time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from class_archive import jvm_options
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Processes that run tests side by side inherit it.
+    # Parallel test processes inherit the environment.
     if not hasattr(config, "workerinput"):
         os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
-        # Platforms come up side by side, and would want the same port at the same time.
+        # Platforms start in parallel and need different ports.
         os.environ.setdefault("WEIR_API_PORT", "0")
 
 
@@ -21,10 +21,10 @@ LONGEST_FIRST = ("demo", "platform", "recovery", "cli", "endtoend")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files are dealt out in this order: a long one that begins last is waited for by all."""
+    """Order files by directory, long ones first: a long file that starts last delays the end of the run."""
 
-    def place(item: pytest.Item) -> int:
+    def rank(item: pytest.Item) -> int:
         folder = item.path.parent.name
         return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
 
-    items.sort(key=place)
+    items.sort(key=rank)

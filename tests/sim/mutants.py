@@ -1,4 +1,4 @@
-"""Faults put into the production code on purpose, one at a time. The simulator must find each."""
+"""Deliberate faults in the production code. The simulator must find each of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unittest.mock import patch
 import weir.kernel.job
 import weir.kernel.restore
 from weir.connectors.sink_operator import SinkOperator
-from weir.coordinator.publishing import Publishing
+from weir.coordinator.sinks import SinkCoordinator
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import Aligner, AlignmentEffect
 from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
@@ -20,17 +20,17 @@ from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
-from weir.protocol.joblog import Entry
+from weir.protocol.job_log import Entry
 from weir.protocol.snapshots import Split
-from weir.storage.joblog import Appended, AppendOutcome, JobLog
+from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.subtask.channels import RemoteOutput
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.operators import SimSource
-from weir.testing.sim.stateful import SimCommitter, SimFold
+from weir.testing.sim.sinks import SimCommitter, SimFold
 from weir.testing.sim.storage import SimStorage
 
 Mutant = Callable[[], Any]
-"""Gives a context manager; inside of it the fault is there."""
+"""Returns a context manager, inside of which the fault is active."""
 MUTANTS: dict[str, Mutant] = {}
 
 
@@ -93,7 +93,7 @@ def lets_a_barrier_overtake_data() -> Iterator[None]:
 
 @mutant
 def assigns_a_split_outside_the_snapshot() -> Iterator[None]:
-    """The assigner's state is copied when all have acknowledged, not when the trigger is sent."""
+    """Copies the state of the assigner when all subtasks have acknowledged, not when the trigger is sent."""
     carry_out = JobMaster._checkpoint_effects
 
     def effects(self: JobMaster, decided: Any, now_ms: int) -> list[Effect]:
@@ -110,7 +110,7 @@ def assigns_a_split_outside_the_snapshot() -> Iterator[None]:
 
 @mutant
 def lets_a_paused_driver_complete_a_checkpoint() -> Iterator[None]:
-    """Entries of the log are created whether or not there is one already."""
+    """Creates log entries even if they exist."""
     create = SimStorage._create
 
     def overwrite(self: SimStorage, path: str, data: bytes, creator: str) -> bool:
@@ -133,7 +133,7 @@ def loses_the_position_of_a_source() -> Iterator[None]:
 
 
 @mutant
-def forgets_to_abort_what_is_staged_on_restore() -> Iterator[None]:
+def does_not_abort_staged_output_on_restore() -> Iterator[None]:
     with patch.object(SimCommitter, "abort_after", lambda self, checkpoint, *, before_generation: None):
         yield
 
@@ -151,7 +151,7 @@ def restarts_sequence_numbers() -> Iterator[None]:
 
 
 @mutant
-def obeys_the_late_barrier_of_an_aborted_checkpoint() -> Iterator[None]:
+def accepts_a_late_barrier_of_an_aborted_checkpoint() -> Iterator[None]:
     on_aborted = Aligner.on_aborted
 
     def forget(self: Aligner, checkpoint: CheckpointId) -> list[AlignmentEffect]:
@@ -175,13 +175,13 @@ def drops_the_records_of_an_aborted_epoch() -> Iterator[None]:
 
 @mutant
 def does_not_commit_again_on_restore() -> Iterator[None]:
-    with patch.object(Publishing, "_commit_again", lambda self, view, permit: None):
+    with patch.object(SinkCoordinator, "_commit_again", lambda self, view, permit: None):
         yield
 
 
 @mutant
 def restores_keys_of_other_subtasks() -> Iterator[None]:
-    """Each subtask takes over every key of the files it is given, its own or not."""
+    """Each subtask restores every key of its files, including keys of other subtasks."""
     restore = SimFold.restore
 
     def take_all(self: SimFold, snapshots: Any, reader: Any) -> None:
@@ -195,14 +195,14 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
 
 
 @mutant
-def takes_a_trimmed_number_for_a_free_one() -> Iterator[None]:
-    """Who has created an entry does not look whether it is in the log."""
+def reuses_a_trimmed_log_number() -> Iterator[None]:
+    """The writer of an entry does not verify that the entry is in the log."""
 
     def believe(self: JobLog, entry: Entry, at: int) -> AppendOutcome:
-        known = self._so_far
-        known.take(entry)
-        self._known = known
-        return Appended(at, known.view, known.next_number)
+        state = self._current_state
+        state.apply(entry)
+        self._state = state
+        return Appended(at, state.view, state.next_number)
 
     with patch.object(JobLog, "_created", believe):
         yield
@@ -221,33 +221,33 @@ def trims_the_log_before_the_summary_is_in_it() -> Iterator[None]:
 
 
 @mutant
-def takes_back_output_without_a_fence() -> Iterator[None]:
-    """Whoever was paused while it took back or gave back output goes on with it."""
+def revokes_output_without_a_fence() -> Iterator[None]:
+    """A process that was paused during a revocation or reinstatement continues it."""
 
     def believe(self: SimStorage, generation: Generation) -> None:
-        self._world.step("take over", f"generation {generation}")
-        self.decides = max(self.decides, generation)
+        self._simulation.step("fence", f"generation {generation}")
+        self.fenced_by = max(self.fenced_by, generation)
 
-    with patch.object(SimStorage, "take_over", believe), patch.object(SimStorage, "_is_current", lambda self, generation: True):
+    with patch.object(SimStorage, "fence", believe), patch.object(SimStorage, "_is_current", lambda self, generation: True):
         yield
 
 
 @mutant
-def keeps_output_when_it_begins_anew() -> Iterator[None]:
-    """Going back to the beginning takes nothing back."""
-    take_back = Publishing._take_back
+def keeps_output_when_it_starts_without_state() -> Iterator[None]:
+    """A start without state revokes nothing."""
+    revoke = SinkCoordinator._revoke_abandoned
 
-    def keep(self: Publishing, generation: Generation, restored: CheckpointId | None) -> None:
+    def keep(self: SinkCoordinator, generation: Generation, restored: CheckpointId | None) -> None:
         if restored is not None:
-            take_back(self, generation, restored)
+            revoke(self, generation, restored)
 
-    with patch.object(Publishing, "_take_back", keep):
+    with patch.object(SinkCoordinator, "_revoke_abandoned", keep):
         yield
 
 
 @mutant
 def ends_a_chain_whose_head_had_ended() -> Iterator[None]:
-    """What has been chained to it since, and holds records still, is taken for ended with it."""
+    """Operators that joined the chain and still buffer records count as ended."""
 
     def by_head(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
         heads: dict[str, dict[int, bool]] = {}

@@ -1,4 +1,4 @@
-"""Tests of the simulator: a fault put in on purpose must be found, and soon."""
+"""Tests of the simulator: it must find each deliberate fault within a few runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from weir.graph.logical import Input as From
 from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind
 from weir.protocol.ids import OperatorUid
 from weir.testing.sim.graphs import COLUMNS, JOB, SourceShape
-from weir.testing.sim.run import quiet, run
-from weir.testing.sim.scenario import Fault, FaultKind, scenario
+from weir.testing.sim.run import run, silence_logs
+from weir.testing.sim.scenario import Fault, FaultKind, make_scenario
 
 SEEDS_MAX = 300
 
 
 def _chained_with_two_slots_only() -> dict[str, Any]:
-    """A source of two subtasks, one with little to read, and an operator that holds records and has a subtask in every slot."""
+    """A source of two subtasks, one with few records, and an operator that buffers records in every slot."""
     source, hold, sink = OperatorUid("source0"), OperatorUid("hold1"), OperatorUid("sink2")
     operators = (
         LogicalOperator(source, source, OperatorKind.SOURCE, (), COLUMNS, "", parallelism=2),
@@ -39,29 +39,31 @@ def _chained_with_two_slots_only() -> dict[str, Any]:
     }
 
 
-PRESSED: dict[str, dict[str, Any]] = {
+SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "lets_a_barrier_overtake_data": {"row_bytes": 1_500_000, "rows_max": 3},
     "restores_keys_of_other_subtasks": {"rescales": True},
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "ends_a_chain_whose_head_had_ended": _chained_with_two_slots_only(),
 }
-"""What a scenario is made to have where the fault shows only then."""
-GOING_BACK = {"takes_back_output_without_a_fence", "keeps_output_when_it_begins_anew"}
-"""Of those only runs that go back, with something going wrong, can find anything."""
+"""Changes to the scenarios of faults that only occur under certain conditions."""
+ROLLBACK_FAULTS = {"revokes_output_without_a_fence", "keeps_output_when_it_starts_without_state"}
+"""Only runs with rollbacks and other faults can find these."""
 
 
 def _seeds(name: str) -> Iterator[int]:
-    fitting = (seed for seed in count() if name not in GOING_BACK or (scenario(seed).goes_back and scenario(seed).faults))
-    return islice(fitting, SEEDS_MAX)
+    seeds = (
+        seed for seed in count() if name not in ROLLBACK_FAULTS or (make_scenario(seed).rolls_back and make_scenario(seed).faults)
+    )
+    return islice(seeds, SEEDS_MAX)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_simulator_finds_code_that(name: str) -> None:
-    quiet()
+    silence_logs()
     with MUTANTS[name]():
         for seed in _seeds(name):
-            found = run(seed, scenario_of=replace(scenario(seed), **PRESSED.get(name, {}))).violation
-            if found is not None:
-                print(f"{name}: seed {seed}: {found}")
+            violation = run(seed, scenario=replace(make_scenario(seed), **SCENARIO_CHANGES.get(name, {}))).violation
+            if violation is not None:
+                print(f"{name}: seed {seed}: {violation}")
                 return
     pytest.fail(f"{name}: not found within {SEEDS_MAX} runs")

@@ -1,10 +1,10 @@
-"""Two thousand runs of the simulator, each with its own graph, sizes and misfortunes."""
+"""Two thousand runs of the simulator, each with its own graph, sizes and faults."""
 
 from __future__ import annotations
 
 import pytest
 
-from weir.testing.sim.run import quiet, run
+from weir.testing.sim.run import run, silence_logs
 
 SEEDS = 2_000
 CHUNK = 125
@@ -12,7 +12,7 @@ CHUNK = 125
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
 def test_every_invariant_holds_in_every_run_from(first: int) -> None:
-    quiet()
+    silence_logs()
     failed = [result for seed in range(first, first + CHUNK) if (result := run(seed)).violation is not None]
     assert not failed, "\n".join(
         f"{result.violation}\n  replay: python -m weir.testing.sim --seed {result.seed} -v" for result in failed
@@ -20,19 +20,19 @@ def test_every_invariant_holds_in_every_run_from(first: int) -> None:
 
 
 def test_a_seed_replays_exactly() -> None:
-    quiet()
+    silence_logs()
     for seed in range(0, 60, 3):
         assert run(seed) == run(seed)
 
 
-def test_the_runs_exercise_what_they_are_meant_to() -> None:
-    quiet()
+def test_the_runs_include_restarts_checkpoints_and_log_trimming() -> None:
+    silence_logs()
     results = [run(seed) for seed in range(60)]
     assert sum(result.generations > 1 for result in results) > 20
     assert sum(result.checkpoints > 1 for result in results) > 30
     assert sum(result.trimmed > 0 for result in results) > 15
 
 
-def test_in_some_runs_a_process_wakes_up_and_creates_an_entry_that_was_trimmed() -> None:
-    quiet()
+def test_some_runs_resume_a_process_that_creates_a_trimmed_log_entry() -> None:
+    silence_logs()
     assert sum(run(seed).created_late for seed in range(200)) > 2

@@ -13,30 +13,31 @@ from celery.platforms import SecurityWarning
 from kombu.entity import Queue
 
 from weir_backend.kit import logs
-from weir_backend.kit.tasks import DECISIONS, QUEUES, host_queue
+from weir_backend.kit.tasks import DEFAULT_QUEUE, QUEUES, host_queue
 from weir_backend.settings import Settings, settings
-from weir_workers import context, ready, tasks
+from weir_workers import context, readiness, tasks
 from weir_workers.host import host_id
 from weir_workers.schedule import beat_schedule
 from weir_workers.task import TIME_LIMIT_S, VISIBILITY_S
 
 
 def make_app(settings: Settings) -> Celery:
-    """Makes the file that holds the host's id. Raises OSError."""
+    """Create the application, and the file that holds the host's id if it does not exist. Raises OSError."""
     app = Celery("weir", broker=settings.redis_url.get_secret_value(), set_as_current=False)
     app.conf.update(
-        task_default_queue=DECISIONS,
-        # Of a worker that is not told by -Q or -X which of them are its own.
+        task_default_queue=DEFAULT_QUEUE,
+        # For a worker that is started without -Q and -X.
         task_queues=[Queue(name) for name in (*QUEUES, host_queue(host_id(settings.data_dir)))],  # type: ignore[no-untyped-call]
-        # A task is done when it has ended, not when it was taken; with prefetch 1 a worker holds none that it does not work at.
+        # A task is acknowledged when it ends; with prefetch 1 a worker reserves no other task meanwhile.
         task_acks_late=True,
         worker_prefetch_multiplier=1,
-        # The process of a task has died: the task is begun again, a few times (see task.py). If that cannot be asked for, it goes back.
+        # When the process of a task dies, the task is retried a few times (see task.py). If it cannot be retried, it returns to
+        # the queue.
         task_retry_on_worker_lost=True,
         task_reject_on_worker_lost=True,
         task_time_limit=TIME_LIMIT_S,
         task_soft_time_limit=TIME_LIMIT_S - 10,
-        # A task that is cut off with its connection runs to its end: it is no worse to run again after that.
+        # A task whose worker loses the connection runs to its end: running it again later does no harm.
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_max_tasks_per_child=2_000,
         task_ignore_result=True,
@@ -46,7 +47,8 @@ def make_app(settings: Settings) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
-            # The task of a worker that was killed comes back after this. Looked for every few seconds: the defaults look every 100 s.
+            # The task of a killed worker returns after this time. The check runs every few seconds; by default it runs every 100
+            # s.
             "visibility_timeout": VISIBILITY_S,
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,
@@ -63,40 +65,40 @@ def make_app(settings: Settings) -> Celery:
 
 
 @lru_cache
-def _of_the_environment() -> Celery:
+def _app_from_environment() -> Celery:
     found = settings()
     app = make_app(found)
-    _connect(found)
+    _connect_signals(found)
     return app
 
 
-def _connect(found: Settings) -> None:
-    """What happens in the processes of a worker. Not for tests: the signals are Celery's, one set for a process."""
+def _connect_signals(found: Settings) -> None:
+    """Connect the signal handlers of a worker's processes. Not for tests: Celery has one set of signals per process."""
 
-    # It warns whoever runs a worker as root, since that unpickles what it is sent. This one does not.
+    # Celery warns about workers that run as root because they may unpickle messages. This one accepts JSON only.
     warnings.filterwarnings("ignore", category=SecurityWarning)
 
     def configure_logs(loglevel: int | None = None, **_: Any) -> None:
         logs.configure(loglevel or logging.INFO)
 
     def open_context(**_: Any) -> None:
-        context.opened(found)
+        context.open_context(found)
 
     def close_context(**_: Any) -> None:
         context.close()
 
-    def tell_that_it_serves(**_: Any) -> None:
-        ready.tell()
+    def report_ready(**_: Any) -> None:
+        readiness.report()
 
     signals.setup_logging.connect(configure_logs, weak=False)
     signals.worker_process_init.connect(open_context, weak=False)
     signals.worker_process_shutdown.connect(close_context, weak=False)
-    signals.worker_ready.connect(tell_that_it_serves, weak=False)
-    signals.beat_init.connect(tell_that_it_serves, weak=False)
+    signals.worker_ready.connect(report_ready, weak=False)
+    signals.beat_init.connect(report_ready, weak=False)
 
 
 def __getattr__(name: str) -> Celery:
-    # ``celery -A weir_workers.app`` asks for ``app``. Others import this module without being told the settings.
+    # ``celery -A weir_workers.app`` reads ``app``. Other importers need no settings.
     if name == "app":
-        return _of_the_environment()
+        return _app_from_environment()
     raise AttributeError(name)

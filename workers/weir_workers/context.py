@@ -1,4 +1,4 @@
-"""What a task needs of the process that it runs in: settings, sessions, the way to ask for more work."""
+"""What a task needs from its process: settings, database sessions, and a way to enqueue other tasks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from weir_backend.settings import Settings
 from weir_workers.host import host_id
 
 POOL_SIZE_MAX = 2
-"""A worker process does one task at a time; a task may hold a second connection, for a lock say."""
+"""A worker process runs one task at a time; a task may hold a second connection, for example for a lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Of one worker process. ``host``: see ``weir_workers.host``."""
+    """The context of one worker process. ``host``: see ``weir_workers.host``."""
 
     settings: Settings
     database: Database
@@ -29,8 +29,8 @@ class Context:
 _current: Context | None = None
 
 
-def opened(settings: Settings) -> Context:
-    """For this process. Called after the fork: connections must not be carried over one."""
+def open_context(settings: Settings) -> Context:
+    """Open the context of this process. Call it after the fork, because connections must not be shared across a fork."""
     global _current
     close()
     database = Database(settings.sqlalchemy_url, pool_size=min(POOL_SIZE_MAX, settings.pool_size), name="weir worker")
@@ -40,8 +40,8 @@ def opened(settings: Settings) -> Context:
 
 
 def current() -> Context:
-    """In a task."""
-    assert _current is not None and _current.pid == os.getpid(), "this process is none of a worker's pool"
+    """Return the context of this process, within a task."""
+    assert _current is not None and _current.pid == os.getpid(), "not called in a worker's pool process"
     return _current
 
 

@@ -1,4 +1,4 @@
-"""Which host a worker is on: only the workers there can start its drivers, signal them and see whether they live."""
+"""The id of this host. Only workers on the same host can start its drivers, signal them and check whether they are alive."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 
 FILE = "host"
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
-"""Of a Linux that is no container, whichever."""
+"""The PID namespace of every Linux that is not a container."""
 
 
 def host_id(data_dir: Path) -> str:
-    """16 hexadecimal digits: the same for all processes of this machine (or container) with this data directory, also after
-    a restart; another one where the directory has been copied to. Raises OSError."""
+    """Return 16 hexadecimal digits: the same for all processes of this machine (or container) with this data directory, also
+    after a restart; different in a copy of the directory. Raises OSError."""
     return hashlib.sha256(f"{_machine()}\0{_mark(data_dir)}".encode()).hexdigest()[:16]
 
 
 def _mark(data_dir: Path) -> str:
-    """Of the directory: written by whoever comes first."""
+    """Return the random mark of the directory. The first process writes it."""
     path = data_dir / FILE
     if not path.exists():
         data_dir.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def _mark(data_dir: Path) -> str:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(16) + "\n")
-        # A link never replaces what another process has written meanwhile.
+        # Unlike a rename, a link never replaces a file that another process has created in the meantime.
         with contextlib.suppress(FileExistsError):
             os.link(fresh, path)
         fresh.unlink()
@@ -45,5 +45,5 @@ def _machine() -> str:
         contained = os.readlink("/proc/self/ns/pid") != _FIRST_PID_NAMESPACE
     except OSError:
         contained = False
-    # The id that a container finds in its image is that of all others made from it; its name is its own.
+    # Containers of one image share the machine id, but each has its own host name.
     return f"{machine} {socket.gethostname()}" if contained or not machine else machine

@@ -1,4 +1,4 @@
-"""How a task is declared: by name, with a time limit, and such that it may run twice."""
+"""Declaration of tasks: a name, a time limit, and the rule that a task may run twice."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from celery import current_task, shared_task
 log = structlog.get_logger(__name__)
 
 TIME_LIMIT_S = 60
-"""After this a task's process is killed; ten seconds earlier SoftTimeLimitExceeded is raised in it."""
+"""After this time the task's process is killed; ten seconds earlier, SoftTimeLimitExceeded is raised in it."""
 TIME_LIMIT_S_MAX = 120
-"""What takes longer has to be cut into parts: see VISIBILITY_S."""
+"""Longer work must be split into parts: see VISIBILITY_S."""
 VISIBILITY_S = 150
-"""A task that nobody has acknowledged for so long is handed out again: its worker is taken for dead. So no task may take as long."""
+"""A task that is not acknowledged within this time is delivered again, because its worker is presumed dead. No task may take that
+long."""
 TRIES_MAX = 3
-"""How often a task is begun again whose process has died under it, killed for its memory say."""
+"""How often a task is retried after its process has died, for example killed for its memory."""
 
 assert TIME_LIMIT_S <= TIME_LIMIT_S_MAX < VISIBILITY_S
 
@@ -28,12 +29,12 @@ Function = TypeVar("Function", bound=Callable[..., None])
 def task(name: str, *, time_limit_s: int = TIME_LIMIT_S) -> Callable[[Function], Function]:
     """Declare a function of a module in ``weir_workers.tasks`` as the task ``name`` (``weir.reconcile``).
 
-    Arguments are numbers and texts: what is to be known about them is read from the database when the task runs. It is acknowledged
-    when it has ended, so it must be safe to run twice, and after having been cut off anywhere. What it raises is logged, and the task
-    is not tried again by the queue: who finds that the work is still to be done asks for it again.
+    Arguments are numbers and strings; the task reads everything else from the database when it runs. It is acknowledged when it
+    ends, so it must be safe to run twice and after an interruption at any point. An exception is logged, and the queue does not
+    retry the task: a periodic task asks again for work that is still pending.
     """
     assert name.startswith("weir."), name
-    assert 10 < time_limit_s <= TIME_LIMIT_S_MAX, f"{name}: cut it into parts that take less than {TIME_LIMIT_S_MAX} s"
+    assert 10 < time_limit_s <= TIME_LIMIT_S_MAX, f"{name}: split it into parts that take less than {TIME_LIMIT_S_MAX} s"
 
     def declare(function: Function) -> Function:
         def run(*arguments: int | str) -> None:
@@ -50,7 +51,7 @@ def task(name: str, *, time_limit_s: int = TIME_LIMIT_S) -> Callable[[Function],
             "default_retry_delay": 2,
         }
         shared_task(name=name, **options)(run)
-        # Tests and other tasks call the function; the queue knows it by name.
+        # Tests and other tasks call the function directly; the queue uses its name.
         return function
 
     return declare

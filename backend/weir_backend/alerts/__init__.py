@@ -1,1 +1,1 @@
-"""Rules that say when a job needs a person, and what they have found."""
+"""Alert rules on jobs, and the alerts that they raise."""

@@ -1,4 +1,4 @@
-"""What rules are judged by, of all jobs at once: a few queries for any number of jobs and rules."""
+"""The facts that rules are evaluated against, loaded for all jobs with a few queries."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, aliased
 
 from weir.protocol.lag import LAG_RECORDS, LAG_SECONDS
-from weir_backend.alerts.decide import LAG_LASTS, JobFacts, Lag
+from weir_backend.alerts.conditions import LAG_DURATION, JobFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
-from weir_backend.jobs.spec import Checkpointing, RestartStrategy, apart_s
+from weir_backend.jobs.spec import Checkpointing, RestartStrategy, min_distance_s
 from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
-"""Samples are taken every few seconds: a slot whose last one is older has nothing to say about now."""
+"""Slots report every few seconds: an older sample says nothing about now."""
 GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", LAG_SECONDS: "seconds"}
-"""How the gauges of operators end that tell how far behind a source is: ``<uid>.lag_records``."""
+"""Suffixes of the gauges that report the lag of a source: ``<uid>.lag_records``."""
 
 
-def of_jobs(
+def load_facts(
     session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False
 ) -> dict[int, JobFacts]:
-    """By job. ``jobs`` None: all there are. ``lags``: read what slots tell, too."""
+    """Return the facts by job. ``jobs`` None: all. ``lags``: read the lags, too."""
     query = _query(moment)
     if jobs is not None:
         query = query.where(Job.id.in_(jobs))
@@ -40,7 +40,7 @@ def of_jobs(
 
 def _query(moment: datetime) -> Select[Any]:
     newest, other = aliased(Run), aliased(Run)
-    # A run that follows a failure goes on with what was begun; any other was wanted by somebody.
+    # A user or a plan has caused every run except those that follow a failure.
     begun = (
         select(other.id, other.number, other.created_at)
         .where(other.job_id == Job.id, other.cause != "restart")
@@ -73,7 +73,7 @@ def _query(moment: datetime) -> Select[Any]:
         .correlate(Job, begun, last)
         .subquery()
     )  # fmt: skip
-    # No clock is asked what came first: a generation completes nothing any more once it has failed, and ids of runs of one job grow.
+    # Generations and run ids decide the order, not clocks: a failed generation completes no checkpoint, and ids grow.
     failed = (
         select(Failure.received_at)
         .where(
@@ -104,7 +104,8 @@ def _query(moment: datetime) -> Select[Any]:
     restarts = select(func.array_agg(restarted.c.at).label("at")).lateral("restarts")
     return (
         select(
-            Job.id, Job.desired_state, Job.gave_up, Job.checkpoint_told_at, newest.state, begun.c.created_at.label("begun_at"), ran.c.running_at,
+            Job.id, Job.desired_state, Job.restarts_stopped_reason, Job.checkpoint_reported_at, newest.state,
+            begun.c.created_at.label("begun_at"), ran.c.running_at,
             last.c.number.label("checkpoint"), aborts.c.count.label("aborted"), failures.c.count.label("failed"),
             failures.c.at.label("failed_at"), restarts.c.at.label("restarted_at"),
             Spec.body["checkpointing"]["interval"].astext.label("interval"),
@@ -127,15 +128,15 @@ def _query(moment: datetime) -> Select[Any]:
 def _facts(row: Row[Any]) -> JobFacts:
     begun_at, unsaid = row.begun_at, Checkpointing()
     if begun_at is not None and row.running_at is not None:
-        # The driver's clock says when it ran; it did not before it was begun.
+        # ``running_at`` is by the driver's clock, and not before the run was created.
         begun_at = max(begun_at, row.running_at)
     return JobFacts(
         desired=row.desired_state,
         run_state=row.state,
         begun_at=begun_at,
         checkpoint=row.checkpoint,
-        checkpoint_told_at=row.checkpoint_told_at,
-        interval_s=apart_s(
+        checkpoint_reported_at=row.checkpoint_reported_at,
+        interval_s=min_distance_s(
             row.interval if row.interval is not None else unsaid.interval,
             row.min_pause if row.min_pause is not None else unsaid.min_pause,
         ),
@@ -143,7 +144,7 @@ def _facts(row: Row[Any]) -> JobFacts:
         failures=row.failed,
         last_failure_at=row.failed_at,
         failed_checkpoints=row.aborted,
-        gave_up=row.gave_up,
+        restarts_stopped_reason=row.restarts_stopped_reason,
         restarts=tuple(row.restarted_at or ()),
     )
 
@@ -152,9 +153,9 @@ def _facts(row: Row[Any]) -> JobFacts:
 
 
 def _lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, tuple[Lag, ...]]:
-    """Of the jobs whose slots have told something just now."""
-    now = _told(session, moment, jobs)
-    before = _told(session, moment - LAG_LASTS, jobs)
+    """Of the jobs whose slots have reported recently."""
+    now = _latest_lags(session, moment, jobs)
+    before = _latest_lags(session, moment - LAG_DURATION, jobs)
     return {
         job_id: tuple(
             Lag(source, unit, value, before.get(job_id, {}).get((source, unit))) for (source, unit), value in sorted(told.items())
@@ -163,11 +164,11 @@ def _lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int
     }
 
 
-Told = dict[tuple[str, Literal["records", "seconds"]], float]
+LagByGauge = dict[tuple[str, Literal["records", "seconds"]], float]
 
 
-def _told(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, Told]:
-    """What the slots of live runs last told of lag at ``moment``: records of all subtasks together, seconds of the one that is most behind."""
+def _latest_lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, LagByGauge]:
+    """Return the last reported lags at ``moment``: records summed over all subtasks, seconds of the largest."""
     newest = (
         select(MetricSample.id)
         .ext(distinct_on(MetricSample.run_id, MetricSample.slot))
@@ -182,7 +183,7 @@ def _told(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int
         .join(Run, Run.id == MetricSample.run_id)
         .where(MetricSample.id.in_(newest))
     )
-    found: defaultdict[int, Told] = defaultdict(dict)
+    found: defaultdict[int, LagByGauge] = defaultdict(dict)
     for job_id, gauges in rows:
         told = found[job_id]
         for name, value in (gauges or {}).items():

@@ -1,4 +1,4 @@
-"""What is said of rules and alerts."""
+"""Alert rules and alerts as the API accepts and returns them."""
 
 from __future__ import annotations
 
@@ -7,53 +7,51 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, FiniteFloat, StringConstraints, TypeAdapter, model_validator
 
-from weir_backend.kit.forms import Form, KeptText, Shown
 from weir_backend.kit.listing import BIGINT_MAX
+from weir_backend.kit.schemas import RequestModel, ResponseModel, StorableText
 from weir_backend.models import AlertKind, AlertRule, AlertState
 
 COUNT_MAX = 100
-"""What is counted for a rule is counted up to here."""
+"""The largest count of a rule."""
 MINUTES_MAX = 1_440
-RuleName = Annotated[KeptText, StringConstraints(pattern=r"^\S(.*\S)?$", max_length=100)]
+RuleName = Annotated[StorableText, StringConstraints(pattern=r"^\S(.*\S)?$", max_length=100)]
 Number = Annotated[int, Field(ge=1, le=BIGINT_MAX)]
 Count = Annotated[int, Field(ge=1, le=COUNT_MAX)]
 Minutes = Annotated[int, Field(ge=1, le=MINUTES_MAX)]
 
 
-class NoCheckpointCondition(Form):
-    """No checkpoint has completed for `minutes`, or for two of the job's own intervals if that is longer. Not of jobs that are stopped or
-    finished, that were started later than that, or that take no checkpoints by themselves; nor while the control plane itself has not
-    been there for as long."""
+class NoCheckpointCondition(RequestModel):
+    """No checkpoint has completed for `minutes`, or for two of the job's own intervals if that is longer. Does not apply to stopped or finished
+    jobs, to jobs that take no periodic checkpoints, nor after the job or the control plane was started, for as long."""
 
     kind: Literal["no-checkpoint"]
     minutes: Minutes
 
 
-class FailuresCondition(Form):
-    """The job has failed `count` times, or `count` checkpoints have, without a completed checkpoint in between; or it was given up, after
-    however many failures."""
+class FailuresCondition(RequestModel):
+    """The job has failed `count` times, or `count` checkpoints have, without a completed checkpoint in between; or Weir does not restart the job,
+    whatever the count."""
 
     kind: Literal["failures"]
     count: Count
 
 
-class LagCondition(Form):
-    """A source (`source`: its uid; null: any) tells by the gauge `lag_records` or `lag_seconds` that it is further behind than this, now and
-    a minute ago. At least one of both limits."""
+class LagCondition(RequestModel):
+    """A source (`source`: its uid; null: any) reports a larger `lag_records` or `lag_seconds`, now and a minute ago. Set at least one limit."""
 
     kind: Literal["lag"]
     records: Number | None = None
     seconds: Annotated[FiniteFloat, Field(gt=0, le=1e9)] | None = None
-    source: Annotated[KeptText, StringConstraints(min_length=1, max_length=200)] | None = None
+    source: Annotated[StorableText, StringConstraints(min_length=1, max_length=200)] | None = None
 
     @model_validator(mode="after")
     def _some_limit(self) -> LagCondition:
         if self.records is None and self.seconds is None:
-            raise ValueError("say how far behind is too far: records, seconds or both")
+            raise ValueError("Set a limit: `records`, `seconds` or both.")
         return self
 
 
-class RestartsCondition(Form):
+class RestartsCondition(RequestModel):
     """The job was restarted `count` times within `minutes`."""
 
     kind: Literal["restarts"]
@@ -66,8 +64,8 @@ Condition: TypeAlias = Annotated[AnyCondition, Field(discriminator="kind")]
 _CONDITION: TypeAdapter[AnyCondition] = TypeAdapter(Condition)
 
 
-class RuleDraft(Form):
-    """`job_id` null: for all jobs. `webhook_id` null: alerts are shown, and nobody is sent a message."""
+class AlertRuleCreate(RequestModel):
+    """`job_id` null: for all jobs. `webhook_id` null: no messages are sent."""
 
     name: RuleName
     job_id: Number | None = None
@@ -76,8 +74,8 @@ class RuleDraft(Form):
     enabled: bool = True
 
 
-class RuleChange(Form):
-    """What is left out stays. `condition`: of the same kind. `webhook_id` null: none any more."""
+class AlertRuleUpdate(RequestModel):
+    """Missing fields stay. `condition`: of the same kind. `webhook_id` null: send no messages any more."""
 
     name: RuleName | None = None
     condition: Condition | None = None
@@ -85,7 +83,7 @@ class RuleChange(Form):
     enabled: bool | None = None
 
 
-class RuleShown(Shown):
+class AlertRuleRead(ResponseModel):
     id: int
     name: str
     job_id: int | None
@@ -96,7 +94,7 @@ class RuleShown(Shown):
     created_at: datetime
 
     @classmethod
-    def of(cls, rule: AlertRule) -> RuleShown:
+    def of(cls, rule: AlertRule) -> AlertRuleRead:
         return cls(
             id=rule.id,
             name=rule.name,
@@ -114,8 +112,8 @@ def parameters_of(condition: AnyCondition) -> dict[str, Any]:
     return condition.model_dump(mode="json", exclude={"kind"})
 
 
-class AlertShown(Shown):
-    """A rule that holds for a job, or did. `rule_id` null: the rule has been deleted since. `resolution`: why it is over."""
+class AlertRead(ResponseModel):
+    """A rule that holds for a job, or did. `rule_id` null: the rule is deleted. `resolution`: why the alert was resolved."""
 
     id: int
     rule_id: int | None

@@ -1,1 +1,1 @@
-"""Files of user code, named by their content."""
+"""Artifacts: files of user code, identified by their content."""

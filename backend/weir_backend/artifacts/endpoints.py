@@ -1,4 +1,4 @@
-"""Uploading and reading files of user code."""
+"""``/artifacts``: files of user code."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
 from weir_backend.artifacts import repository, service
-from weir_backend.artifacts.schemas import ArtifactShown
+from weir_backend.artifacts.schemas import ArtifactRead
 from weir_backend.kit.access import Operator, Permission, Viewer, current_caller
-from weir_backend.kit.forms import Id
+from weir_backend.kit.dependencies import ServicesDep, SessionDep
 from weir_backend.kit.listing import Listing, listing, page
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import ServicesDep, SessionDep
+from weir_backend.kit.schemas import Id
 from weir_backend.models import Artifact
 
 READ_BYTES_MAX = 1 << 30
-"""So much is read of an upload that is too large, so that whoever sends it hears why it is refused."""
+"""How much of an oversized upload is read, so that the client receives the error."""
 
 router = APIRouter(prefix="/artifacts", tags=["artifacts"], responses=answers(401, 403, 422))
 
 
 async def _content(request: Request, services: ServicesDep) -> bytes:
-    """The body, once it is known who is calling. Comes before the caller of the endpoint, so no connection is held while it is read.
+    """Authenticate the caller, then read the body. This runs before the other dependencies, so no database connection is held meanwhile.
     Raises Unauthenticated, Forbidden, TooLarge."""
-    await services.turns.run(lambda session: current_caller(request, session, services).needs(Permission.OPERATE))
+    await services.db_gate.run(lambda session: current_caller(request, session, services).require(Permission.OPERATE))
     return await service.receive(request.stream(), bytes_max=services.settings.artifact_bytes_max)
 
 
 @router.post(
     "",
     operation_id="upload_artifact",
-    response_model=ArtifactShown,
+    response_model=ArtifactRead,
     status_code=201,
-    responses={200: {"model": ArtifactShown, "description": "The same content is there already"}, **answers(413)},
+    responses={200: {"model": ArtifactRead, "description": "The content already exists"}, **answers(413)},
     max_body_size=READ_BYTES_MAX,
     openapi_extra={
         "requestBody": {
@@ -50,28 +50,28 @@ def upload(
     name: Annotated[
         str,
         StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)$", max_length=200),
-        Query(description="Its name, with .py, .zip or .whl"),
+        Query(description="The file name, ending in .py, .zip or .whl"),
     ],
     session: SessionDep,
     caller: Operator,
     response: Response,
 ) -> Artifact:
-    """Upload a file of user code. The same content uploaded again is the same artifact (answered with 200)."""
+    """Upload a file of user code. Uploading existing content returns the existing artifact with status 200."""
     found, new = service.upload(session, caller, name=name, data=data)
     if not new:
         response.status_code = 200
     return found
 
 
-@router.get("", operation_id="list_artifacts", response_model=list[ArtifactShown])
+@router.get("", operation_id="list_artifacts", response_model=list[ArtifactRead])
 def list_(session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer) -> Sequence[Artifact]:
-    """Files of user code. Filters: id, digest, name, q (part of the name)."""
+    """List artifacts. Filters: `id`, `digest`, `name`, `q` (part of the name)."""
     return page(session, repository.listed(), wanted, repository.FIELDS, response, unit="artifacts")
 
 
-@router.get("/{artifact_id}", operation_id="get_artifact", response_model=ArtifactShown, responses=answers(404))
+@router.get("/{artifact_id}", operation_id="get_artifact", response_model=ArtifactRead, responses=answers(404))
 def get(artifact_id: Id, session: SessionDep, _: Viewer) -> Artifact:
-    """One file of user code, without its content."""
+    """Get an artifact, without its content."""
     return service.get(session, artifact_id)
 
 
@@ -82,7 +82,7 @@ def get(artifact_id: Id, session: SessionDep, _: Viewer) -> Artifact:
     responses={200: {"content": {"application/octet-stream": {}}}, **answers(404)},
 )
 def download(artifact_id: Id, session: SessionDep, _: Viewer) -> Response:
-    """The file."""
+    """Download the content of an artifact."""
     found = service.get(session, artifact_id)
     headers = {"Content-Disposition": f'attachment; filename="{found.name}"', "ETag": f'"{found.digest}"'}
     return Response(repository.content(session, artifact_id), media_type="application/octet-stream", headers=headers)

@@ -25,7 +25,7 @@ FIELDS = Fields(
 
 
 def listed() -> Select[Artifact]:
-    """Those whose content is there."""
+    """Select the artifacts whose content exists."""
     return select(Artifact).where(Artifact.removed_at.is_(None))
 
 
@@ -34,7 +34,7 @@ def find(session: Session, artifact_id: int) -> Artifact | None:
 
 
 def find_by_digest(session: Session, digest: str) -> Artifact | None:
-    """It stays until this transaction ends: whoever refers to it refers to something."""
+    """Find an artifact and lock it against deletion until this transaction ends."""
     return session.scalar(listed().where(Artifact.digest == digest).with_for_update(read=True))
 
 
@@ -45,11 +45,11 @@ def content(session: Session, artifact_id: int) -> bytes:
 def add(
     session: Session, *, digest: str, kind: ArtifactKind, name: str, data: bytes, created_by: int | None, moment: datetime
 ) -> tuple[Artifact, bool]:
-    """The artifact, and whether its content was not there before."""
+    """Add an artifact. Return it, and whether its content is new."""
     row = insert(Artifact).values(
         digest=digest, kind=kind, name=name, size=len(data), created_by=created_by, created_at=moment, uploaded_at=moment
     )
-    # Of the same content uploaded again at least the time is new: it is about to be used.
+    # A repeated upload refreshes the time, because the artifact is about to be used.
     added = row.on_conflict_do_update(index_elements=["digest"], set_={"uploaded_at": moment, "removed_at": None})
     found = session.scalars(added.returning(Artifact), execution_options={"populate_existing": True}).one()
     content_row = insert(ArtifactContent).values(artifact_id=found.id, data=data).on_conflict_do_nothing()
@@ -57,10 +57,10 @@ def add(
 
 
 def remove_unused(session: Session, before: datetime, moment: datetime, count: int) -> int:
-    """Of files that were last uploaded before ``before``: those that no job uses, or only jobs that were deleted before. How many."""
+    """Delete artifacts last uploaded before ``before`` that no job uses except jobs deleted before then. Return their number."""
     used = select(Spec.id).join(Job, Job.id == Spec.job_id).where(Spec.artifact_id == Artifact.id)
     used = used.where(or_(Job.deleted_at.is_(None), Job.deleted_at >= before))
-    # Who is about to use one holds its row: it is left, and whoever comes later finds that it is gone.
+    # Rows that a new spec has locked are skipped.
     chosen = listed().where(Artifact.uploaded_at < before, ~used.exists()).order_by(Artifact.id).limit(count)
     ids = [one.id for one in session.scalars(chosen.with_for_update(skip_locked=True))]
     session.execute(update(Artifact).where(Artifact.id.in_(ids)).values(removed_at=moment))

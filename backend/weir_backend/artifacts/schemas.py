@@ -1,16 +1,16 @@
-"""What is said of files of user code."""
+"""Responses about artifacts."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from weir_backend.kit.forms import Shown
+from weir_backend.kit.schemas import ResponseModel
 from weir_backend.models import ArtifactKind
 
 
-class ArtifactShown(Shown):
-    """``digest``: SHA-256 of the content, hexadecimal. ``size`` in bytes. ``uploaded_at``: last; what no job uses is removed some days
-    after that."""
+class ArtifactRead(ResponseModel):
+    """`digest`: hexadecimal SHA-256 of the content. `size`: in bytes. `uploaded_at`: the last upload. Artifacts that no job uses are deleted
+    some days after it."""
 
     id: int
     digest: str

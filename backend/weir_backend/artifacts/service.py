@@ -1,4 +1,4 @@
-"""Taking in files of user code. Nothing of them is run here, nor parsed: that is for a worker's subprocess."""
+"""Uploads of user code. The API neither runs nor parses it; workers do that in a subprocess."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ZIP_MAGIC = b"PK\x03\x04"
 
 
 async def receive(parts: AsyncIterator[bytes], *, bytes_max: int) -> bytes:
-    """All of it is read, whatever its size: whoever sends it hears the answer only once he has sent everything. Raises TooLarge."""
+    """Read the whole body regardless of its size, because clients read the response only after sending everything. Raises TooLarge."""
     kept, size = [], 0
     async for part in parts:
         size += len(part)
@@ -30,20 +30,22 @@ async def receive(parts: AsyncIterator[bytes], *, bytes_max: int) -> bytes:
     if size > bytes_max:
         raise TooLarge(
             "too-large",
-            f"the file has {size:,} bytes, at most {bytes_max:,} are taken",
-            "leave data out of it, and large libraries",
+            f"The file has {size:,} bytes; the limit is {bytes_max:,}.",
+            "Remove data and large libraries from it.",
         )
     return b"".join(kept)
 
 
 def upload(session: Session, caller: Caller, *, name: str, data: bytes) -> tuple[Artifact, bool]:
-    """The artifact of this content, and whether it is new. Raises Invalid."""
+    """Store a file. Return the artifact, and whether it is new. Raises Invalid."""
     kind = _kind(name)
     if not data:
-        raise Invalid("empty", f"{name} is empty", "upload the file of the job")
+        raise Invalid("empty", f"The file {name} is empty.", "Upload the file of the job.")
     if kind is not ArtifactKind.PYTHON and not data.startswith(_ZIP_MAGIC):
         raise Invalid(
-            "not-an-archive", f"{name} is no zip archive", "upload a .py file, or a .zip or .whl with the job's package"
+            "not-an-archive",
+            f"The file {name} is not a zip archive.",
+            "Upload a .py file, or a .zip or .whl that contains the package of the job.",
         )
     digest = hashlib.sha256(data).hexdigest()
     found, new = repository.add(session, digest=digest, kind=kind, name=name, data=data, created_by=caller.user_id, moment=now())
@@ -56,12 +58,14 @@ def _kind(name: str) -> ArtifactKind:
     try:
         return ArtifactKind(PurePath(name).suffix.removeprefix(".").lower())
     except ValueError:
-        raise Invalid("unknown-kind", f"{name!r} is none of .py, .zip, .whl", "name the file as it is on your disk") from None
+        raise Invalid(
+            "unknown-kind", f"The file name {name!r} does not end in .py, .zip or .whl.", "Use the original file name."
+        ) from None
 
 
 def get(session: Session, artifact_id: int) -> Artifact:
     """Raises NotFound."""
     found = repository.find(session, artifact_id)
     if found is None:
-        raise NotFound("no-artifact", f"there is no artifact {artifact_id}")
+        raise NotFound("no-artifact", f"Artifact {artifact_id} does not exist.")
     return found

@@ -1,1 +1,1 @@
-"""Who has changed what: read here, written by ``kit.audit``."""
+"""The audit log. ``kit.audit`` writes it."""

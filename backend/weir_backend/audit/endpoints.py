@@ -1,4 +1,4 @@
-"""``/audit``."""
+"""``/audit``: the audit log."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from weir_backend.audit import repository
-from weir_backend.audit.schemas import AuditEntryView
+from weir_backend.audit.schemas import AuditEntryRead
 from weir_backend.kit.access import Administrator
+from weir_backend.kit.dependencies import SessionDep
 from weir_backend.kit.listing import Listing, listing
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import SessionDep
 from weir_backend.models import AuditEntry
 
 router = APIRouter(prefix="/audit", tags=["audit"])
 
 
-@router.get("", operation_id="list_audit", response_model=list[AuditEntryView], responses=answers(401, 403, 422))
+@router.get("", operation_id="list_audit", response_model=list[AuditEntryRead], responses=answers(401, 403, 422))
 def list_audit(
     _: Administrator, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
 ) -> Sequence[AuditEntry]:
-    """Who has changed what, the newest first. Filters: id, user_name, action, resource, resource_id."""
+    """List the entries of the audit log, newest first. Filters: `id`, `user_name`, `action`, `resource`, `resource_id`."""
     return repository.entries(session, wanted, response)

@@ -1,4 +1,4 @@
-"""Entries of the audit in the database."""
+"""Database access to audit entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weir_backend.kit.listing import Fields, Listing, equals, page
 from weir_backend.models import AuditEntry
 
 FIELDS = Fields(
-    # They are added in the order of time. By user or action: nothing holds millions of entries in such an order.
+    # Ids grow with time. Sorting by user or action would need another index over millions of entries.
     sortable={"id": AuditEntry.id, "at": AuditEntry.id},
     filters={
         "id": equals(AuditEntry.id, int),

@@ -1,4 +1,4 @@
-"""Entries of the audit."""
+"""Responses about audit entries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 
-class AuditEntryView(BaseModel):
-    """``user_name``: as it was then, ``weir`` for the platform itself. ``before``, ``after``: what has changed."""
+class AuditEntryRead(BaseModel):
+    """`user_name`: the name at that time; `weir` for the platform itself. `before`, `after`: the changed values."""
 
     model_config = ConfigDict(from_attributes=True)
 

@@ -1,1 +1,1 @@
-"""Accounts: sessions of people who log in, users, tokens for programs, log-in by OpenID Connect."""
+"""Authentication: sessions, users, API tokens, and OpenID Connect."""

@@ -1,4 +1,4 @@
-"""Passwords as they are kept: Argon2id, with the parameters that argon2-cffi recommends (64 MiB and some 50 ms of a core each)."""
+"""Password hashes: Argon2id with the parameters that argon2-cffi recommends (64 MiB and about 50 ms of a core each)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AT_ONCE_MAX = 2
 _HASHER = PasswordHasher()
 
 
-async def _turn() -> AsyncIterator[None]:
+async def _slot() -> AsyncIterator[None]:
     yield
 
 
-HashingTurn = Annotated[None, Depends(_turn, scope="function", max_concurrency=AT_ONCE_MAX)]
-"""Of endpoints that hash, as their first parameter: whoever waits has neither a thread nor a connection to the database.
+HashingTurn = Annotated[None, Depends(_slot, scope="function", max_concurrency=AT_ONCE_MAX)]
+"""First parameter of endpoints that hash: waiting requests occupy neither a thread nor a database connection.
 
-All of them share this one declaration, and so its limit.
+All such endpoints share this declaration and therefore its limit.
 """
 
 
@@ -30,19 +30,19 @@ def hashed(password: str) -> str:
     return _HASHER.hash(password)
 
 
-def matches(password: str, kept: str | None) -> bool:
-    """Takes as long if there is nothing to compare with: who tries names learns nothing from the time."""
+def matches(password: str, password_hash: str | None) -> bool:
+    """Compare a password with its hash. Without a hash it takes equally long, so that timing does not reveal which users exist."""
     try:
-        return _HASHER.verify(kept or _nobodys(), password) and kept is not None
+        return _HASHER.verify(password_hash or _dummy_hash(), password) and password_hash is not None
     except (VerificationError, InvalidHashError):
         return False
 
 
-def outdated(kept: str) -> bool:
-    """It was made with other parameters than today's."""
-    return _HASHER.check_needs_rehash(kept)
+def is_outdated(password_hash: str) -> bool:
+    """Whether the hash uses other parameters than the current ones."""
+    return _HASHER.check_needs_rehash(password_hash)
 
 
 @cache
-def _nobodys() -> str:
+def _dummy_hash() -> str:
     return hashed(secrets.token_urlsafe(32))

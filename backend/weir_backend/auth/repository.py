@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from weir_backend.errors import Invalid
 from weir_backend.kit.clock import now
 from weir_backend.kit.listing import Fields, Listing, contains, equals, page
-from weir_backend.kit.wakeups import ACCOUNTS, wake
+from weir_backend.kit.notifications import ACCOUNTS, publish
 from weir_backend.models import Role, Token, TokenKind, User
 
 USERS = Fields(
@@ -31,15 +31,15 @@ USERS = Fields(
 
 def _live(value: Any) -> ColumnElement[bool]:
     if type(value) is not bool:
-        raise Invalid("invalid", "filter: live is true or false")
+        raise Invalid("invalid", "filter: live must be true or false.")
     live = and_(Token.revoked_at.is_(None), Token.expires_at > now())
     return live if value else ~live
 
 
 def _everybody(value: Any) -> ColumnElement[bool]:
-    """Leaves nobody out; whose tokens a caller gets at all is for ``tokens.service`` to say."""
+    """Match all tokens. ``tokens.service`` decides whose tokens a caller may list."""
     if type(value) is not bool:
-        raise Invalid("invalid", "filter: everybody is true or false")
+        raise Invalid("invalid", "filter: everybody must be true or false.")
     return true()
 
 
@@ -77,7 +77,7 @@ def user(session: Session, user_id: int) -> User | None:
 
 
 def locked_user(session: Session, user_id: int) -> User | None:
-    """Nobody else changes him before this transaction ends, nor logs in as him."""
+    """Lock the user against changes and logins until this transaction ends."""
     return session.scalar(
         select(User).where(User.id == user_id).with_for_update(key_share=True).execution_options(populate_existing=True)
     )
@@ -92,7 +92,7 @@ def locked_user_of_subject(session: Session, subject: str) -> User | None:
 
 
 def locked_administrators(session: Session) -> set[int]:
-    """Ids of those who are enabled. Two that take each other's role away at once: the second waits, and sees what the first did."""
+    """Lock the enabled administrators and return their ids, so that two administrators cannot demote each other concurrently."""
     query = select(User.id).where(User.role == Role.ADMIN, ~User.disabled).order_by(User.id)
     return set(session.scalars(query.with_for_update(key_share=True)))
 
@@ -102,12 +102,12 @@ def is_taken(session: Session, name: str) -> bool:
 
 
 def replace_hash(session: Session, user_id: int, *, old: str, new: str) -> None:
-    """The same password, hashed anew: no new version of the user."""
+    """Replace the hash of an unchanged password. The version of the user does not change."""
     session.execute(update(User).where(User.id == user_id, User.password_hash == old).values(password_hash=new))
 
 
 def tokens(session: Session, wanted: Listing, response: Response, *, of_user: int | None) -> Sequence[Token]:
-    """``of_user`` None: everybody's."""
+    """``of_user`` None: the tokens of all users."""
     query = select(Token) if of_user is None else select(Token).where(Token.user_id == of_user)
     return page(session, query, wanted, TOKENS, response, unit="tokens")
 
@@ -124,7 +124,7 @@ def live_tokens(session: Session, user_id: int, kind: TokenKind) -> int:
 
 
 def revoke_sessions(session: Session, user_id: int, *, except_token: int | None = None, newest_kept: int = 0) -> None:
-    """``newest_kept``: so many go on, besides ``except_token``."""
+    """Revoke the sessions of a user, except ``except_token`` and the ``newest_kept`` newest of the others."""
     live = select(Token.id).where(Token.user_id == user_id, Token.kind == TokenKind.SESSION, Token.revoked_at.is_(None))
     if except_token is not None:
         live = live.where(Token.id != except_token)
@@ -134,4 +134,4 @@ def revoke_sessions(session: Session, user_id: int, *, except_token: int | None 
         .values(revoked_at=now())
         .execution_options(synchronize_session=False)
     )
-    wake(session, ACCOUNTS)
+    publish(session, ACCOUNTS)

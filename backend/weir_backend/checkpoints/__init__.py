@@ -1,1 +1,1 @@
-"""Checkpoints as people read them."""
+"""Checkpoints of jobs: lists, details and verbs."""

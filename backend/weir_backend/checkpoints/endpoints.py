@@ -1,107 +1,137 @@
-"""Checkpoints and savepoints of all jobs."""
+"""Endpoints of checkpoints and savepoints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
-from weir_backend.checkpoints import service
+from weir_backend.checkpoints import retention_gc, service, verification
 from weir_backend.checkpoints.schemas import (
-    CheckpointBody,
-    CheckpointDetailBody,
-    CheckpointPatch,
-    CheckpointSeriesBody,
-    JobSummaryBody,
+    CheckpointDetailRead,
+    CheckpointOverviewRead,
+    CheckpointRead,
+    CheckpointSeriesRead,
+    CheckpointUpdate,
 )
+from weir_backend.jobs.schemas import OperationRead
 from weir_backend.kit.access import Operator, Viewer
+from weir_backend.kit.dependencies import ServicesDep, SessionDep, TasksDep
+from weir_backend.kit.etags import if_match, set_etag
+from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import SessionDep, TasksDep
-from weir_backend.kit.versions import etag, if_match
-from weir_backend.models import Checkpoint
+from weir_backend.kit.schemas import Id
+from weir_backend.models import Operation
 
-router = APIRouter(tags=["checkpoints"])
-CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="the id in the list, not the number in the job")]
+router = APIRouter(tags=["checkpoints"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
+CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="The id in the list, not the number in the job")]
 
 
-@router.get(
-    "/checkpoints", operation_id="list_checkpoints", response_model=list[CheckpointBody], responses=answers(401, 403, 422)
-)
+@router.get("/checkpoints", operation_id="list_checkpoints", response_model=list[CheckpointRead])
 def list_checkpoints(
-    caller: Viewer, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
-) -> Sequence[Checkpoint]:
-    """Checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`,
-    `kept` (completed, and its files are there)."""
-    return service.list_checkpoints(session, wanted, response)
+    caller: Viewer, session: SessionDep, services: ServicesDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
+) -> list[CheckpointRead]:
+    """List checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`, `kept` (completed, and
+    its files exist)."""
+    return service.list_checkpoints(session, services.settings, caller, wanted, response)
 
 
 @router.get(
     "/checkpoints/{checkpoint_id}",
     operation_id="get_checkpoint",
-    response_model=CheckpointDetailBody,
-    responses=answers(401, 403, 404, 422),
+    response_model=CheckpointDetailRead,
+    responses=answers(404),
 )
-def get_checkpoint(caller: Viewer, session: SessionDep, response: Response, checkpoint_id: CheckpointKey) -> CheckpointDetailBody:
-    """One checkpoint, with what each subtask measured and who was slow. The ETag is that of its pin."""
-    found = service.detail(session, checkpoint_id)
-    etag(response, found.version)
+def get_checkpoint(
+    caller: Viewer, session: SessionDep, services: ServicesDep, response: Response, checkpoint_id: CheckpointKey
+) -> CheckpointDetailRead:
+    """Return one checkpoint with the statistics of its subtasks. The ETag is that of its pin."""
+    found = service.detail(session, services.settings, caller, checkpoint_id)
+    set_etag(response, found.version)
     return found
 
 
 @router.patch(
     "/checkpoints/{checkpoint_id}",
     operation_id="pin_checkpoint",
-    response_model=CheckpointBody,
-    responses=answers(401, 403, 404, 409, 412, 422, 428),
+    response_model=CheckpointRead,
+    responses=answers(404, 409, 412, 428),
 )
 def pin_checkpoint(
     caller: Operator,
     session: SessionDep,
+    services: ServicesDep,
     tasks: TasksDep,
     response: Response,
     checkpoint_id: CheckpointKey,
-    wanted: CheckpointPatch,
+    wanted: CheckpointUpdate,
     seen: Annotated[str | None, Depends(if_match)],
-) -> Checkpoint:
-    """Pin a checkpoint, so that it is kept however old it gets; or let go of it. A worker writes it into the job's log: from then on,
-    as `pin_in_force` says, a driver that runs keeps it, too. Until then the driver may retire it."""
+) -> CheckpointRead:
+    """Pin or unpin a checkpoint. A worker writes the pin to the job log; from then on `pin_in_force` is true and a running driver keeps the
+    checkpoint, too. Before that, the driver may retire it."""
     found = service.pin(session, tasks, caller, checkpoint_id, seen, wanted)
-    etag(response, found.version)
-    return found
+    set_etag(response, found.version)
+    return service.read_checkpoint(session, services.settings, caller, found)
 
 
 @router.get(
     "/jobs/{job_id}/checkpoints/summary",
     operation_id="get_checkpoint_summary",
-    response_model=JobSummaryBody,
-    responses=answers(401, 403, 404, 422),
+    response_model=CheckpointOverviewRead,
+    responses=answers(404),
 )
 def get_checkpoint_summary(
     caller: Viewer,
     session: SessionDep,
+    services: ServicesDep,
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
-    last: Annotated[int, Query(ge=1, le=10_000, description="over how many completed ones")] = 100,
-) -> JobSummaryBody:
-    """How many there are, how long the last ones took, and the newest of each kind."""
-    return service.summary(session, job_id, last)
+    last: Annotated[int, Query(ge=1, le=10_000, description="How many completed checkpoints")] = 100,
+) -> CheckpointOverviewRead:
+    """Return how many checkpoints there are, how long the last ones took, and the newest of each kind."""
+    return service.summary(session, services.settings, caller, job_id, last)
 
 
 @router.get(
     "/jobs/{job_id}/checkpoints/series",
     operation_id="get_checkpoint_series",
-    response_model=CheckpointSeriesBody,
-    responses=answers(401, 403, 404, 422),
+    response_model=CheckpointSeriesRead,
+    responses=answers(404),
 )
 def get_checkpoint_series(
     caller: Viewer,
     session: SessionDep,
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
-    last: Annotated[int, Query(ge=1, le=500, description="over how many completed ones")] = 100,
+    last: Annotated[int, Query(ge=1, le=500, description="How many completed checkpoints")] = 100,
     chain: Annotated[int | None, Query(ge=0, le=100_000, description="`parts` are the subtasks of this one, not chains")] = None,
-    parts: Annotated[bool, Query(description="false: only how they went in all, as parts of a large job are many")] = True,
-) -> CheckpointSeriesBody:
-    """How the last completed ones went, oldest first, in all and by part of the job: which chain, and with `chain` which subtask, took how long
-    to be reached by barriers, to align them, and for its snapshot."""
+    parts: Annotated[bool, Query(description="false: leave out `parts`, which are many for a large job")] = True,
+) -> CheckpointSeriesRead:
+    """Return the last completed checkpoints, oldest first: duration and sizes, and by chain (with `chain`, by its subtasks) the start delay,
+    alignment and snapshot times."""
     return service.series(session, job_id, last, chain, with_parts=parts)
+
+
+@router.post(
+    "/jobs/{job_id}/checkpoints/{number}/verify",
+    operation_id="verify_checkpoint",
+    response_model=OperationRead,
+    status_code=202,
+    responses=answers(404, 409),
+)
+def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
+    """Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The operation's result says whether it is
+    `whole`, and the checkpoint what its `damage` is. Workers also do this periodically."""
+    return verification.verify(session, tasks, caller, job_id, number)
+
+
+@router.delete(
+    "/jobs/{job_id}/checkpoints/{number}",
+    operation_id="delete_checkpoint",
+    response_model=OperationRead,
+    status_code=202,
+    responses=answers(404, 409),
+)
+def delete(job_id: Id, number: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: Operator) -> Operation:
+    """Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. Refused if it is pinned, needed by a plan, or the one
+    that the job resumes from. A repeated request returns the same operation."""
+    return retention_gc.delete(session, services.settings, tasks, caller, job_id, number)

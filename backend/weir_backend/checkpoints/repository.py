@@ -1,24 +1,56 @@
-"""Checkpoints in the database. Lists never load what subtasks said."""
+"""Queries of checkpoints, their retention and verification. Lists do not load statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, case, cast, column, func, not_, null, select
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Row,
+    and_,
+    case,
+    cast,
+    column,
+    delete,
+    func,
+    not_,
+    null,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.orm import Session, aliased, undefer
 
+from weir_backend.checkpoints.location import CheckpointLocation, job_name_in_graph
+from weir_backend.checkpoints.retention_rules import UNDO_PIN, PlanReference
 from weir_backend.errors import Invalid
 from weir_backend.kit.listing import Fields, equals, one_of
-from weir_backend.models import Checkpoint, CheckpointState, Graph, Job, Run, Spec
+from weir_backend.models import (
+    Checkpoint,
+    CheckpointState,
+    Graph,
+    Job,
+    Operation,
+    OperationKind,
+    PlanKind,
+    PlanState,
+    RecoveryPlan,
+    Run,
+    Spec,
+    Verification,
+)
 
 
 def _kept(value: Any) -> ColumnElement[bool]:
-    """Completed, and not known to be retired: a few of a job's, however many it has taken."""
+    """Completed, and not known to be retired."""
     if type(value) is not bool:
-        raise Invalid("invalid", "filter: kept is true or false")
+        raise Invalid("invalid", "Filter `kept` must be true or false.")
     there = (Checkpoint.state == CheckpointState.COMPLETED) & Checkpoint.discarded_at.is_(None)
     return there if value else not_(there)
 
@@ -55,7 +87,7 @@ def with_statistics(session: Session, checkpoint_id: int) -> Checkpoint | None:
 
 
 def locked(session: Session, checkpoint_id: int) -> Checkpoint | None:
-    """First its job's row is locked, then its own."""
+    """Lock the job's row first, then the checkpoint."""
     job_id = session.scalar(select(Checkpoint.job_id).where(Checkpoint.id == checkpoint_id))
     if job_id is None:
         return None
@@ -69,7 +101,7 @@ def graph_of_run(session: Session, run_id: int) -> dict[str, Any] | None:
 
 
 def spec_of(session: Session, job_id: int, number: int) -> Spec | None:
-    """The version that a completed checkpoint was taken by."""
+    """Return the version that a completed checkpoint was taken with."""
     taken = (Checkpoint.job_id == job_id) & (Checkpoint.number == number) & (Checkpoint.state == CheckpointState.COMPLETED)
     return session.scalar(
         select(Spec).join(Run, Run.spec_id == Spec.id).join(Checkpoint, Checkpoint.run_id == Run.id).where(taken)
@@ -77,7 +109,7 @@ def spec_of(session: Session, job_id: int, number: int) -> Spec | None:
 
 
 def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool, int]]:
-    """State, whether savepoints, how many."""
+    """Return state, whether savepoints, and how many."""
     return session.execute(
         select(Checkpoint.state, Checkpoint.is_savepoint, func.count())
         .where(Checkpoint.job_id == job_id)
@@ -86,7 +118,7 @@ def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool,
 
 
 def completed_since(session: Session, job_id: int, generation: int) -> frozenset[int]:
-    """Numbers of those that this generation of the runtime has completed, or a later one."""
+    """Return numbers of those that this generation of the runtime or a later one has completed."""
     return frozenset(
         session.scalars(
             select(Checkpoint.number).where(
@@ -96,8 +128,8 @@ def completed_since(session: Session, job_id: int, generation: int) -> frozenset
     )
 
 
-def measured_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[int | None, int | None, int | None]]:
-    """Duration and sizes of the last ones that were completed."""
+def measurements_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[int | None, int | None, int | None]]:
+    """Return duration and sizes of the last completed ones."""
     return session.execute(
         select(Checkpoint.end_to_end_ms, Checkpoint.state_bytes, Checkpoint.checkpointed_bytes)
         .where(Checkpoint.job_id == job_id, Checkpoint.completed_at.is_not(None))
@@ -106,10 +138,10 @@ def measured_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[
     ).all()
 
 
-def completed_of_last(
+def last_completed(
     session: Session, job_id: int, count: int
 ) -> Sequence[Row[int, int, int, datetime, bool, int | None, int | None, int | None, int | None]]:
-    """The last ones that were completed, and the graph that each was taken with; the newest first."""
+    """Return the last completed ones and the graph of each; the newest first."""
     return session.execute(
         select(
             Checkpoint.id,
@@ -129,9 +161,9 @@ def completed_of_last(
     ).all()
 
 
-def longest(session: Session, checkpoint_ids: Collection[int], chain: int | None) -> Sequence[Row[Any]]:
-    """Of each checkpoint the longest phases by chain; with ``chain`` of each of its subtasks. Put together where it is: what subtasks said
-    of a hundred checkpoints is a thousand times as much."""
+def longest_phases(session: Session, checkpoint_ids: Collection[int], chain: int | None) -> Sequence[Row[Any]]:
+    """Return the longest phases of each checkpoint by chain; with ``chain`` of each of its subtasks. The database aggregates, as the statistics of
+    a hundred checkpoints are a thousand times as large."""
     listed = case((func.jsonb_typeof(Checkpoint.statistics) == "array", Checkpoint.statistics), else_=cast([], JSONB))
     one = func.jsonb_array_elements(listed).table_valued(column("value", JSONB), name="one", joins_implicitly=True)
     value: Any = one.c.value
@@ -159,3 +191,286 @@ def latest(session: Session, job_id: int, state: CheckpointState, *also: ColumnE
 
 def job_exists(session: Session, job_id: int) -> bool:
     return session.scalar(select(Job.id).where(Job.id == job_id, Job.deleted_at.is_(None))) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationClaim:
+    """The worker names it in every report. ``files_done``: where it starts."""
+
+    checkpoint_id: int
+    claim: int
+    files_done: int
+
+
+def verifications_running(session: Session, moment: datetime) -> int:
+    """Without those that wait to be retried because storage did not answer."""
+    at_work = (Verification.next_try_at > moment, Verification.problem.is_(None))
+    return session.scalar(select(func.count()).select_from(Verification).where(*at_work)) or 0
+
+
+def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
+    """Return checkpoints to verify: those that a user waits for; then the newest of each job of which nothing was verified since ``cutoff``; then
+    all others that were not verified since ``cutoff``. The longest unverified come first."""
+    there = (
+        select(
+            Checkpoint.id,
+            func.coalesce(Checkpoint.verified_at, Checkpoint.completed_at).label("seen_at"),
+            func.row_number().over(partition_by=Checkpoint.job_id, order_by=Checkpoint.number.desc()).label("place"),
+            func.max(Checkpoint.verified_at).over(partition_by=Checkpoint.job_id).label("job_seen_at"),
+        )
+        .join(Job, Job.id == Checkpoint.job_id)
+        .where(
+            Checkpoint.state == CheckpointState.COMPLETED,
+            Checkpoint.discarded_at.is_(None),
+            Checkpoint.leaving_at.is_(None),
+            Job.deleted_at.is_(None),
+        )
+        .subquery()
+    )
+    newest = and_(there.c.place == 1, or_(there.c.job_seen_at.is_(None), there.c.job_seen_at < cutoff))
+    waited_for = Verification.wanted.is_(True)
+    rank = case((waited_for, 0), (newest, 1), else_=2)
+    return session.scalars(
+        select(there.c.id)
+        .outerjoin(Verification, Verification.checkpoint_id == there.c.id)
+        .where(
+            or_(waited_for, newest, there.c.seen_at < cutoff),
+            or_(Verification.checkpoint_id.is_(None), Verification.next_try_at <= moment),
+        )
+        .order_by(rank, there.c.seen_at, there.c.id)
+        .limit(limit)
+    ).all()
+
+
+def claim_verification(
+    session: Session, checkpoint_id: int, moment: datetime, until: datetime, *, wanted: bool
+) -> VerificationClaim | None:
+    """Return None if another worker has just claimed it. ``wanted``: replace the claim, and start from the first file.
+
+    ``until``: when it is enqueued again without progress.
+    """
+    row = insert(Verification).values(checkpoint_id=checkpoint_id, claim=1, wanted=wanted, tries=1, next_try_at=until)
+    changes: dict[str, Any] = {"claim": Verification.claim + 1, "next_try_at": until, "problem": None}
+    if wanted:
+        changes |= {"wanted": True, "files_done": 0, "bytes_done": 0, "tries": 1}
+    else:
+        changes |= {"tries": Verification.tries + 1}
+    made = row.on_conflict_do_update(
+        index_elements=[Verification.checkpoint_id], set_=changes, where=None if wanted else Verification.next_try_at <= moment
+    ).returning(Verification.checkpoint_id, Verification.claim, Verification.files_done)
+    found = session.execute(made).one_or_none()
+    return VerificationClaim(*found) if found is not None else None
+
+
+def verification_tries(session: Session, checkpoint_ids: Sequence[int]) -> dict[int, int]:
+    """Return how often each was tried without progress."""
+    rows = session.execute(
+        select(Verification.checkpoint_id, Verification.tries).where(Verification.checkpoint_id.in_(checkpoint_ids))
+    )
+    return {checkpoint_id: count for checkpoint_id, count in rows}  # noqa: C416  # dict() takes rows, but has no type for them
+
+
+def find_verification(session: Session, checkpoint_id: int, *, lock: bool = False) -> Verification | None:
+    query = select(Verification).where(Verification.checkpoint_id == checkpoint_id)
+    return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)
+
+
+def end_verification(session: Session, checkpoint_id: int) -> None:
+    session.execute(delete(Verification).where(Verification.checkpoint_id == checkpoint_id))
+
+
+def open_verifications(session: Session, job_id: int, number: int) -> Sequence[Operation]:
+    """Return the open operations of users."""
+    return session.scalars(
+        select(Operation).where(
+            Operation.job_id == job_id,
+            Operation.ended_at.is_(None),
+            Operation.kind == OperationKind.VERIFY,
+            Operation.request["checkpoint"].astext.cast(BigInteger) == number,
+        )
+    ).all()
+
+
+def jobs_due_for_gc(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
+    """Return jobs whose storage is due. Locked ones are left for the next round."""
+    return session.scalars(
+        select(Job.id)
+        .where(Job.next_retention_at <= moment, Job.deleted_at.is_(None), Job.run_number > 0)
+        .order_by(Job.next_retention_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+
+
+def postpone_gc(session: Session, job_ids: Collection[int], moment: datetime) -> None:
+    session.execute(update(Job).where(Job.id.in_(job_ids)).values(next_retention_at=moment))
+
+
+def kept_at(session: Session, job_id: int, place: CheckpointLocation) -> Sequence[Checkpoint]:
+    """Return, locked, the completed ones in this directory that are not known to be retired. Other runs may have had another directory."""
+    return session.scalars(
+        select(Checkpoint)
+        .join(Run, Run.id == Checkpoint.run_id)
+        .where(
+            Checkpoint.job_id == job_id,
+            Checkpoint.state == CheckpointState.COMPLETED,
+            Checkpoint.discarded_at.is_(None),
+            Run.checkpoint_directory == place.directory,
+        )
+        .order_by(Checkpoint.number)
+        .with_for_update(of=Checkpoint, key_share=True)
+        .execution_options(populate_existing=True)
+    ).all()
+
+
+def open_deletions(session: Session, job_id: int) -> Sequence[Operation]:
+    """Return the open operations that delete a checkpoint."""
+    return session.scalars(
+        select(Operation)
+        .where(Operation.job_id == job_id, Operation.kind == OperationKind.DELETE, Operation.ended_at.is_(None))
+        .order_by(Operation.id)
+    ).all()
+
+
+def discarded_among(session: Session, job_id: int, numbers: Collection[int]) -> frozenset[int]:
+    found = session.scalars(
+        select(Checkpoint.number).where(
+            Checkpoint.job_id == job_id, Checkpoint.number.in_(numbers), Checkpoint.discarded_at.is_not(None)
+        )
+    )
+    return frozenset(found)
+
+
+def known_generation(session: Session, job_id: int, place: CheckpointLocation) -> int:
+    """Return the newest generation that a run of this job in this directory has reported."""
+    query = select(func.max(Run.generation)).where(Run.job_id == job_id, Run.checkpoint_directory == place.directory)
+    return session.scalar(query) or 0
+
+
+def job_sharing_log(session: Session, job_id: int, place: CheckpointLocation) -> str | None:
+    """Return the name of another job that has run with the same job log."""
+    return session.scalar(
+        select(Job.name)
+        .join(Run, Run.job_id == Job.id)
+        .join(Spec, Spec.id == Run.spec_id)
+        .join(Graph, Graph.id == func.coalesce(Run.graph_id, Spec.graph_id))
+        .where(
+            Run.checkpoint_directory == place.directory,
+            Run.job_id != job_id,
+            Job.deleted_at.is_(None),
+            job_name_in_graph() == place.name,
+        )
+        .limit(1)
+    )
+
+
+def plan_references(session: Session, job_ids: Collection[int]) -> dict[int, list[PlanReference]]:
+    """Return, by job, the plans that may refer to a checkpoint."""
+    undo = aliased(RecoveryPlan)
+    undone = (
+        select(undo.id)
+        .where(undo.undo_of == RecoveryPlan.id, undo.kind == PlanKind.UNDO, undo.state == PlanState.APPLIED)
+        .exists()
+    )
+    open_or_applied = (PlanState.PROPOSED, PlanState.APPROVED, PlanState.APPLYING, PlanState.APPLIED)
+    query = select(RecoveryPlan, undone).where(
+        RecoveryPlan.job_id.in_(job_ids),
+        RecoveryPlan.state.in_(open_or_applied),
+        or_(RecoveryPlan.safety_checkpoint.is_not(None), RecoveryPlan.state != PlanState.APPLIED),
+    )
+    found: dict[int, list[PlanReference]] = {}
+    for plan, was_undone in session.execute(query):
+        reference = PlanReference(
+            id=plan.id,
+            state=plan.state,
+            target=plan.preview["checkpoint"],
+            safety=plan.safety_checkpoint,
+            created_at=plan.created_at,
+            ended_at=plan.ended_at,
+            undone=was_undone,
+        )
+        found.setdefault(plan.job_id, []).append(reference)
+    return found
+
+
+def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int | None]:
+    """Return how many checkpoints each job retains; None: its spec does not say."""
+    retained = Spec.body["checkpointing"]["retained"].as_integer()
+    rows = session.execute(
+        select(Job.id, retained).join(Spec, (Spec.job_id == Job.id) & (Spec.number == Job.spec_number)).where(Job.id.in_(job_ids))
+    )
+    return {job_id: count for job_id, count in rows}  # noqa: C416  # dict() takes rows, but has no type for them
+
+
+def runs_of_kept(session: Session, job_ids: Collection[int], numbers: Collection[int]) -> dict[int, dict[int, int]]:
+    """Return, by job, the number of the run that completed each checkpoint whose files are there, and each of ``numbers``."""
+    rows = session.execute(
+        select(Checkpoint.job_id, Checkpoint.number, Run.number)
+        .join(Run, Run.id == Checkpoint.run_id)
+        .where(
+            Checkpoint.job_id.in_(job_ids),
+            Checkpoint.state == CheckpointState.COMPLETED,
+            or_(Checkpoint.discarded_at.is_(None), Checkpoint.number.in_(numbers)),
+        )
+    )
+    found: dict[int, dict[int, int]] = {}
+    for job_id, number, run in rows:
+        found.setdefault(job_id, {})[number] = run
+    return found
+
+
+def jobs_by_id(session: Session, job_ids: Collection[int]) -> Sequence[Job]:
+    return session.scalars(select(Job).where(Job.id.in_(job_ids), Job.deleted_at.is_(None))).all()
+
+
+def by_number(session: Session, job_id: int, number: int) -> Checkpoint | None:
+    return session.scalar(select(Checkpoint).where(Checkpoint.job_id == job_id, Checkpoint.number == number))
+
+
+def by_numbers(session: Session, keys: Collection[tuple[int, int]]) -> dict[tuple[int, int], Checkpoint]:
+    """Return the completed ones, by job and number."""
+    rows = session.scalars(
+        select(Checkpoint).where(
+            tuple_(Checkpoint.job_id, Checkpoint.number).in_(keys), Checkpoint.state == CheckpointState.COMPLETED
+        )
+    )
+    return {(row.job_id, row.number): row for row in rows}
+
+
+def plans_with_expired_undo_pin(session: Session, before: datetime, *, limit: int) -> Sequence[RecoveryPlan]:
+    """Return plans that were applied before then and whose safety savepoint is still pinned."""
+    pinned = and_(
+        Checkpoint.job_id == RecoveryPlan.job_id,
+        Checkpoint.number == RecoveryPlan.safety_checkpoint,
+        Checkpoint.state == CheckpointState.COMPLETED,
+        Checkpoint.pinned.is_(True),
+        Checkpoint.pinned_reason.startswith(UNDO_PIN),
+    )
+    return session.scalars(
+        select(RecoveryPlan)
+        .join(Job, Job.id == RecoveryPlan.job_id)
+        .where(
+            RecoveryPlan.state == PlanState.APPLIED,
+            RecoveryPlan.ended_at < before,
+            select(Checkpoint.id).where(pinned).exists(),
+            Job.deleted_at.is_(None),
+        )
+        .order_by(RecoveryPlan.id)
+        .limit(limit)
+    ).all()
+
+
+def unconfirmed_pins(session: Session, *, limit: int) -> Sequence[int]:
+    """Return checkpoints whose pin the job log does not contain yet, in random order, so that unreachable storage does not block the others."""
+    return session.scalars(
+        select(Checkpoint.id)
+        .join(Job, Job.id == Checkpoint.job_id)
+        .where(
+            Job.deleted_at.is_(None),
+            Checkpoint.pinned != Checkpoint.pin_in_force,
+            Checkpoint.discarded_at.is_(None),
+            Checkpoint.state == CheckpointState.COMPLETED,
+        )
+        .order_by(func.random())
+        .limit(limit)
+    ).all()

@@ -1,5 +1,5 @@
-"""Checkpoints as people read them. Statistics are in the words of the field: durations in milliseconds, sizes in bytes, timestamps in
-milliseconds since 1970. Null: not measured, or not yet."""
+"""Checkpoints as the API returns them. Durations are in milliseconds, sizes in bytes, timestamps in milliseconds since 1970. Null: not measured,
+or not yet."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from weir_backend.actions.schemas import ActionRead
+from weir_backend.graphs.schemas import OperatorNameRead
 from weir_backend.models import CheckpointState
 
 
-class CheckpointBody(BaseModel):
-    """``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``state_bytes``: of all files that it needs;
-    ``checkpointed_bytes``: of those that it wrote itself. ``version``: of its pin, for If-Match.
-    ``pin_in_force``: the job's log says that it is
-    pinned, so nobody retires it. ``leaving_at``: it is being deleted. ``discarded_at``: it was found retired, and its files are gone.
-    ``damage``: what reading its files has found, at ``verified_at``."""
+class CheckpointRead(BaseModel):
+    """`number`: its id in the job log. `parent`: number of the one before it in its branch. `state_bytes`: of all files that it references;
+    `checkpointed_bytes`: of those that it wrote. `version`: of its pin, for If-Match. `pin_in_force`: the job log contains the pin, so no driver
+    retires it. `leaving_at`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
+    verification at `verified_at` found."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -47,9 +48,12 @@ class CheckpointBody(BaseModel):
     discarded_at: datetime | None
     verified_at: datetime | None
     damage: str | None
+    actions: list[ActionRead]
+    kept_because: list[str]
+    """Sentences, the strongest reason first. Empty: there are no files, or they may be deleted at any time."""
 
 
-class SummaryBody(BaseModel):
+class StatsSummaryRead(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     min: float
@@ -62,14 +66,14 @@ class SummaryBody(BaseModel):
     p999: float
 
 
-class PhasesBody(BaseModel):
+class PhaseDurationsRead(BaseModel):
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     sync: float
     async_: float = Field(alias="async")
 
 
-class AlignmentBody(BaseModel):
+class AlignmentRead(BaseModel):
     """Alignment here is aligned: nothing is persisted, and what was buffered or processed meanwhile is not counted."""
 
     buffered: int | None = None
@@ -78,56 +82,48 @@ class AlignmentBody(BaseModel):
     duration: float
 
 
-class SubtaskBody(BaseModel):
-    """``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks of a checkpoint that is
-    completed."""
+class SubtaskStatisticsRead(BaseModel):
+    """`straggler`: in a completed checkpoint, the subtask took at least the 95th percentile and 1.5 times the median of all subtasks."""
 
     index: int
     status: str
     ack_timestamp: int | None
     end_to_end_duration: float | None
     state_size: int | None
-    checkpoint: PhasesBody | None
-    alignment: AlignmentBody | None
+    checkpoint: PhaseDurationsRead | None
+    alignment: AlignmentRead | None
     start_delay: float | None
     unaligned_checkpoint: bool = False
     aborted: bool = False
     straggler: bool = False
 
 
-class MeasuredBody(BaseModel):
+class SubtaskStatsSummaryRead(BaseModel):
     """Summaries over subtasks; null where nothing was measured."""
 
-    end_to_end_duration: SummaryBody | None
-    state_size: SummaryBody | None
-    sync: SummaryBody | None
-    async_: SummaryBody | None = Field(alias="async")
-    alignment: SummaryBody | None
-    start_delay: SummaryBody | None
+    end_to_end_duration: StatsSummaryRead | None
+    state_size: StatsSummaryRead | None
+    sync: StatsSummaryRead | None
+    async_: StatsSummaryRead | None = Field(alias="async")
+    alignment: StatsSummaryRead | None
+    start_delay: StatsSummaryRead | None
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
 
-class OperatorNameBody(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
-
-    uid: str
-    name: str
-
-
-class ChainStatisticsBody(BaseModel):
+class ChainStatisticsRead(BaseModel):
     """Of operators that run in one subtask. ``operators`` is empty if the graph of the run is not known."""
 
     chain: int
-    operators: list[OperatorNameBody]
+    operators: list[OperatorNameRead]
     num_subtasks: int
-    summary: MeasuredBody
-    subtasks: list[SubtaskBody]
+    summary: SubtaskStatsSummaryRead
+    subtasks: list[SubtaskStatisticsRead]
 
 
-class CheckpointStatisticsBody(BaseModel):
-    """``state_size``: of all files that it needs; ``checkpointed_size``: of those that it wrote itself. ``external_path``: of its manifest,
-    once it is completed; without what may be a secret in the address of a storage."""
+class CheckpointStatisticsRead(BaseModel):
+    """`state_size`: of all files that it references; `checkpointed_size`: of those that it wrote. `external_path`: of its manifest, once it is
+    completed, without credentials."""
 
     id: int
     status: CheckpointState
@@ -146,18 +142,18 @@ class CheckpointStatisticsBody(BaseModel):
     discarded: bool
     failure_timestamp: int | None
     failure_message: str | None
-    summary: MeasuredBody
-    chains: list[ChainStatisticsBody]
+    summary: SubtaskStatsSummaryRead
+    chains: list[ChainStatisticsRead]
 
 
-class CheckpointDetailBody(CheckpointBody):
-    """``progress``: `[chain, index, after_ms]` of each acknowledgement in its order, so that it can be played again."""
+class CheckpointDetailRead(CheckpointRead):
+    """`progress`: `[chain, index, after_ms]` of each acknowledgement in order, for the replay."""
 
     progress: list[list[int]]
-    statistics: CheckpointStatisticsBody
+    statistics: CheckpointStatisticsRead
 
 
-class CountsBody(BaseModel):
+class CheckpointCountsRead(BaseModel):
     in_progress: int
     completed: int
     failed: int
@@ -165,9 +161,9 @@ class CountsBody(BaseModel):
     total: int
 
 
-class RestoreBody(BaseModel):
-    """What a run went on from, and when it ran with that. ``cause``: why the run was begun: restart, rollback, ... ``checkpoint``: number of
-    one of the job; ``is_savepoint`` is null if nothing else is known of it any more. ``path``: instead of that, of one that was elsewhere."""
+class RestoreRead(BaseModel):
+    """What a run restored, and when it was running. `cause`: why the run was created: restart, rollback, ... `checkpoint`: number of a checkpoint
+    of the job; `is_savepoint` is null if its row is deleted. `path`: of a checkpoint elsewhere."""
 
     run_id: int
     run: int
@@ -178,23 +174,23 @@ class RestoreBody(BaseModel):
     path: str | None
 
 
-class JobSummaryBody(BaseModel):
-    """``counts``: of all that are kept. Summaries: over the last completed ones. ``latest_restore``: of the newest run that has come to run;
-    null if that began without state."""
+class CheckpointOverviewRead(BaseModel):
+    """`counts`: of all rows. Summaries: over the last completed checkpoints. `latest_restore`: of the newest run that has reached RUNNING; null if
+    it started without state."""
 
-    counts: CountsBody
+    counts: CheckpointCountsRead
     over: int
-    end_to_end_duration: SummaryBody | None
-    state_size: SummaryBody | None
-    checkpointed_size: SummaryBody | None
-    latest_completed: CheckpointBody | None
-    latest_failed: CheckpointBody | None
-    latest_savepoint: CheckpointBody | None
-    latest_restore: RestoreBody | None
+    end_to_end_duration: StatsSummaryRead | None
+    state_size: StatsSummaryRead | None
+    checkpointed_size: StatsSummaryRead | None
+    latest_completed: CheckpointRead | None
+    latest_failed: CheckpointRead | None
+    latest_savepoint: CheckpointRead | None
+    latest_restore: RestoreRead | None
 
 
-class CheckpointPointBody(BaseModel):
-    """Of a completed one. ``start_delay_ms`` and the like: of the subtask that took longest; null where nothing was measured."""
+class CheckpointSeriesPointRead(BaseModel):
+    """A completed checkpoint. `start_delay_ms`, ...: of the slowest subtask; null where nothing was measured."""
 
     id: int
     number: int
@@ -209,33 +205,33 @@ class CheckpointPointBody(BaseModel):
     async_ms: float | None
 
 
-class PartSeriesBody(BaseModel):
-    """Of a subtask, or of the slowest subtask of a chain (``index`` null): a value for each checkpoint. Null: not measured, or with another graph."""
+class CheckpointPhaseSeriesRead(BaseModel):
+    """Of a subtask, or of the slowest subtask of a chain (`index` null): a value for each checkpoint. Null: not measured, or with another graph."""
 
     chain: int
     index: int | None
-    operators: list[OperatorNameBody]
+    operators: list[OperatorNameRead]
     start_delay_ms: list[float | None]
     alignment_ms: list[float | None]
     sync_ms: list[float | None]
     async_ms: list[float | None]
 
 
-class CheckpointSeriesBody(BaseModel):
-    """``checkpoints``: oldest first. ``parts``: of the graph that the newest of them was taken with."""
+class CheckpointSeriesRead(BaseModel):
+    """`checkpoints`: oldest first. `parts`: of the graph of the newest one."""
 
-    checkpoints: list[CheckpointPointBody]
-    parts: list[PartSeriesBody]
+    checkpoints: list[CheckpointSeriesPointRead]
+    parts: list[CheckpointPhaseSeriesRead]
 
 
 def _kept(text: str) -> str:
     if "\x00" in text or any("\ud800" <= one <= "\udfff" for one in text):
-        raise ValueError("a text has no U+0000 and no half of a character in it")
+        raise ValueError("The text must not contain U+0000 or unpaired surrogates.")
     return text
 
 
-class CheckpointPatch(BaseModel):
-    """Retention never takes a pinned one, once that is in force."""
+class CheckpointUpdate(BaseModel):
+    """Retention never deletes a pinned checkpoint, once the pin is in force."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Reading checkpoints, and keeping them from being expired."""
+"""Read and pin checkpoints."""
 
 from __future__ import annotations
 
@@ -11,49 +11,60 @@ from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from weir.protocol.ids import CheckpointId, Generation
-from weir_backend.checkpoints import repository, statistics
-from weir_backend.checkpoints.lines import restored_last
-from weir_backend.checkpoints.place import place_of_run
+from weir_backend.actions.rules import availability_refusal, checkpoint_refusal
+from weir_backend.actions.schemas import Verb
+from weir_backend.checkpoints import kept, repository, statistics
+from weir_backend.checkpoints.kept import facts_of
+from weir_backend.checkpoints.lineage import latest_restore
+from weir_backend.checkpoints.location import location_of_run
 from weir_backend.checkpoints.schemas import (
-    CheckpointBody,
-    CheckpointDetailBody,
-    CheckpointPatch,
-    CheckpointPointBody,
-    CheckpointSeriesBody,
-    CheckpointStatisticsBody,
-    CountsBody,
-    JobSummaryBody,
-    PartSeriesBody,
-    RestoreBody,
-    SummaryBody,
+    CheckpointCountsRead,
+    CheckpointDetailRead,
+    CheckpointOverviewRead,
+    CheckpointPhaseSeriesRead,
+    CheckpointRead,
+    CheckpointSeriesPointRead,
+    CheckpointSeriesRead,
+    CheckpointStatisticsRead,
+    CheckpointUpdate,
+    RestoreRead,
+    StatsSummaryRead,
 )
-from weir_backend.checkpoints.series import PHASES, Longest, longest_of_each, parts_of
-from weir_backend.errors import Conflict, NotFound
-from weir_backend.graphs.names import operators_by_chain
+from weir_backend.checkpoints.statistics import PHASES, PhaseMaxima, maxima_by_checkpoint, series_of_parts
+from weir_backend.errors import NotFound
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
+from weir_backend.kit.clock import now
+from weir_backend.kit.etags import check_if_match
 from weir_backend.kit.listing import Listing, page
-from weir_backend.kit.summaries import summary_of
-from weir_backend.kit.tasks import PIN, Tasks, ask
-from weir_backend.kit.versions import check_version
+from weir_backend.kit.statistics import summarize
+from weir_backend.kit.tasks import PIN, Tasks, enqueue_after_commit
 from weir_backend.models import Checkpoint, CheckpointState, Job
+from weir_backend.runs.graph import operators_by_chain
+from weir_backend.settings import Settings
 
 
-def list_checkpoints(session: Session, wanted: Listing, response: Response) -> Sequence[Checkpoint]:
+def list_checkpoints(
+    session: Session, settings: Settings, caller: Caller, wanted: Listing, response: Response
+) -> list[CheckpointRead]:
     found: Sequence[Checkpoint] = page(session, select(Checkpoint), wanted, repository.FIELDS, response, unit="checkpoints")
-    return found
+    return kept.read(session, settings, caller.permissions, found, now())
 
 
-def detail(session: Session, checkpoint_id: int) -> CheckpointDetailBody:
+def read_checkpoint(session: Session, settings: Settings, caller: Caller, checkpoint: Checkpoint) -> CheckpointRead:
+    return kept.read(session, settings, caller.permissions, [checkpoint], now())[0]
+
+
+def detail(session: Session, settings: Settings, caller: Caller, checkpoint_id: int) -> CheckpointDetailRead:
     """Raises NotFound."""
     found = repository.with_statistics(session, checkpoint_id)
     if found is None:
-        raise _none(checkpoint_id)
+        raise _not_found(checkpoint_id)
     names = operators_by_chain(repository.graph_of_run(session, found.run_id))
-    subtasks = statistics.subtasks_of(found.progress, found.statistics)
+    subtasks = statistics.subtask_statistics(found.progress, found.statistics)
     triggered_ms = _ms(found.triggered_at)
-    measured = CheckpointStatisticsBody(
+    measured = CheckpointStatisticsRead(
         id=found.number,
         status=found.state,
         is_savepoint=found.is_savepoint,
@@ -69,36 +80,38 @@ def detail(session: Session, checkpoint_id: int) -> CheckpointDetailBody:
         failure_timestamp=_ms(found.failed_at) if found.failed_at else None,
         failure_message=found.failure,
         summary=statistics.summary(subtasks),
-        chains=statistics.chains_of(
+        chains=statistics.chain_statistics(
             subtasks, names, triggered_ms=triggered_ms, is_completed=found.state is CheckpointState.COMPLETED
         ),
     )
-    known = CheckpointBody.model_validate(found).model_dump()
-    return CheckpointDetailBody(**known, progress=found.progress, statistics=measured)
+    known = read_checkpoint(session, settings, caller, found)
+    return CheckpointDetailRead(**dict(known), progress=found.progress, statistics=measured)
 
 
 def _path_of(session: Session, checkpoint: Checkpoint) -> str | None:
     if checkpoint.state is not CheckpointState.COMPLETED:
         return None
-    where = place_of_run(session, checkpoint.run_id)
+    where = location_of_run(session, checkpoint.run_id)
     return where.manifest(CheckpointId(checkpoint.number), Generation(checkpoint.generation)) if where is not None else None
 
 
-def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
+def summary(session: Session, settings: Settings, caller: Caller, job_id: int, last: int) -> CheckpointOverviewRead:
     """Raises NotFound."""
     if not repository.job_exists(session, job_id):
-        raise NotFound("not-found", f"there is no job {job_id}")
+        raise NotFound("not-found", f"Job {job_id} does not exist.")
     counted = repository.counts(session, job_id)
     by_state = {state: sum(count for one, _, count in counted if one is state) for state in CheckpointState}
-    rows = repository.measured_of_last(session, job_id, last)
-    durations = summary_of([row.end_to_end_ms for row in rows if row.end_to_end_ms is not None])
-    sizes = summary_of([row.state_bytes for row in rows if row.state_bytes is not None])
-    written = summary_of([row.checkpointed_bytes for row in rows if row.checkpointed_bytes is not None])
+    rows = repository.measurements_of_last(session, job_id, last)
+    durations = summarize([row.end_to_end_ms for row in rows if row.end_to_end_ms is not None])
+    sizes = summarize([row.state_bytes for row in rows if row.state_bytes is not None])
+    written = summarize([row.checkpointed_bytes for row in rows if row.checkpointed_bytes is not None])
     completed = repository.latest(session, job_id, CheckpointState.COMPLETED)
     failed = repository.latest(session, job_id, CheckpointState.FAILED)
     savepoint = repository.latest(session, job_id, CheckpointState.COMPLETED, Checkpoint.is_savepoint.is_(True))
-    return JobSummaryBody(
-        counts=CountsBody(
+    rows_shown = [row for row in (completed, failed, savepoint) if row is not None]
+    latest = {row.id: row for row in kept.read(session, settings, caller.permissions, rows_shown, now())}
+    return CheckpointOverviewRead(
+        counts=CheckpointCountsRead(
             in_progress=by_state[CheckpointState.IN_PROGRESS],
             completed=by_state[CheckpointState.COMPLETED],
             failed=by_state[CheckpointState.FAILED],
@@ -106,24 +119,24 @@ def summary(session: Session, job_id: int, last: int) -> JobSummaryBody:
             total=sum(by_state.values()),
         ),
         over=len(rows),
-        end_to_end_duration=SummaryBody.model_validate(durations) if durations else None,
-        state_size=SummaryBody.model_validate(sizes) if sizes else None,
-        checkpointed_size=SummaryBody.model_validate(written) if written else None,
-        latest_completed=CheckpointBody.model_validate(completed) if completed else None,
-        latest_failed=CheckpointBody.model_validate(failed) if failed else None,
-        latest_savepoint=CheckpointBody.model_validate(savepoint) if savepoint else None,
+        end_to_end_duration=StatsSummaryRead.model_validate(durations) if durations else None,
+        state_size=StatsSummaryRead.model_validate(sizes) if sizes else None,
+        checkpointed_size=StatsSummaryRead.model_validate(written) if written else None,
+        latest_completed=latest.get(completed.id) if completed else None,
+        latest_failed=latest.get(failed.id) if failed else None,
+        latest_savepoint=latest.get(savepoint.id) if savepoint else None,
         latest_restore=_restore(session, job_id),
     )
 
 
-def _restore(session: Session, job_id: int) -> RestoreBody | None:
-    found = restored_last(session, job_id)
+def _restore(session: Session, job_id: int) -> RestoreRead | None:
+    found = latest_restore(session, job_id)
     if found is None:
         return None
     run, number = found.run, found.checkpoint
     assert run.running_at is not None
     checkpoint = jobs.completed(session, job_id, number) if number is not None else None
-    return RestoreBody(
+    return RestoreRead(
         run_id=run.id,
         run=run.number,
         cause=run.cause,
@@ -134,16 +147,16 @@ def _restore(session: Session, job_id: int) -> RestoreBody | None:
     )
 
 
-def series(session: Session, job_id: int, last: int, chain: int | None, *, with_parts: bool) -> CheckpointSeriesBody:
+def series(session: Session, job_id: int, last: int, chain: int | None, *, with_parts: bool) -> CheckpointSeriesRead:
     """Raises NotFound."""
     if not repository.job_exists(session, job_id):
-        raise NotFound("not-found", f"there is no job {job_id}")
-    rows = repository.completed_of_last(session, job_id, last)[::-1]
-    measured = [Longest(**row._mapping) for row in repository.longest(session, [row.id for row in rows], None)]
-    longest = longest_of_each(measured)
-    return CheckpointSeriesBody(
+        raise NotFound("not-found", f"Job {job_id} does not exist.")
+    rows = repository.last_completed(session, job_id, last)[::-1]
+    measured = [PhaseMaxima(**row._mapping) for row in repository.longest_phases(session, [row.id for row in rows], None)]
+    longest = maxima_by_checkpoint(measured)
+    return CheckpointSeriesRead(
         checkpoints=[
-            CheckpointPointBody(
+            CheckpointSeriesPointRead(
                 id=row.id,
                 number=row.number,
                 triggered_at=row.triggered_at,
@@ -155,70 +168,60 @@ def series(session: Session, job_id: int, last: int, chain: int | None, *, with_
             )
             for row in rows
         ],
-        parts=_parts(session, rows, measured, chain) if rows and with_parts else [],
+        parts=_part_series(session, rows, measured, chain) if rows and with_parts else [],
     )
 
 
-def _parts(
-    session: Session, rows: Sequence[Row[*tuple[Any, ...]]], measured: Sequence[Longest], chain: int | None
-) -> list[PartSeriesBody]:
+def _part_series(
+    session: Session, rows: Sequence[Row[*tuple[Any, ...]]], measured: Sequence[PhaseMaxima], chain: int | None
+) -> list[CheckpointPhaseSeriesRead]:
     """``rows``: at least one. ``measured``: by chain."""
-    # A chain of another graph is another one, though its number be the same.
+    # Chains of different graphs are different, even with the same number.
     alike = {row.id for row in rows if row.graph_id == rows[-1].graph_id}
-    parts = measured if chain is None else [Longest(**row._mapping) for row in repository.longest(session, alike, chain)]
+    parts = (
+        measured if chain is None else [PhaseMaxima(**row._mapping) for row in repository.longest_phases(session, alike, chain)]
+    )
     names = operators_by_chain(repository.graph_of_run(session, rows[-1].run_id))
-    return parts_of([row.id for row in rows], [one for one in parts if one.checkpoint_id in alike], names)
+    return series_of_parts([row.id for row in rows], [one for one in parts if one.checkpoint_id in alike], names)
 
 
-def completed_and_there(session: Session, job: Job, number: int) -> Checkpoint:
-    """A checkpoint that something may refer to. Raises NotFound, Conflict. Under the lock on the job."""
-    found = jobs.completed(session, job.id, number)
+def get_restorable(session: Session, job: Job, number: int) -> Checkpoint:
+    """Return a completed checkpoint whose files are there. Raises NotFound, Conflict. The caller holds the lock on the job."""
+    found = repository.by_number(session, job.id, number)
     if found is None:
-        raise NotFound(
-            "no-checkpoint", f"job '{job.name}' has no completed checkpoint {number}", "list its checkpoints, and choose one"
-        )
-    _there(found)
+        raise NotFound("no-checkpoint", f"Job '{job.name}' has no checkpoint {number}.", "List its checkpoints, and choose one.")
+    refusal = availability_refusal(facts_of(found, None, None))
+    if refusal is not None and found.state is not CheckpointState.COMPLETED:
+        raise NotFound(refusal.code, refusal.reason, refusal.next_step)
+    if refusal is not None:
+        raise refusal.conflict()
     return found
 
 
-def _there(found: Checkpoint) -> None:
-    if found.discarded_at is not None:
-        raise Conflict(
-            "discarded",
-            f"the files of checkpoint {found.number} are gone since {found.discarded_at:%Y-%m-%d %H:%M} UTC",
-            "choose another one",
-        )
-    if found.leaving_at is not None:
-        raise Conflict(
-            "being-deleted",
-            f"checkpoint {found.number} is being deleted since {found.leaving_at:%Y-%m-%d %H:%M} UTC",
-            "choose another one",
-        )
-
-
 def pin(
-    session: Session, tasks: Tasks, caller: Caller, checkpoint_id: int, seen: str | None, wanted: CheckpointPatch
+    session: Session, tasks: Tasks, caller: Caller, checkpoint_id: int, seen: str | None, wanted: CheckpointUpdate
 ) -> Checkpoint:
-    """It is in force once a worker has written it into the job's log. Raises NotFound, what ``check_version`` raises, and Conflict if there
-    is nothing left to keep."""
+    """The pin is in force once a worker has written it to the job log. Raises NotFound, what ``check_if_match`` raises, and Conflict if there are
+    no files to keep."""
     found = repository.locked(session, checkpoint_id)
     if found is None:
-        raise _none(checkpoint_id)
-    check_version(seen, found.version)
-    if wanted.pinned:
-        _there(found)
+        raise _not_found(checkpoint_id)
+    check_if_match(seen, found.version)
+    refusal = checkpoint_refusal(Verb.PIN, facts_of(found, None, None)) if wanted.pinned else None
+    if refusal is not None:
+        raise refusal.conflict()
     before = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
     found.pinned, found.pinned_reason = wanted.pinned, wanted.reason if wanted.pinned else ""
     found.version += 1
     after = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
     audit(session, caller, "pin" if wanted.pinned else "unpin", "checkpoint", found.id, before=before, after=after)
     if found.pinned != found.pin_in_force and found.state is CheckpointState.COMPLETED:
-        ask(session, tasks, PIN, found.id)
+        enqueue_after_commit(session, tasks, PIN, found.id)
     return found
 
 
-def _none(checkpoint_id: int) -> NotFound:
-    return NotFound("not-found", f"there is no checkpoint {checkpoint_id}", "ids are in the list of checkpoints")
+def _not_found(checkpoint_id: int) -> NotFound:
+    return NotFound("not-found", f"Checkpoint {checkpoint_id} does not exist.", "The list of checkpoints contains the ids.")
 
 
 def _ms(moment: datetime) -> int:

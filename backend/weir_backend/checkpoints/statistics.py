@@ -1,4 +1,4 @@
-"""What subtasks measured of a checkpoint, put in order for people. Pure."""
+"""Statistics of checkpoints, by subtask and as series. Pure."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from weir_backend.checkpoints.schemas import (
-    AlignmentBody,
-    ChainStatisticsBody,
-    MeasuredBody,
-    OperatorNameBody,
-    PhasesBody,
-    SubtaskBody,
-    SummaryBody,
+    AlignmentRead,
+    ChainStatisticsRead,
+    CheckpointPhaseSeriesRead,
+    PhaseDurationsRead,
+    StatsSummaryRead,
+    SubtaskStatisticsRead,
+    SubtaskStatsSummaryRead,
 )
-from weir_backend.graphs.names import OperatorName
-from weir_backend.kit.summaries import percentile, summary_of
+from weir_backend.graphs.schemas import OperatorNameRead
+from weir_backend.kit.statistics import percentile, summarize
+from weir_backend.runs.graph import OperatorName
 
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """``after_ms`` None: it has not acknowledged. ``measured``: as ``SubtaskStatistics`` is written."""
+    """``after_ms`` None: it has not acknowledged. ``measured``: see ``SubtaskStatistics``."""
 
     chain: int
     index: int
@@ -29,8 +30,8 @@ class Subtask:
     measured: Mapping[str, Any] | None
 
 
-def subtasks_of(progress: Sequence[Any], statistics: Sequence[Any] | None) -> list[Subtask]:
-    """By chain and index: those that have acknowledged or of which there are statistics."""
+def subtask_statistics(progress: Sequence[Any], statistics: Sequence[Any] | None) -> list[Subtask]:
+    """Return the subtasks that have acknowledged or have statistics, by chain and index."""
     acknowledged = {(chain, index): after_ms for chain, index, after_ms in progress}
     measured = {(chain, index): found for chain, index, found in statistics or ()}
     return [
@@ -40,23 +41,23 @@ def subtasks_of(progress: Sequence[Any], statistics: Sequence[Any] | None) -> li
 
 
 def straggler_limit_ms(durations_ms: Iterable[float]) -> float | None:
-    """From this on it is one. None: there is nobody to compare with."""
+    """Return the duration from which a subtask is a straggler. None: there is only one subtask."""
     ordered = sorted(durations_ms)
     if len(ordered) < 2:
         return None
     return max(percentile(ordered, 0.95), 1.5 * percentile(ordered, 0.5))
 
 
-def chains_of(
+def chain_statistics(
     subtasks: Sequence[Subtask], names: Mapping[int, Sequence[OperatorName]], *, triggered_ms: int, is_completed: bool
-) -> list[ChainStatisticsBody]:
-    # Of any other checkpoint those are missing that hold it up: the slowest of the rest is not to blame.
+) -> list[ChainStatisticsRead]:
+    # An incomplete checkpoint has no stragglers: the subtasks that delay it have not acknowledged yet.
     durations_ms = [one.after_ms for one in subtasks if one.after_ms is not None] if is_completed else []
     limit_ms = straggler_limit_ms(durations_ms)
     return [
-        ChainStatisticsBody(
+        ChainStatisticsRead(
             chain=chain,
-            operators=[OperatorNameBody.model_validate(name) for name in names.get(chain, ())],
+            operators=[OperatorNameRead.model_validate(name) for name in names.get(chain, ())],
             num_subtasks=len(own),
             summary=summary(own),
             subtasks=[_subtask(one, limit_ms, triggered_ms) for one in own],
@@ -66,9 +67,9 @@ def chains_of(
     ]
 
 
-def summary(subtasks: Sequence[Subtask]) -> MeasuredBody:
+def summary(subtasks: Sequence[Subtask]) -> SubtaskStatsSummaryRead:
     measured = [one.measured for one in subtasks if one.measured is not None]
-    return MeasuredBody(
+    return SubtaskStatsSummaryRead(
         end_to_end_duration=_summary([one.after_ms for one in subtasks if one.after_ms is not None]),
         state_size=_summary([one["state_bytes"] for one in measured]),
         sync=_summary([one["sync_us"] / 1000 for one in measured]),
@@ -78,21 +79,71 @@ def summary(subtasks: Sequence[Subtask]) -> MeasuredBody:
     )
 
 
-def _summary(values: Sequence[float]) -> SummaryBody | None:
-    found = summary_of(values)
-    return SummaryBody.model_validate(found) if found is not None else None
+def _summary(values: Sequence[float]) -> StatsSummaryRead | None:
+    found = summarize(values)
+    return StatsSummaryRead.model_validate(found) if found is not None else None
 
 
-def _subtask(one: Subtask, limit_ms: float | None, triggered_ms: int) -> SubtaskBody:
+def _subtask(one: Subtask, limit_ms: float | None, triggered_ms: int) -> SubtaskStatisticsRead:
     measured = one.measured
-    return SubtaskBody(
+    return SubtaskStatisticsRead(
         index=one.index,
         status="COMPLETED",
         ack_timestamp=triggered_ms + one.after_ms if one.after_ms is not None else None,
         end_to_end_duration=one.after_ms,
         state_size=measured["state_bytes"] if measured else None,
-        checkpoint=PhasesBody(sync=measured["sync_us"] / 1000, async_=measured["async_ms"]) if measured else None,
-        alignment=AlignmentBody(duration=measured["alignment_ms"]) if measured else None,
+        checkpoint=PhaseDurationsRead(sync=measured["sync_us"] / 1000, async_=measured["async_ms"]) if measured else None,
+        alignment=AlignmentRead(duration=measured["alignment_ms"]) if measured else None,
         start_delay=measured["start_delay_ms"] if measured else None,
         straggler=limit_ms is not None and one.after_ms is not None and one.after_ms >= limit_ms,
     )
+
+
+PHASES = ("start_delay_ms", "alignment_ms", "sync_ms", "async_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseMaxima:
+    """The longest phases of a subtask, or of a chain (``index`` None), in one checkpoint."""
+
+    checkpoint_id: int
+    chain: int
+    index: int | None
+    start_delay_ms: float | None
+    alignment_ms: float | None
+    sync_ms: float | None
+    async_ms: float | None
+
+
+def maxima_by_checkpoint(found: Iterable[PhaseMaxima]) -> dict[int, dict[str, float | None]]:
+    """Return the maxima of each checkpoint over all its parts."""
+    longest: dict[int, dict[str, float | None]] = {}
+    for one in found:
+        before = longest.setdefault(one.checkpoint_id, dict.fromkeys(PHASES))
+        for phase in PHASES:
+            values = [value for value in (before[phase], getattr(one, phase)) if value is not None]
+            before[phase] = max(values, default=None)
+    return longest
+
+
+def series_of_parts(
+    checkpoint_ids: Sequence[int], found: Iterable[PhaseMaxima], names: Mapping[int, Sequence[OperatorName]]
+) -> list[CheckpointPhaseSeriesRead]:
+    """``checkpoint_ids``: in the order of the points. Other checkpoints are ignored."""
+    place_of = {checkpoint_id: place for place, checkpoint_id in enumerate(checkpoint_ids)}
+    parts: dict[tuple[int, int | None], dict[str, list[float | None]]] = {}
+    for one in found:
+        if one.checkpoint_id not in place_of:
+            continue
+        series = parts.setdefault((one.chain, one.index), {phase: [None] * len(place_of) for phase in PHASES})
+        for phase in PHASES:
+            series[phase][place_of[one.checkpoint_id]] = getattr(one, phase)
+    return [
+        CheckpointPhaseSeriesRead(
+            chain=chain,
+            index=index,
+            operators=[OperatorNameRead.model_validate(name) for name in names.get(chain, ())],
+            **parts[chain, index],
+        )
+        for chain, index in sorted(parts, key=lambda key: (key[0], key[1] or 0))
+    ]

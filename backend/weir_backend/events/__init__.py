@@ -1,1 +1,1 @@
-"""What happened to jobs: the log, and the streams that follow it."""
+"""The event log of jobs, and event streams."""

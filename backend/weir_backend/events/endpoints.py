@@ -1,4 +1,4 @@
-"""What happened, and what happens."""
+"""Endpoints of the event log and of event streams."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from weir_backend.events import service, streams
-from weir_backend.events.schemas import EventBody
+from weir_backend.events.schemas import EventRead
 from weir_backend.kit.access import Viewer
-from weir_backend.kit.followers import Place
+from weir_backend.kit.dependencies import ServicesDep, SessionDep
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import ServicesDep, SessionDep
+from weir_backend.kit.subscribers import Subscriber
 from weir_backend.models import Event
 
 router = APIRouter(tags=["events"])
@@ -22,7 +22,7 @@ JobId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 Number = Annotated[int | None, Query(ge=0, le=BIGINT_MAX, description="number of the last event that is known")]
 
 
-@router.get("/events", operation_id="list_events", response_model=list[EventBody], responses=answers(401, 403, 422))
+@router.get("/events", operation_id="list_events", response_model=list[EventRead], responses=answers(401, 403, 422))
 def list_events(
     caller: Viewer, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
 ) -> Sequence[Event]:
@@ -36,22 +36,24 @@ def _position(
     job_id: JobId,
     after: Number = None,
     last_event_id: Annotated[
-        int | None, Header(ge=0, le=BIGINT_MAX, description="sent by browsers when they come again; it goes before `after`")
+        int | None,
+        Header(ge=0, le=BIGINT_MAX, description="Sent by browsers when they reconnect. It takes precedence over `after`."),
     ] = None,
 ) -> int:
-    """Where to go on. Asked before the stream begins, so that a problem is a problem still."""
+    """Return the event number after which the stream starts. It is computed before the stream starts, while errors can still be reported."""
     newest = service.position(session, job_id)
     known = last_event_id if last_event_id is not None else after
     return newest if known is None else known
 
 
-async def _place(caller: Viewer, services: ServicesDep) -> AsyncIterator[Place]:
-    """Until the stream has ended, however it does. Raises TooMany."""
-    with services.followers.take(caller) as place:
-        yield place
+async def _subscriber(caller: Viewer, services: ServicesDep) -> AsyncIterator[Subscriber]:
+    """Count the stream as open until it ends. Raises TooMany."""
+    assert caller.user_id is not None and caller.token_id is not None, "the platform itself opens no stream"
+    with services.subscribers.admit(user_id=caller.user_id, token_id=caller.token_id) as subscriber:
+        yield subscriber
 
 
-PlaceDep = Annotated[Place, Depends(_place)]
+SubscriberDep = Annotated[Subscriber, Depends(_subscriber)]
 
 
 @router.get(
@@ -61,22 +63,22 @@ PlaceDep = Annotated[Place, Depends(_place)]
     responses=answers(401, 403, 404, 422),
 )
 async def follow_job(
-    services: ServicesDep, job_id: JobId, position: Annotated[int, Depends(_position)], place: PlaceDep
+    services: ServicesDep, job_id: JobId, position: Annotated[int, Depends(_position)], subscriber: SubscriberDep
 ) -> AsyncIterator[ServerSentEvent]:
-    """What happens to a job, as it happens: server-sent events.
+    """Stream the changes of a job as server-sent events.
 
-    `event`: an entry of the log (as `GET /events` has it), with its number as id, none left out and none twice; from `Last-Event-ID` or
-    `after` on, without either from now on. `progress`: the checkpoint in progress, at most ten times a second. `run`: the newest run,
-    when it changes. The stream ends after some minutes: come again with the last id. It ends with `closed` (a problem of status 401) as soon
-    as the token is not valid any more. There are only so many streams for one user: 429.
+    `event`: an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after `Last-Event-ID` or
+    `after`, or from now on. `progress`: the checkpoint in progress, at most ten times a second. `run`: the newest run, when it changes. The
+    stream ends after some minutes; reconnect with the last id. It ends with `closed` (a problem with status 401) when the token becomes
+    invalid. The number of streams per user is limited (429).
     """
-    async for message in streams.follow_job(services, job_id, position, place):
+    async for message in streams.follow_job(services, job_id, position, subscriber):
         yield message
 
 
 @router.get("/stream", operation_id="follow_jobs", response_class=EventSourceResponse, responses=answers(401, 403))
-async def follow_jobs(services: ServicesDep, place: PlaceDep) -> AsyncIterator[ServerSentEvent]:
-    """All jobs, as they change: server-sent events `job` with a summary, first of each job there is, then of those that change,
-    each at most twice a second. It ends as that of one job does."""
-    async for message in streams.follow_all(services, place):
+async def follow_jobs(services: ServicesDep, subscriber: SubscriberDep) -> AsyncIterator[ServerSentEvent]:
+    """Stream summaries of all jobs as server-sent events `job`: first every job, then each job that changes, at most twice a second. The
+    stream ends like that of a single job."""
+    async for message in streams.follow_all(services, subscriber):
         yield message

@@ -1,4 +1,4 @@
-"""The log of jobs, and what is new of them."""
+"""Queries for the event log and for event streams."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FIELDS = Fields(
 
 
 def event_number(session: Session, job_id: int) -> int | None:
-    """Of the job's newest event. None: there is no such job."""
+    """Return the number of the job's newest event. None: the job does not exist."""
     return session.scalar(select(Job.event_number).where(Job.id == job_id, Job.deleted_at.is_(None)))
 
 
 def events_after(session: Session, job_id: int, number: int, count: int) -> Sequence[Row[Any]]:
-    """Rows with the columns of the table: no object for each."""
+    """Return rows with the columns of the table, without an object per row."""
     query = select(*_EVENTS.c).where(Event.job_id == job_id, Event.number > number).order_by(Event.number).limit(count)
     return session.execute(query).all()
 
@@ -68,12 +68,12 @@ def _standing() -> Select[Any]:
 
 
 _STANDING = _standing()
-"""Made once: to put it together takes longer than to carry it out, and it is asked ten times a second for each job that is watched."""
+"""Built once: building the statement takes longer than executing it, and it runs ten times a second for each watched job."""
 
 
 def standing(session: Session, job_id: int) -> Row[Any] | None:
-    """How a job stands, in one statement: ``event_number``, its newest run (``run_id`` None: it has none), and the checkpoint of that which
-    was triggered last and is in progress (``checkpoint_id`` None). None: there is no such job."""
+    """Return the state of a job in one statement: ``event_number``, its newest run (``run_id`` None: no run), and that run's
+    newest checkpoint in progress (``checkpoint_id`` None: no checkpoint). None: the job does not exist."""
     return session.execute(_STANDING, {"job_id": job_id}).one_or_none()
 
 
@@ -102,10 +102,10 @@ def _summaries() -> Select[Any]:
 
 
 def summaries_of(session: Session, jobs: Collection[int]) -> Sequence[Row[Any]]:
-    """Deleted ones, too."""
+    """Includes deleted jobs."""
     return session.execute(_summaries().where(Job.id.in_(jobs))).all()
 
 
 def summaries_after(session: Session, job_id: int, count: int) -> Sequence[Row[Any]]:
-    """Of the jobs there are with a higher id."""
+    """Return summaries of the existing jobs with a higher id."""
     return session.execute(_summaries().where(Job.id > job_id, Job.deleted_at.is_(None)).limit(count)).all()

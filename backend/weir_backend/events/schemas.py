@@ -1,4 +1,4 @@
-"""The log of a job as it is read."""
+"""Events and the messages of event streams."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from weir_backend.models import DesiredState, RunState
 
 
-class EventBody(BaseModel):
-    """``number``: of the job, without holes. ``run_event`` null: the control plane itself says so."""
+class EventRead(BaseModel):
+    """`number`: consecutive within the job. `run_event` null: the control plane wrote the event, not a driver."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -27,8 +27,8 @@ class EventBody(BaseModel):
     received_at: datetime
 
 
-class ProgressBody(BaseModel):
-    """Of the checkpoint that is in progress. ``progress``: `[chain, index, after_ms]` of each acknowledgement so far."""
+class CheckpointProgressRead(BaseModel):
+    """The checkpoint in progress. `progress`: `[chain, index, after_ms]` of each acknowledgement so far."""
 
     checkpoint: int
     checkpoint_id: int
@@ -40,8 +40,8 @@ class ProgressBody(BaseModel):
     progress: list[list[int]]
 
 
-class RunNewsBody(BaseModel):
-    """The newest run of the job, as far as it can change."""
+class RunStatusRead(BaseModel):
+    """The changing fields of the newest run of a job."""
 
     id: int
     number: int
@@ -52,7 +52,7 @@ class RunNewsBody(BaseModel):
     ended_at: datetime | None
 
 
-class LastCheckpointBody(BaseModel):
+class LastCheckpointRead(BaseModel):
     id: int
     number: int
     completed_at: datetime
@@ -60,17 +60,17 @@ class LastCheckpointBody(BaseModel):
     state_bytes: int | None
 
 
-class JobNewsBody(BaseModel):
-    """``state``: of its newest run; null without one. ``deleted``: there is no such job any more."""
+class JobStatusRead(BaseModel):
+    """`state`: of the newest run; null without a run. `deleted`: the job has been deleted."""
 
     id: int
     name: str
     desired_state: DesiredState
     state: RunState | None
     run_id: int | None
-    last_checkpoint: LastCheckpointBody | None
+    last_checkpoint: LastCheckpointRead | None
     deleted: bool
 
 
-NEWS: Sequence[type[BaseModel]] = (EventBody, ProgressBody, RunNewsBody, JobNewsBody)
-"""What messages of streams have as their data, by kind: event, progress, run; job."""
+STREAM_MESSAGES: Sequence[type[BaseModel]] = (EventRead, CheckpointProgressRead, RunStatusRead, JobStatusRead)
+"""The data of stream messages, in the order of their kinds: event, progress, run, job."""

@@ -1,1 +1,1 @@
-"""What is forgotten, and when."""
+"""Deletes old rows after their retention period."""

@@ -1,4 +1,4 @@
-"""Deleting in bites. What restores refer to is never among it."""
+"""Delete old rows in batches. Rows that a restore needs are never deleted."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from weir_backend.models import (
     Token,
 )
 
-JOBS_A_BITE = 20
-"""Each takes hundreds of rows with it."""
-RUNS_A_BITE = 200
-"""For each it is looked in large tables for what would go with it."""
+JOBS_PER_BATCH = 20
+"""Each deletes hundreds of other rows."""
+RUNS_PER_BATCH = 200
+"""Each requires lookups in large tables."""
 
 
-def forget_samples(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, MetricSample, MetricSample.id, MetricSample.at < before, rows_max, oldest=MetricSample.at)
+def delete_samples(session: Session, before: datetime, rows_max: int) -> int:
+    return _delete_batch(session, MetricSample, MetricSample.id, MetricSample.at < before, rows_max, oldest=MetricSample.at)
 
 
-def forget_events(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, Event, Event.id, Event.received_at < before, rows_max, oldest=Event.received_at)
+def delete_events(session: Session, before: datetime, rows_max: int) -> int:
+    return _delete_batch(session, Event, Event.id, Event.received_at < before, rows_max, oldest=Event.received_at)
 
 
-def forget_failed_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
+def delete_failed_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
     gone = (Checkpoint.state == CheckpointState.FAILED) & (Checkpoint.triggered_at < before)
-    return _forget(session, Checkpoint, Checkpoint.id, gone, rows_max, oldest=Checkpoint.triggered_at)
+    return _delete_batch(session, Checkpoint, Checkpoint.id, gone, rows_max, oldest=Checkpoint.triggered_at)
 
 
-def forget_discarded_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
-    """Completed ones whose files are gone. Not those that a plan or a run went back to, or that a job was stopped with for a plan: without
-    them nobody could read where a line of its history comes from. Nor the last one, which says where that ends."""
+def delete_discarded_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
+    """Completed ones whose files are deleted. Not those that a plan or a run has restored, or that a plan stopped a job with: they are the job's
+    lineage. Nor the newest one."""
     gone = (Checkpoint.state == CheckpointState.COMPLETED) & (Checkpoint.discarded_at < before)
     of_job = RecoveryPlan.job_id == Checkpoint.job_id
     target = RecoveryPlan.preview["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
@@ -64,7 +64,7 @@ def forget_discarded_checkpoints(session: Session, before: datetime, rows_max: i
     later_one = select(later.id).where(
         later.job_id == Checkpoint.job_id, later.state == CheckpointState.COMPLETED, later.number > Checkpoint.number
     )
-    return _forget(
+    return _delete_batch(
         session,
         Checkpoint,
         Checkpoint.id,
@@ -73,52 +73,54 @@ def forget_discarded_checkpoints(session: Session, before: datetime, rows_max: i
     )
 
 
-def forget_checkpoints_of_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
-    """Whatever refers to them goes with their job."""
+def delete_checkpoints_of_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
+    """Everything that refers to them is deleted with their job."""
     deleted = select(Job.id).where(Job.id == Checkpoint.job_id, Job.deleted_at < before)
-    return _forget(session, Checkpoint, Checkpoint.id, deleted.exists(), rows_max)
+    return _delete_batch(session, Checkpoint, Checkpoint.id, deleted.exists(), rows_max)
 
 
-def forget_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
-    """With their versions, runs, operations and plans, once those rows of them are gone of which there are many."""
+def purge_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
+    """With their versions, runs, operations and plans, after their many other rows are deleted."""
     has_many = (
         select(Checkpoint.id).where(Checkpoint.job_id == Job.id).exists()
         | select(Event.id).where(Event.job_id == Job.id).exists()
     )
-    return _forget(session, Job, Job.id, (Job.deleted_at < before) & ~has_many, min(rows_max, JOBS_A_BITE))
+    return _delete_batch(session, Job, Job.id, (Job.deleted_at < before) & ~has_many, min(rows_max, JOBS_PER_BATCH))
 
 
-def forget_audit(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, AuditEntry, AuditEntry.id, AuditEntry.at < before, rows_max, oldest=AuditEntry.at)
+def delete_audit_entries(session: Session, before: datetime, rows_max: int) -> int:
+    return _delete_batch(session, AuditEntry, AuditEntry.id, AuditEntry.at < before, rows_max, oldest=AuditEntry.at)
 
 
-def forget_commands(session: Session, before: datetime, rows_max: int) -> int:
-    """Those that were answered, and those of runs that are over: nobody will answer them."""
+def delete_commands(session: Session, before: datetime, rows_max: int) -> int:
+    """Answered ones, and those of ended runs, which are never answered."""
     over = select(Run.id).where(Run.id == Command.run_id, Run.ended_at.is_not(None)).exists()
     gone = (Command.created_at < before) & (Command.outcome.is_not(None) | over)
-    return _forget(session, Command, Command.id, gone, rows_max, oldest=Command.created_at)
+    return _delete_batch(session, Command, Command.id, gone, rows_max, oldest=Command.created_at)
 
 
-def forget_operations(session: Session, before: datetime, rows_max: int) -> int:
-    """Not those that plans were applied by: a plan shows their steps for as long as it is there."""
+def delete_operations(session: Session, before: datetime, rows_max: int) -> int:
+    """Not those of applied plans: a plan shows their steps."""
     of_plan = select(RecoveryPlan.id).where(RecoveryPlan.operation_id == Operation.id).exists()
     gone = (Operation.created_at < before) & Operation.ended_at.is_not(None) & ~of_plan
-    return _forget(session, Operation, Operation.id, gone, rows_max, oldest=Operation.created_at)
+    return _delete_batch(session, Operation, Operation.id, gone, rows_max, oldest=Operation.created_at)
 
 
-def forget_proposals(session: Session, before: datetime, rows_max: int) -> int:
-    """Plans that nobody approved, or that were withdrawn."""
-    nothing_came_of_it = RecoveryPlan.state.in_((PlanState.PROPOSED, PlanState.WITHDRAWN)) & RecoveryPlan.operation_id.is_(None)
-    return _forget(session, RecoveryPlan, RecoveryPlan.id, nothing_came_of_it & (RecoveryPlan.created_at < before), rows_max)
+def delete_unapplied_plans(session: Session, before: datetime, rows_max: int) -> int:
+    """Plans that were not approved, or were discarded."""
+    nothing_came_of_it = RecoveryPlan.state.in_((PlanState.PROPOSED, PlanState.DISCARDED)) & RecoveryPlan.operation_id.is_(None)
+    return _delete_batch(
+        session, RecoveryPlan, RecoveryPlan.id, nothing_came_of_it & (RecoveryPlan.created_at < before), rows_max
+    )
 
 
-def forget_failures(session: Session, before: datetime, rows_max: int) -> int:
-    """What was counted of them stays with their jobs. Those whose recovery is not known yet stay."""
+def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
+    """The counters of their jobs include them. Failures whose recovery is unknown stay."""
     gone = (Failure.received_at < before) & Failure.recovery.is_not(None)
-    # Whoever tells of failures holds the job first, and then them: so do we.
+    # Lock the job before its failures, as ingestion does.
     of_job = select(Failure.id).where(Failure.job_id == Job.id, gone).exists()
     jobs = session.scalars(
-        select(Job.id).where(of_job).order_by(Job.id).limit(JOBS_A_BITE).with_for_update(skip_locked=True)
+        select(Job.id).where(of_job).order_by(Job.id).limit(JOBS_PER_BATCH).with_for_update(skip_locked=True)
     ).all()
     if not jobs:
         return 0
@@ -143,19 +145,19 @@ def forget_failures(session: Session, before: datetime, rows_max: int) -> int:
             update(Job)
             .where(Job.id == job_id)
             .values(
-                recoveries_forgotten=Job.recoveries_forgotten + recoveries,
-                downtime_forgotten_ms=Job.downtime_forgotten_ms + int(downtime_ms),
+                pruned_recoveries=Job.pruned_recoveries + recoveries,
+                pruned_downtime_ms=Job.pruned_downtime_ms + int(downtime_ms),
             )
         )
     return rows
 
 
-def forget_runs(session: Session, before: datetime, rows_max: int) -> int:
-    """Runs that came to nothing and that nothing refers to: restarts of a job that failed again and again.
+def delete_unreferenced_runs(session: Session, before: datetime, rows_max: int) -> int:
+    """Restarts of a job that failed again and again, and that nothing refers to.
 
-    Of those that are over, not: those with a checkpoint; those that carried out a plan; the last of a version that did run; the newest in the job's
-    log in a directory of checkpoints, by which is known that nobody else has written there; those that went elsewhere in the job's
-    history and that another run went on from; and never a job's newest.
+    These stay: live runs; runs with a checkpoint; runs of a plan; the last run that ran of each version; the newest run in the job log of a
+    checkpoint directory, which proves that no other application has written there; runs that started another branch and were continued; the newest
+    run of each job.
     """
     other, later, following = aliased(Run), aliased(Run), aliased(Run)
     anything = or_(
@@ -180,27 +182,27 @@ def forget_runs(session: Session, before: datetime, rows_max: int) -> int:
         select(Job.id).where(Job.id == Run.job_id, Job.run_number > Run.number).exists(),
         ~anything,
     )
-    return _forget(session, Run, Run.id, gone, min(rows_max, RUNS_A_BITE), oldest=Run.id)
+    return _delete_batch(session, Run, Run.id, gone, min(rows_max, RUNS_PER_BATCH), oldest=Run.id)
 
 
-def forget_alerts(session: Session, before: datetime, rows_max: int) -> int:
-    """With the messages about them. Those that fire have no end, and stay."""
-    return _forget(session, Alert, Alert.id, Alert.resolved_at < before, rows_max)
+def delete_resolved_alerts(session: Session, before: datetime, rows_max: int) -> int:
+    """With their deliveries. Firing alerts have no end, and stay."""
+    return _delete_batch(session, Alert, Alert.id, Alert.resolved_at < before, rows_max)
 
 
-def forget_deliveries(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, Delivery, Delivery.id, Delivery.ended_at < before, rows_max)
+def delete_deliveries(session: Session, before: datetime, rows_max: int) -> int:
+    return _delete_batch(session, Delivery, Delivery.id, Delivery.ended_at < before, rows_max)
 
 
-def forget_answers(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, IdempotencyKey, IdempotencyKey.id, IdempotencyKey.created_at < before, rows_max)
+def delete_idempotency_keys(session: Session, before: datetime, rows_max: int) -> int:
+    return _delete_batch(session, IdempotencyKey, IdempotencyKey.id, IdempotencyKey.created_at < before, rows_max)
 
 
-def forget_tokens(session: Session, before: datetime, rows_max: int) -> int:
-    return _forget(session, Token, Token.id, (Token.expires_at < before) | (Token.revoked_at < before), rows_max)
+def delete_tokens(session: Session, before: datetime, rows_max: int) -> int:
+    return _delete_batch(session, Token, Token.id, (Token.expires_at < before) | (Token.revoked_at < before), rows_max)
 
 
-def _forget(
+def _delete_batch(
     session: Session,
     table: type[Base],
     key: InstrumentedAttribute[int],
@@ -209,9 +211,8 @@ def _forget(
     *,
     oldest: InstrumentedAttribute[datetime] | InstrumentedAttribute[int] | None = None,
 ) -> int:
-    """``oldest``: by what rows go first, where there may be more of them than in a bite: along its index, so that a bite begins where the
-    one before it has ended and not with all that is gone already."""
-    # Rows that somebody holds are left for the next time.
+    """``oldest``: the order in which rows are deleted, along an index, so that each batch continues where the previous one ended."""
+    # Locked rows are left for the next round.
     chosen = select(key).where(condition).order_by(oldest).limit(rows_max).with_for_update(skip_locked=True)
     result: Any = session.execute(delete(table).where(key.in_(chosen.scalar_subquery())))
     return int(result.rowcount)

@@ -1,4 +1,4 @@
-"""What differs between two versions of a spec. Pure."""
+"""Differences between two versions of a spec. Pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from weir_backend.jobs.schemas import Change
+from weir_backend.jobs.schemas import FieldChange
 
 _TEXT_BYTES_MAX = 1 << 20
 _LINES_MAX = 5_000
 _WORK_MAX = 4_000_000
-"""Pairs of equal lines that come up often: what difflib takes its time for, a microsecond and more for each. Of ordinary files a few thousand."""
+"""Limit on pairs of equal lines, which dominate the run time of difflib (over a microsecond each). Ordinary files have a few thousand."""
 _ABSENT = object()
 
 
-def changes(before: Any, after: Any, path: str = "") -> list[Change]:
-    """Of two JSON objects, by field."""
+def changes(before: Any, after: Any, path: str = "") -> list[FieldChange]:
+    """Return the differences between two JSON objects by field."""
     if isinstance(before, dict) and isinstance(after, dict):
         found = []
         for name in sorted(before.keys() | after.keys()):
@@ -28,11 +28,11 @@ def changes(before: Any, after: Any, path: str = "") -> list[Change]:
         return found
     if before == after and type(before) is type(after):
         return []
-    return [Change(path=path, before=None if before is _ABSENT else before, after=None if after is _ABSENT else after)]
+    return [FieldChange(path=path, before=None if before is _ABSENT else before, after=None if after is _ABSENT else after)]
 
 
 def code_diff(before: bytes, after: bytes, names: tuple[str, str]) -> str | None:
-    """Unified. None if one of them is no text, or they are too large to be compared here. '' if they are the same."""
+    """Return a unified diff. None: a file is not text, or the files are too large to compare. '': they are equal."""
     texts = [_text(data) for data in (before, after)]
     if texts[0] is None or texts[1] is None:
         return None
@@ -42,7 +42,7 @@ def code_diff(before: bytes, after: bytes, names: tuple[str, str]) -> str | None
 
 
 def _takes_too_long(before: list[str], after: list[str]) -> bool:
-    """Files can be made that occupy difflib for hours: short, of a few lines over and over again."""
+    """Detect files that would occupy difflib for hours, such as short files that repeat a few lines."""
     if max(len(before), len(after)) > _LINES_MAX:
         return True
     found, others = Counter(before), Counter(after)
@@ -62,7 +62,7 @@ def _text(data: bytes) -> list[str] | None:
 
 
 def _listing(data: bytes) -> list[str] | None:
-    """Of an archive what is in it, by name, size and checksum."""
+    """Return the entries of an archive with name, size and checksum."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return [f"{one.filename} {one.file_size} bytes, {one.CRC:08x}\n" for one in archive.infolist()]
@@ -71,7 +71,7 @@ def _listing(data: bytes) -> list[str] | None:
 
 
 def operators(graph: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Of a physical graph as JSON by uid; what only says where it was written is left out."""
+    """Return the operators of a physical graph by uid, without their source locations."""
     if graph is None:
         return {}
     return {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, union
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, tuple_, union
 from sqlalchemy.orm import Session, defer
 
-from weir_backend.checkpoints.place import name_in_code
+from weir_backend.checkpoints.location import job_name_in_graph
 from weir_backend.errors import Invalid
 from weir_backend.kit.listing import Fields, contains, equals
 from weir_backend.models import (
@@ -25,12 +25,15 @@ from weir_backend.models import (
 )
 
 
-def _needs_person(value: Any) -> ColumnElement[bool]:
-    """What ``jobs.state.standing`` says of one job, said of all of them: it cannot be read from a page of them."""
+def _needs_attention(value: Any) -> ColumnElement[bool]:
+    """Filter by health NEEDS_ATTENTION. It must agree with ``jobs.health.job_health``."""
     if not isinstance(value, bool):
-        raise Invalid("invalid", "filter: needs_person is true or false")
+        raise Invalid("invalid", "filter: needs_attention must be true or false.")
     invalid = exists().where(Spec.job_id == Job.id, Spec.number == Job.spec_number, Spec.state == SpecState.INVALID)
-    needs = and_(Job.desired_state == DesiredState.RUNNING, or_(Job.gave_up.is_not(None), and_(Job.run_number == 0, invalid)))
+    needs = and_(
+        Job.desired_state == DesiredState.RUNNING,
+        or_(Job.restarts_stopped_reason.is_not(None), and_(Job.run_number == 0, invalid)),
+    )
     return needs if value else ~needs
 
 
@@ -46,19 +49,19 @@ FIELDS = Fields(
         "id": equals(Job.id, int),
         "name": equals(Job.name, str),
         "q": contains(Job.name),
-        "desired_state": lambda value: Job.desired_state.in_(_words(value, DesiredState)),
-        "needs_person": _needs_person,
+        "desired_state": lambda value: Job.desired_state.in_(_enum_values(value, DesiredState)),
+        "needs_attention": _needs_attention,
     },
     default=("name", False),
     key=Job.id,
 )
 
 
-def _words(value: Any, words: type[DesiredState]) -> list[DesiredState]:
+def _enum_values(value: Any, enum: type[DesiredState]) -> list[DesiredState]:
     try:
-        return [words(one) for one in (value if isinstance(value, list) else [value])]
+        return [enum(one) for one in (value if isinstance(value, list) else [value])]
     except ValueError:
-        raise Invalid("invalid", f"filter: desired_state is one of {', '.join(words)}") from None
+        raise Invalid("invalid", f"filter: desired_state must be one of {', '.join(enum)}.") from None
 
 
 def listed() -> Select[Job]:
@@ -90,6 +93,12 @@ def find_spec(session: Session, job_id: int, number: int) -> Spec | None:
     return session.scalar(specs_of(job_id).where(Spec.number == number))
 
 
+def specs_by_number(session: Session, keys: Collection[tuple[int, int]]) -> dict[tuple[int, int], Spec]:
+    """By job and number."""
+    rows = session.scalars(select(Spec).where(tuple_(Spec.job_id, Spec.number).in_(keys)))
+    return {(spec.job_id, spec.number): spec for spec in rows}
+
+
 def find_spec_by_id(session: Session, spec_id: int) -> Spec:
     return session.scalars(select(Spec).where(Spec.id == spec_id)).one()
 
@@ -98,16 +107,8 @@ def newest_spec_number(session: Session, job_id: int) -> int:
     return session.scalar(select(Spec.number).where(Spec.job_id == job_id).order_by(Spec.number.desc()).limit(1)) or 0
 
 
-def newest_runs(session: Session, job_ids: Sequence[int]) -> dict[int, Run]:
-    """Of each job the newest run, in one query whatever the number of jobs."""
-    rows = session.scalars(
-        select(Run).join(Job, (Job.id == Run.job_id) & (Job.run_number == Run.number)).where(Job.id.in_(job_ids))
-    )
-    return {run.job_id: run for run in rows}
-
-
 def last_completed(session: Session, job_ids: Sequence[int]) -> dict[int, Checkpoint]:
-    """Of each job the checkpoint that completed last, without its heavy columns."""
+    """Return the newest completed checkpoint of each job, without its large columns."""
     newest = (
         select(Checkpoint)
         .where(Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.COMPLETED)
@@ -141,7 +142,7 @@ def spec_problems(session: Session, jobs: Sequence[Job]) -> dict[int, str]:
 
 
 def open_operations(session: Session, job_ids: Sequence[int]) -> dict[int, Operation]:
-    """Of each job the newest operation that is not over."""
+    """Return the newest open operation of each job."""
     rows = session.scalars(
         select(Operation).where(Operation.job_id.in_(job_ids), Operation.ended_at.is_(None)).order_by(Operation.id)
     )
@@ -153,31 +154,31 @@ def find_graph(session: Session, graph_id: int) -> Graph | None:
 
 
 def name_of_graph(session: Session, graph_id: int) -> str | None:
-    """Of the job, as its code calls it."""
-    return session.scalar(select(name_in_code()).where(Graph.id == graph_id))
+    """Return the name that the code gives the job."""
+    return session.scalar(select(job_name_in_graph()).where(Graph.id == graph_id))
 
 
-def neighbour(session: Session, job_id: int, directory: str, name: str) -> str | None:
-    """Another job that has its checkpoints in this directory under this name, or is to. Whoever asks next waits until this transaction
-    is over: of two that want the same place one is the first."""
-    place = _normal(directory)
-    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{place} {name}", 0))))
-    asked = Spec.body["checkpointing"]["directory"].astext
-    wanted = (
-        select(Job.name, asked)
+def find_directory_user(session: Session, job_id: int, directory: str, name: str) -> str | None:
+    """Return the name of another job that uses, or will use, this checkpoint directory and name. An advisory lock serialises concurrent
+    callers until the transaction ends, so that only one of them gets the directory."""
+    normal = _normal(directory)
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{normal} {name}", 0))))
+    configured = Spec.body["checkpointing"]["directory"].astext
+    planned = (
+        select(Job.name, configured)
         .join(Spec, (Spec.job_id == Job.id) & (Spec.number == Job.spec_number))
         .join(Graph, Graph.id == Spec.graph_id)
-        .where(Job.id != job_id, Job.deleted_at.is_(None), asked.is_not(None), name_in_code() == name)
+        .where(Job.id != job_id, Job.deleted_at.is_(None), configured.is_not(None), job_name_in_graph() == name)
     )
     used = (
         select(Job.name, Run.checkpoint_directory)
         .join(Run, (Run.job_id == Job.id) & (Run.number == Job.run_number))
         .join(Spec, Spec.id == Run.spec_id)
         .join(Graph, Graph.id == func.coalesce(Run.graph_id, Spec.graph_id))
-        .where(Job.id != job_id, Job.deleted_at.is_(None), name_in_code() == name)
+        .where(Job.id != job_id, Job.deleted_at.is_(None), job_name_in_graph() == name)
     )
-    rows = session.execute(union(wanted, used)).all()
-    return next((other for other, where in rows if _normal(where) == place), None)
+    rows = session.execute(union(planned, used)).all()
+    return next((other for other, path in rows if _normal(path) == normal), None)
 
 
 def _normal(directory: str) -> str:

@@ -1,4 +1,4 @@
-"""What is said of jobs."""
+"""Requests and responses about jobs."""
 
 from __future__ import annotations
 
@@ -8,47 +8,49 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from weir_backend.jobs.spec import SpecBody, whole
-from weir_backend.kit.forms import Form, LongText, Name, ShortText, Shown
+from weir_backend.actions.schemas import ActionRead
+from weir_backend.jobs.spec import JobSpec, with_defaults
+from weir_backend.kit.schemas import LongText, Name, RequestModel, ResponseModel, ShortText
 from weir_backend.models import DesiredState, OperationKind, OperationState, RunState, SpecState
 
 Labels = Annotated[dict[Name, ShortText], Field(max_length=50)]
 
 
 class Health(StrEnum):
-    OK = "ok"
-    WORKING = "working"
-    """On its way to where it is wanted."""
-    PERSON = "needs a person"
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    """The job is not in its desired state, and Weir is working on it."""
+    NEEDS_ATTENTION = "needs_attention"
+    """The job is not in its desired state, and only a user can change that."""
 
 
-class JobDraft(Form):
-    """``start`` False: it waits until somebody starts it."""
+class JobCreate(RequestModel):
+    """`start` false: the job is created suspended."""
 
     name: Name
     description: LongText = ""
     labels: Labels = {}
-    spec: SpecBody
+    spec: JobSpec
     comment: LongText = ""
     start: bool = True
 
 
-class JobChange(Form):
-    """What is left out stays."""
+class JobUpdate(RequestModel):
+    """Omitted fields keep their values."""
 
     description: LongText | None = None
     labels: Labels | None = None
 
 
-class SpecDraft(Form):
-    """A new version. It runs once an upgrade to it is asked for."""
+class SpecCreate(RequestModel):
+    """A new version of the spec. It runs after an upgrade to it."""
 
-    spec: SpecBody
+    spec: JobSpec
     comment: LongText = ""
 
 
-class OperationShown(Shown):
-    """Something that takes its time. ``steps``: what was done so far; ``problem``: why it failed."""
+class OperationRead(ResponseModel):
+    """An asynchronous request and its outcome. `steps`: its progress. `problem`: why it failed."""
 
     id: int
     job_id: int
@@ -64,7 +66,7 @@ class OperationShown(Shown):
     ended_at: datetime | None
 
 
-class CheckpointBrief(Shown):
+class CheckpointSummaryRead(ResponseModel):
     id: int
     number: int
     completed_at: datetime
@@ -73,8 +75,8 @@ class CheckpointBrief(Shown):
     state_bytes: int | None
 
 
-class RunBrief(Shown):
-    """``graph_id`` null: it has not told its graph yet, so there is none to be asked for."""
+class RunSummaryRead(ResponseModel):
+    """`graph_id` null: the driver has not reported its graph yet."""
 
     id: int
     number: int
@@ -89,8 +91,8 @@ class RunBrief(Shown):
     last_contact_at: datetime | None
 
 
-class JobShown(Shown):
-    """``state``: of the newest run; a job that has none yet has the state CREATED. ``version`` is that of If-Match."""
+class JobRead(ResponseModel):
+    """`state`: of the newest run; CREATED if there is none. `version`: for If-Match."""
 
     id: int
     name: str
@@ -99,27 +101,28 @@ class JobShown(Shown):
     desired_state: DesiredState
     state: RunState
     health: Health
-    why: str
-    """What keeps it from where it is wanted; '' if nothing does."""
+    health_reason: str
+    """Why the job is not in its desired state; '' if it is."""
     spec_number: int
     spec_state: SpecState
     version: int
     restarts: int
-    not_before: datetime | None
-    run: RunBrief | None
-    last_checkpoint: CheckpointBrief | None
-    operation: OperationShown | None
-    """The newest one that is not over."""
+    restart_at: datetime | None
+    run: RunSummaryRead | None
+    last_checkpoint: CheckpointSummaryRead | None
+    operation: OperationRead | None
+    """The newest open operation."""
+    actions: list[ActionRead]
     created_at: datetime
     updated_at: datetime
 
 
-class SpecShown(Shown):
+class SpecRead(ResponseModel):
     id: int
     job_id: int
     number: int
     artifact_id: int
-    body: Annotated[dict[str, Any], AfterValidator(whole)]
+    body: Annotated[dict[str, Any], AfterValidator(with_defaults)]
     state: SpecState
     problem: str | None
     graph_id: int | None
@@ -128,28 +131,28 @@ class SpecShown(Shown):
     created_at: datetime
 
 
-class Change(Shown):
-    """``path``: of the field, with dots. ``before`` or ``after`` None: it was not there, or is not any more."""
+class FieldChange(ResponseModel):
+    """`path`: the field, with dots. `before` or `after` null: the field was added or removed."""
 
     path: str
     before: Any
     after: Any
 
 
-class SpecDiff(Shown):
-    """From one version to another. ``code``: unified diff of the job's file, where both are text."""
+class SpecDiffRead(ResponseModel):
+    """The changes from one version to another. `code`: a unified diff of the job's file; null if it is not text."""
 
     before: int
     after: int
-    changes: list[Change]
+    changes: list[FieldChange]
     code: str | None
     operators_added: list[str]
     operators_removed: list[str]
     operators_changed: list[str]
 
 
-class GraphShown(Shown):
-    """``body``: the physical graph, the logical one in it, as ``weir graph --json`` prints it."""
+class SpecGraphRead(ResponseModel):
+    """`body`: the physical graph, including the logical graph, in the format of `weir graph --json`."""
 
     id: int
     body: dict[str, Any]

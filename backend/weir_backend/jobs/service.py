@@ -1,4 +1,4 @@
-"""The verbs that change what is wanted of a job. Each holds the lock on the job; what comes of it is for the workers."""
+"""Changes to jobs. Each function locks the job and records the desired state; workers then reconcile it."""
 
 from __future__ import annotations
 
@@ -7,32 +7,34 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from weir_backend.actions.rules import JobFacts, job_refusal
+from weir_backend.actions.schemas import Verb
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.errors import Conflict, Invalid, NotFound
 from weir_backend.jobs import repository
 from weir_backend.jobs.diff import changes, code_diff, operators
-from weir_backend.jobs.history import record
-from weir_backend.jobs.schemas import JobChange, JobDraft, SpecDiff, SpecDraft
-from weir_backend.jobs.spec import SpecBody, whole
+from weir_backend.jobs.event_log import record_event
+from weir_backend.jobs.schemas import JobCreate, JobUpdate, SpecCreate, SpecDiffRead
+from weir_backend.jobs.spec import JobSpec, with_defaults
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
-from weir_backend.kit.json_form import clean_text
-from weir_backend.kit.tasks import COMPILE, INSPECT, RECONCILE, Tasks, ask
-from weir_backend.kit.versions import check_version
+from weir_backend.kit.etags import check_if_match
+from weir_backend.kit.jsonb import clean_text
+from weir_backend.kit.tasks import COMPILE, INSPECT, RECONCILE, Tasks, enqueue_after_commit
 from weir_backend.link import commands
-from weir_backend.models import DesiredState, Job, Operation, OperationKind, OperationState, RunState, Spec, SpecState
+from weir_backend.models import DesiredState, Job, Operation, OperationKind, OperationState, Run, RunState, Spec, SpecState
 from weir_backend.operations import repository as operation_rows
 from weir_backend.operations import service as operations
-from weir_backend.operations.lifecycle import Over
-from weir_backend.reconciling import repository as runs
+from weir_backend.operations.lifecycle import OperationOutcome
 from weir_backend.recovery import repository as plans
+from weir_backend.runs import repository as runs
 
 
-def create(session: Session, tasks: Tasks, caller: Caller, draft: JobDraft) -> Job:
-    """With version 1 of its spec and an operation ``deploy``. Raises Conflict, Invalid."""
+def create(session: Session, tasks: Tasks, caller: Caller, draft: JobCreate) -> Job:
+    """Create a job with version 1 of its spec, and begin the operation ``deploy``. Raises Conflict, Invalid."""
     if repository.find_by_name(session, draft.name) is not None:
-        raise _taken(draft.name)
+        raise _name_taken(draft.name)
     moment = now()
     job = Job(
         name=draft.name,
@@ -44,40 +46,40 @@ def create(session: Session, tasks: Tasks, caller: Caller, draft: JobDraft) -> J
         run_number=0,
         event_number=0,
         restarts=0,
-        history=1,
+        lineage=1,
         created_by=caller.user_id,
         created_at=moment,
         updated_at=moment,
-        next_look_at=moment,
+        next_reconcile_at=moment,
     )
     session.add(job)
     try:
         session.flush()
     except IntegrityError:
-        raise _taken(draft.name) from None
+        raise _name_taken(draft.name) from None
     spec = _add_spec(session, tasks, caller, job, 1, draft.spec, draft.comment)
     operations.begin(session, job, OperationKind.DEPLOY, caller, {"spec": 1, "start": draft.start})
-    record(session, job, "JobDeployed", spec=1, by=caller.name)
+    record_event(session, job, "JobDeployed", spec=1, by=caller.name)
     audit(session, caller, "create", "job", job.id, after={"name": job.name, "spec": spec.body, "start": draft.start})
     return job
 
 
-def _taken(name: str) -> Conflict:
-    return Conflict("name-taken", f"there is a job '{name}' already", "give it a new version of its spec, or choose another name")
+def _name_taken(name: str) -> Conflict:
+    return Conflict("name-taken", f"A job named '{name}' already exists.", "Add a version to its spec, or choose another name.")
 
 
 def get(session: Session, job_id: int, *, lock: bool = False) -> Job:
     """Raises NotFound."""
     found = repository.find(session, job_id, lock=lock)
     if found is None:
-        raise NotFound("no-job", f"there is no job {job_id}")
+        raise NotFound("no-job", f"Job {job_id} does not exist.")
     return found
 
 
-def change(session: Session, caller: Caller, job_id: int, seen: str | None, wanted: JobChange) -> Job:
+def change(session: Session, caller: Caller, job_id: int, seen: str | None, wanted: JobUpdate) -> Job:
     """Raises NotFound, PreconditionFailed, PreconditionRequired."""
     job = get(session, job_id, lock=True)
-    check_version(seen, job.version)
+    check_if_match(seen, job.version)
     before = {"description": job.description, "labels": job.labels}
     if wanted.description is not None:
         job.description = wanted.description
@@ -88,23 +90,23 @@ def change(session: Session, caller: Caller, job_id: int, seen: str | None, want
     return job
 
 
-def add_spec(session: Session, tasks: Tasks, caller: Caller, job_id: int, seen: str | None, draft: SpecDraft) -> Spec:
-    """The next version. It does not run until an upgrade to it is applied. Raises NotFound, PreconditionFailed, Invalid."""
+def add_spec(session: Session, tasks: Tasks, caller: Caller, job_id: int, seen: str | None, draft: SpecCreate) -> Spec:
+    """Add the next version of the spec. It runs after an upgrade to it is applied. Raises NotFound, PreconditionFailed, Invalid."""
     job = get(session, job_id, lock=True)
-    check_version(seen, job.version)
+    check_if_match(seen, job.version)
     number = repository.newest_spec_number(session, job.id) + 1
     spec = _add_spec(session, tasks, caller, job, number, draft.spec, draft.comment)
     touch(job)
-    record(session, job, "SpecAdded", spec=number, by=caller.name)
+    record_event(session, job, "SpecAdded", spec=number, by=caller.name)
     audit(session, caller, "create", "spec", spec.id, after={"job": job.name, "number": number, "spec": spec.body})
     return spec
 
 
-def _add_spec(session: Session, tasks: Tasks, caller: Caller, job: Job, number: int, body: SpecBody, comment: str) -> Spec:
+def _add_spec(session: Session, tasks: Tasks, caller: Caller, job: Job, number: int, body: JobSpec, comment: str) -> Spec:
     artifact = artifacts.find_by_digest(session, body.artifact)
     if artifact is None:
         raise Invalid(
-            "no-artifact", f"spec.artifact: no file of the digest {body.artifact} was uploaded", "upload it to /artifacts first"
+            "no-artifact", f"spec.artifact: no artifact has the digest {body.artifact}.", "Upload the file to /artifacts first."
         )
     spec = Spec(
         job_id=job.id,
@@ -118,148 +120,154 @@ def _add_spec(session: Session, tasks: Tasks, caller: Caller, job: Job, number: 
     )
     session.add(spec)
     session.flush()
-    ask(session, tasks, COMPILE, spec.id)
+    enqueue_after_commit(session, tasks, COMPILE, spec.id)
     return spec
 
 
 def compiled(session: Session, tasks: Tasks, spec: Spec, *, graph_id: int | None, problem: str | None) -> None:
-    """A worker has compiled the code of ``spec``: ``problem`` None if it went well. A second time changes nothing."""
+    """Store the result of compiling ``spec``. ``problem`` None: it compiled. Calling it again changes nothing."""
     job = repository.find(session, spec.job_id, lock=True)
     session.refresh(spec)
     if job is None or spec.state is not SpecState.COMPILING:
         return
     assert (graph_id is None) != (problem is None)
-    if graph_id is not None and (taken := _taken_place(session, job, spec, graph_id)) is not None:
-        graph_id, problem = None, taken
+    if graph_id is not None and (conflict := _directory_conflict(session, job, spec, graph_id)) is not None:
+        graph_id, problem = None, conflict
     spec.state = SpecState.VALID if problem is None else SpecState.INVALID
-    problem = clean_text(problem) if problem is not None else None  # it repeats what user code says
+    problem = clean_text(problem) if problem is not None else None  # it may contain output of user code
     spec.graph_id, spec.problem = graph_id, problem
-    record(session, job, "SpecCompiled", spec=spec.number, state=spec.state.value, problem=problem)
+    record_event(session, job, "SpecCompiled", spec=spec.number, state=spec.state.value, problem=problem)
     for plan in plans.waiting_for_spec(session, job.id, spec.number):
-        ask(session, tasks, INSPECT, plan.id)
-    look_soon(session, tasks, job)
+        enqueue_after_commit(session, tasks, INSPECT, plan.id)
+    reconcile_soon(session, tasks, job)
 
 
-def _taken_place(session: Session, job: Job, spec: Spec, graph_id: int) -> str | None:
-    """Why its checkpoints cannot be where it wants them; None: they can. A directory of the installation's own is nobody else's."""
-    wanted: str | None = spec.body.get("checkpointing", {}).get("directory")
+def _directory_conflict(session: Session, job: Job, spec: Spec, graph_id: int) -> str | None:
+    """Return why the job cannot use its checkpoint directory. None: it can. Default directories never conflict."""
+    directory: str | None = spec.body.get("checkpointing", {}).get("directory")
     name = repository.name_of_graph(session, graph_id)
-    if wanted is None or name is None:
+    if directory is None or name is None:
         return None
-    other = repository.neighbour(session, job.id, wanted, name)
+    other = repository.find_directory_user(session, job.id, directory, name)
     if other is None:
         return None
     return (
-        f"its checkpoints would be in {wanted} under the name '{name}', where those of job '{other}' are: each of the two would take the "
-        "other's for its own. Give it another directory of checkpoints, or another name in Job(...)"
+        f"The checkpoint directory {directory} with the name '{name}' already belongs to job '{other}', and two jobs must not share one. "
+        "Set another checkpoint directory, or another name in Job(...)."
     )
 
 
 def start(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Raises NotFound, Conflict if it could not come to anything."""
-    job = _free(session, job_id)
-    run = runs.newest(session, job)
-    if run is not None and run.state is RunState.FINISHED:
-        raise Conflict(
-            "finished", f"job '{job.name}' has finished: its input has ended", "deploy it under another name to run it again"
-        )
+    """Raises NotFound, and Conflict if the job cannot start."""
+    job, run = _allowed(session, job_id, Verb.START)
     before = job.desired_state
     job.desired_state = DesiredState.RUNNING
-    job.gave_up, job.not_before, job.restarts = None, None, 0
+    job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
     if run is not None and run.state is RunState.FAILED:
-        job.not_before = now()  # somebody has looked: it need not wait
-    return _asked(session, tasks, caller, job, OperationKind.START, before)
+        job.restart_at = now()  # the user starts it, so the restart delay no longer applies
+    return _set_desired_state(session, tasks, caller, job, OperationKind.START, before)
 
 
 def suspend(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
     """Stop with a last checkpoint. Raises NotFound, Conflict."""
-    job = _free(session, job_id)
+    job, _ = _allowed(session, job_id, Verb.SUSPEND)
     before, job.desired_state = job.desired_state, DesiredState.SUSPENDED
-    return _asked(session, tasks, caller, job, OperationKind.SUSPEND, before)
+    return _set_desired_state(session, tasks, caller, job, OperationKind.SUSPEND, before)
 
 
 def cancel(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Stop without one. Raises NotFound, Conflict."""
-    job = _free(session, job_id)
+    """Stop without a checkpoint. Raises NotFound, Conflict."""
+    job, _ = _allowed(session, job_id, Verb.CANCEL)
     before, job.desired_state = job.desired_state, DesiredState.CANCELLED
-    return _asked(session, tasks, caller, job, OperationKind.CANCEL, before)
+    return _set_desired_state(session, tasks, caller, job, OperationKind.CANCEL, before)
 
 
-def _free(session: Session, job_id: int) -> Job:
+def _allowed(session: Session, job_id: int, verb: Verb) -> tuple[Job, Run | None]:
+    """Return the job, locked, and its newest run. Raises NotFound, Conflict."""
     job = get(session, job_id, lock=True)
-    plan = plans.applying(session, job.id)
-    if plan is not None:
-        raise Conflict(
-            "plan-applying", f"plan {plan.id} is being applied to job '{job.name}'", "wait until it is over", plan=plan.id
-        )
-    return job
+    run = runs.newest_run(session, job)
+    refuse(session, job, run, verb)
+    return job, run
 
 
-def _asked(session: Session, tasks: Tasks, caller: Caller, job: Job, kind: OperationKind, before: DesiredState) -> Operation:
+def refuse(session: Session, job: Job, run: Run | None, verb: Verb) -> None:
+    """Raise Conflict if the job does not allow ``verb``."""
+    applying = plans.applying(session, job.id)
+    current = repository.find_spec(session, job.id, job.spec_number)
+    assert current is not None, f"job {job.id} has no version {job.spec_number}"
+    facts = JobFacts(
+        name=job.name,
+        desired=job.desired_state,
+        run_state=run.state if run is not None else None,
+        live=run is not None and run.ended_at is None,
+        applying=applying.id if applying is not None else None,
+        spec_number=job.spec_number,
+        spec_state=current.state,
+        spec_problem=current.problem,
+    )
+    refusal = job_refusal(verb, facts)
+    if refusal is not None:
+        raise refusal.conflict(**({"plan": applying.id} if applying is not None else {}))
+
+
+def _set_desired_state(
+    session: Session, tasks: Tasks, caller: Caller, job: Job, kind: OperationKind, before: DesiredState
+) -> Operation:
     touch(job)
     operation = operations.begin(session, job, kind, caller)
-    record(session, job, "StateWanted", desired=job.desired_state.value, by=caller.name)
+    record_event(session, job, "DesiredStateChanged", desired_state=job.desired_state.value, by=caller.name)
     audit(
         session, caller, kind.value, "job", job.id,
         before={"desired_state": before.value}, after={"desired_state": job.desired_state.value},
     )  # fmt: skip
-    look_soon(session, tasks, job)
+    reconcile_soon(session, tasks, job)
     return operation
 
 
 def savepoint(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Raises NotFound, Conflict if no run could take one."""
+    """Raises NotFound, and Conflict if the job is not running."""
     return _take(session, tasks, caller, job_id, OperationKind.SAVEPOINT, "TakeSavepoint")
 
 
 def checkpoint(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Raises NotFound, Conflict if no run could take one."""
+    """Raises NotFound, and Conflict if the job is not running."""
     return _take(session, tasks, caller, job_id, OperationKind.CHECKPOINT, "TakeCheckpoint")
 
 
 def _take(session: Session, tasks: Tasks, caller: Caller, job_id: int, kind: OperationKind, command: str) -> Operation:
-    job = _free(session, job_id)
-    run = runs.live(session, job.id)
-    if run is None or run.state is not RunState.RUNNING:
-        raise Conflict(
-            "not-running", f"job '{job.name}' is not running, so there is nothing to take a {kind.value} of", "start it first"
-        )
+    job, run = _allowed(session, job_id, Verb(kind.value))
+    assert run is not None, "only a running job takes checkpoints"
     operation = operations.begin(session, job, kind, caller)
-    commands.give(session, run, command, {}, operation.id)
-    operations.step(operation, f"asked the driver of run {run.number}")
+    commands.send_command(session, run, command, {}, operation.id)
+    operations.step(operation, f"sent the command to the driver of run {run.number}")
     audit(session, caller, kind.value, "job", job.id)
-    look_soon(session, tasks, job)
+    reconcile_soon(session, tasks, job)
     return operation
 
 
 def delete(session: Session, caller: Caller, job_id: int, seen: str | None) -> None:
-    """Forget a job that does not run. Its checkpoints stay in storage. Raises NotFound, Conflict, PreconditionFailed."""
-    job = _free(session, job_id)
-    check_version(seen, job.version)
-    newest = runs.newest(session, job)
-    live = newest is not None and newest.ended_at is None
-    finished = newest is not None and newest.state is RunState.FINISHED
-    if live or (job.desired_state is DesiredState.RUNNING and not finished):
-        raise Conflict("running", f"job '{job.name}' is running", "suspend or cancel it first")
+    """Delete a job that does not run. Its checkpoints remain in storage. Raises NotFound, Conflict, PreconditionFailed."""
+    check_if_match(seen, get(session, job_id, lock=True).version)
+    job, _ = _allowed(session, job_id, Verb.DELETE)
     job.deleted_at = now()
-    job.next_look_at = None
+    job.next_reconcile_at = None
     for operation in operation_rows.open_of(session, job.id):
-        operations.end(operation, Over(OperationState.ABANDONED, problem="the job was deleted"))
+        operations.end(operation, OperationOutcome(OperationState.SUPERSEDED, problem="The job was deleted."))
     touch(job)
-    record(session, job, "JobDeleted", by=caller.name)
+    record_event(session, job, "JobDeleted", by=caller.name)
     audit(session, caller, "delete", "job", job.id, before={"name": job.name})
 
 
 def touch(job: Job) -> None:
-    """A person or a plan has changed it."""
+    """Increase the version after a change by a user or a plan."""
     job.version += 1
     job.updated_at = now()
 
 
-def look_soon(session: Session, tasks: Tasks, job: Job) -> None:
-    """There is something to do. If the broker is away, the next round of looking finds it."""
-    job.next_look_at = now()
-    ask(session, tasks, RECONCILE, job.id)
+def reconcile_soon(session: Session, tasks: Tasks, job: Job) -> None:
+    """Schedule reconciliation. If the broker is unreachable, the next polling round picks the job up."""
+    job.next_reconcile_at = now()
+    enqueue_after_commit(session, tasks, RECONCILE, job.id)
 
 
 def spec(session: Session, job_id: int, number: int) -> Spec:
@@ -267,19 +275,19 @@ def spec(session: Session, job_id: int, number: int) -> Spec:
     job = get(session, job_id)
     found = repository.find_spec(session, job_id, number)
     if found is None:
-        raise NotFound("no-spec", f"job '{job.name}' has no version {number} of its spec")
+        raise NotFound("no-spec", f"Job '{job.name}' has no spec version {number}.")
     return found
 
 
-def diff(session: Session, job_id: int, before: int, after: int) -> SpecDiff:
+def diff(session: Session, job_id: int, before: int, after: int) -> SpecDiffRead:
     """Raises NotFound."""
     old, new = spec(session, job_id, before), spec(session, job_id, after)
     graphs: list[dict[str, Any]] = [operators(_graph(session, one)) for one in (old, new)]
     contents = [artifacts.content(session, one.artifact_id) for one in (old, new)]
-    return SpecDiff(
+    return SpecDiffRead(
         before=before,
         after=after,
-        changes=changes(whole(old.body), whole(new.body)),
+        changes=changes(with_defaults(old.body), with_defaults(new.body)),
         code=code_diff(contents[0], contents[1], (f"version {before}", f"version {after}")),
         operators_added=sorted(graphs[1].keys() - graphs[0].keys()),
         operators_removed=sorted(graphs[0].keys() - graphs[1].keys()),

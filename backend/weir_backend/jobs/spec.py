@@ -1,4 +1,4 @@
-"""What a version of a job's spec says."""
+"""The spec of a job."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, FiniteFloat, StrictBool, StrictInt, StringConstraints
 
-from weir_backend.kit.forms import Form, KeptText, without_nul
+from weir_backend.kit.schemas import RequestModel, StorableText, storable_text
 
 _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|api[._-]?key", re.IGNORECASE)
 _DURATION = r"^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$"
@@ -21,8 +21,8 @@ _TEXT_MAX = 10_000
 def _no_secret(name: str) -> str:
     if _SECRET.search(name):
         raise ValueError(
-            f"{name} looks like a secret: specs are shown to everybody; put it into a file that the driver can read (for Spark settings: "
-            "the one that WEIR_SPARK_CONF_FILE names), and name that"
+            f"{name} looks like a secret, and all users can read specs. Put the secret into a file that the driver can read (for Spark "
+            "settings: the file that WEIR_SPARK_CONF_FILE names) and refer to the file"
         )
     return name
 
@@ -33,50 +33,50 @@ EntryPoint = Annotated[str, StringConstraints(pattern=rf"^({_WORD}(\.{_WORD})*:)
 SparkSetting = Annotated[str, StringConstraints(pattern=r"^spark\.[A-Za-z0-9._-]+$", max_length=200), AfterValidator(_no_secret)]
 
 
-def _kept(value: bool | int | float | str) -> bool | int | float | str:
+def _storable(value: bool | int | float | str) -> bool | int | float | str:
     if isinstance(value, str):
         if len(value) > _TEXT_MAX:
-            raise ValueError(f"it has {len(value):,} characters, at most {_TEXT_MAX:,} are taken")
-        return without_nul(value)
+            raise ValueError(f"the text has {len(value):,} characters; the limit is {_TEXT_MAX:,}")
+        return storable_text(value)
     return value
 
 
-Scalar = Annotated[StrictBool | StrictInt | FiniteFloat | str, AfterValidator(_kept)]
+Scalar = Annotated[StrictBool | StrictInt | FiniteFloat | str, AfterValidator(_storable)]
 
 
 def seconds(duration: str) -> float:
-    """``500ms``, ``10s``, ``1.5m``, ``2h``."""
+    """Convert a duration such as ``500ms``, ``10s``, ``1.5m`` or ``2h``."""
     found = re.fullmatch(_DURATION, duration)
-    assert found is not None, f"{duration!r} is no duration"
+    assert found is not None, f"{duration!r} is not a duration"
     return float(found[1]) * _UNITS[found[2]]
 
 
-def _may_be_nothing(duration: str) -> str:
+def _at_most_limit(duration: str) -> str:
     if seconds(duration) > _DURATION_H_MAX * _UNITS["h"]:
-        raise ValueError(f"'{duration}' is no duration that can be kept: at most {_DURATION_H_MAX}h")
+        raise ValueError(f"the duration '{duration}' is above the limit of {_DURATION_H_MAX}h")
     return duration
 
 
-def _lasts(duration: str) -> str:
-    if seconds(_may_be_nothing(duration)) < _UNITS["ms"]:
-        raise ValueError(f"'{duration}' is no duration that can be kept: at least 1ms")
+def _positive(duration: str) -> str:
+    if seconds(_at_most_limit(duration)) < _UNITS["ms"]:
+        raise ValueError(f"the duration '{duration}' is below the minimum of 1ms")
     return duration
 
 
-def _lasts_or_none(interval: str) -> str:
-    return interval if interval == "none" else _lasts(interval)
+def _positive_or_none(interval: str) -> str:
+    return interval if interval == "none" else _positive(interval)
 
 
-Pause = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_may_be_nothing)]
-Duration = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_lasts)]
-Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_lasts_or_none)]
-"""What ``weir run`` takes: here all else is refused by its field, there the run would not start."""
+Pause = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_at_most_limit)]
+Duration = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_positive)]
+Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_positive_or_none)]
+"""These accept what ``weir run`` accepts, so that an invalid value fails here and not when the driver starts."""
 
 
-class Checkpointing(Form):
-    """``timeout``: a checkpoint that takes longer has failed. ``min_pause``: from the end of one to the beginning of the next, unless somebody
-    asks for it. ``tolerable_failed_checkpoints``: so many may fail in a row, after one more the job recovers as from a failure; None: any
-    number. ``directory`` None: one of the installation's own for this job."""
+class Checkpointing(RequestModel):
+    """`timeout`: a checkpoint that takes longer fails. `min_pause`: the minimum time between the end of a checkpoint and the start of the
+    next periodic one. `tolerable_failed_checkpoints`: the number of consecutive checkpoints that may fail before the job recovers as from a
+    failure; null: unlimited. `directory` null: the default directory of this job."""
 
     interval: Interval = "10s"
     timeout: Duration = "10m"
@@ -88,20 +88,20 @@ class Checkpointing(Form):
 
 
 def interval_s(interval: str) -> float | None:
-    """Of ``Checkpointing.interval``. None: ``none``."""
+    """Convert ``Checkpointing.interval``. None: no periodic checkpoints."""
     return None if interval == "none" else seconds(interval)
 
 
-def apart_s(interval: str, min_pause: str) -> float | None:
-    """How far apart checkpoints are that take no time themselves. None: none is taken by itself."""
+def min_distance_s(interval: str, min_pause: str) -> float | None:
+    """Return the minimum time between the starts of periodic checkpoints. None: there are no periodic checkpoints."""
     every_s = interval_s(interval)
     return None if every_s is None else max(every_s, seconds(min_pause))
 
 
-class RestartStrategy(Form):
-    """Of the driver: each restart in a row waits longer. Slots that are lost are the runtime's own matter.
+class RestartStrategy(RequestModel):
+    """How the driver restarts: the delay grows with each consecutive restart. The runtime replaces lost slots without restarting the driver.
 
-    After ``well_after_s`` of running the next failure counts as the first.
+    After `well_after_s` of running, the count starts again.
     """
 
     attempts: Annotated[int, Field(ge=0, le=1_000)] = 10
@@ -111,9 +111,9 @@ class RestartStrategy(Form):
     well_after_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
 
 
-class SpecBody(Form):
-    """``artifact``: digest of an uploaded file. ``entry``: which function makes the job: ``function`` of a .py file (default ``job``),
-    ``package.module:function`` of an archive."""
+class JobSpec(RequestModel):
+    """`artifact`: the digest of an uploaded file. `entry`: the function that builds the job: `function` in a .py file (default `job`), or
+    `package.module:function` in an archive."""
 
     artifact: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     entry: EntryPoint = "job"
@@ -123,13 +123,12 @@ class SpecBody(Form):
     master: Annotated[
         str, StringConstraints(pattern=r"^(local(\[[0-9*]+\])?|yarn|spark://[^\s\x00]+|k8s://[^\s\x00]+)$", max_length=300)
     ] = "local"
-    spark_conf: Annotated[dict[SparkSetting, KeptText], Field(max_length=_SETTINGS_MAX)] = {}
+    spark_conf: Annotated[dict[SparkSetting, StorableText], Field(max_length=_SETTINGS_MAX)] = {}
     checkpointing: Checkpointing = Checkpointing()
     restart: RestartStrategy = RestartStrategy()
     allow_non_restored_state: bool = False
 
 
-def whole(body: Mapping[str, Any]) -> dict[str, Any]:
-    """``body``: as it is stored. Versions from before checkpoints could be limited say nothing of that: they go on with what was fixed then,
-    which is what a version has that does not say it now."""
+def with_defaults(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored spec with the defaults of checkpoint settings that its version predates."""
     return {**body, "checkpointing": Checkpointing().model_dump(mode="json") | body.get("checkpointing", {})}

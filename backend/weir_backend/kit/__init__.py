@@ -1,1 +1,1 @@
-"""What every domain uses: the session, lists, problems, versions, the port to the workers."""
+"""Shared by all domains: database session, lists, problems, versions, and the port to the workers."""

@@ -1,4 +1,4 @@
-"""Who is calling, and what he may do. Every endpoint but the few that say so asks for a permission here."""
+"""Authentication and permissions. Every endpoint requires a permission, except the few that are public."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sqlalchemy.orm import Session
 
 from weir_backend.errors import Forbidden, Unauthenticated
 from weir_backend.kit.clock import now
-from weir_backend.kit.rates import Rate, origin
-from weir_backend.kit.requests import ServicesDep, SessionDep, address_of, request_id_of
+from weir_backend.kit.dependencies import ServicesDep, SessionDep, address_of, request_id_of
+from weir_backend.kit.rate_limits import RateLimit, origin
 from weir_backend.models import Role, Token, TokenKind, User
 
 SESSION_COOKIE = "weir_session"
 TOKEN_PREFIX = "weir_"
-_USED_AGAIN = timedelta(minutes=1)
-_INVALID_TOKENS = Rate("tokens", 120, 60, "requests with a token that is not valid")
-"""Of an address. A valid token is taken all the same: nobody locks out those who share his address."""
+_LAST_USED_RESOLUTION = timedelta(minutes=1)
+_INVALID_TOKENS = RateLimit("tokens", 120, 60, "requests with an invalid token")
+"""Per address. Valid tokens are not affected, so an attacker cannot lock out users behind the same address."""
 
 
 class Permission(StrEnum):
@@ -33,9 +33,9 @@ class Permission(StrEnum):
     OPERATE = "operate"
     """Deploy, start, stop, take savepoints, propose plans."""
     ROLLBACK = "rollback"
-    """Approve and apply plans that abandon what was committed."""
+    """Approve and apply plans that revoke committed output."""
     ADMINISTER = "administer"
-    """Users, everybody's tokens, webhooks, audit."""
+    """Manage users, all tokens and webhooks, and read the audit log."""
 
 
 _OF_ROLE = {
@@ -47,7 +47,7 @@ _OF_ROLE = {
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """``user_id`` None: the platform itself."""
+    """The user or token behind a request. ``user_id`` None: the platform itself."""
 
     user_id: int | None
     name: str
@@ -56,11 +56,13 @@ class Caller:
     request_id: str | None = None
     address: str | None = None
 
-    def needs(self, permission: Permission) -> None:
+    def require(self, permission: Permission) -> None:
         """Raises Forbidden."""
         if permission not in self.permissions:
             raise Forbidden(
-                "forbidden", f"{self.name} may not do this: it needs the permission '{permission}'", "ask an administrator for it"
+                "forbidden",
+                f"{self.name} does not have the permission '{permission}', which this request requires.",
+                "Ask an administrator for the permission.",
             )
 
 
@@ -68,12 +70,12 @@ PLATFORM = Caller(None, "weir", frozenset(Permission))
 
 
 def new_secret() -> str:
-    """A token: 32 random bytes. Shown once."""
+    """Return a new token: 32 random bytes."""
     return TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
 def digest(secret: str) -> bytes:
-    """As tokens are kept. A plain hash is enough for what nobody can guess."""
+    """Return the stored form of a token. A plain hash suffices for random tokens."""
     return hashlib.sha256(secret.encode()).digest()
 
 
@@ -82,7 +84,7 @@ def permissions_of(role: Role, *, rollback: bool) -> frozenset[Permission]:
 
 
 def caller_of(session: Session, secret: str, *, request_id: str | None = None, address: str | None = None) -> Caller:
-    """Raises Unauthenticated; which of the reasons it was is not told, unless it is that the token has expired."""
+    """Return the caller. Raises Unauthenticated, which does not reveal the reason except that a token has expired."""
     found = session.execute(
         select(Token, User).join(User, Token.user_id == User.id).where(Token.digest == digest(secret))
     ).one_or_none()
@@ -94,8 +96,8 @@ def caller_of(session: Session, secret: str, *, request_id: str | None = None, a
         raise _expired(token)
     if token.revoked_at is not None or token.expires_at <= moment or user.disabled:
         raise _unauthenticated()
-    if token.last_used_at is None or token.last_used_at < moment - _USED_AGAIN:
-        # Waiting for nobody: requests with one token come at the same time, and each holds its locks to its end.
+    if token.last_used_at is None or token.last_used_at < moment - _LAST_USED_RESOLUTION:
+        # Skip locked rows: concurrent requests with one token must not wait for each other's transactions.
         free = select(Token.id).where(Token.id == token.id).with_for_update(skip_locked=True)
         session.execute(
             update(Token).where(Token.id.in_(free)).values(last_used_at=moment).execution_options(synchronize_session=False)
@@ -105,104 +107,87 @@ def caller_of(session: Session, secret: str, *, request_id: str | None = None, a
 
 
 def bearer(request: Request) -> str | None:
-    """The token in the Authorization header."""
+    """Return the token in the Authorization header."""
     scheme, _, value = request.headers.get("authorization", "").partition(" ")
     return value.strip() if scheme.lower() == "bearer" and value.strip() else None
 
 
 def current_caller(request: Request, session: SessionDep, services: ServicesDep) -> Caller:
-    """A dependency. From a browser the token comes in a cookie: then a change has to come from a page of ours."""
+    """FastAPI dependency: the caller. Changes that a browser authenticates by cookie must come from our own pages."""
     secret = bearer(request)
     if secret is None:
         secret = request.cookies.get(SESSION_COOKIE)
-        if secret is not None and request.method not in ("GET", "HEAD", "OPTIONS") and not _from_our_pages(request):
-            raise Forbidden("cross-site", "a change with a cookie has to come from a page of the control plane itself")
+        if secret is not None and request.method not in ("GET", "HEAD", "OPTIONS") and not _is_same_origin(request):
+            raise Forbidden(
+                "cross-site",
+                "The request comes from another site. Requests with the session cookie must come from the web interface of Weir.",
+            )
     if secret is None:
-        raise Unauthenticated("unauthenticated", "this needs a token", "send 'Authorization: Bearer TOKEN', or log in")
+        raise Unauthenticated(
+            "unauthenticated", "This request requires a token.", "Send the header 'Authorization: Bearer TOKEN', or log in."
+        )
     try:
         return caller_of(session, secret, request_id=request_id_of(request), address=address_of(request))
     except Unauthenticated:
-        services.rates.hit(_INVALID_TOKENS, origin(address_of(request)))
+        services.rate_limiter.hit(_INVALID_TOKENS, origin(address_of(request)))
         raise
 
 
 def visitor(request: Request, session: SessionDep, services: ServicesDep) -> Caller | None:
-    """A dependency. Whoever calls; None: nobody that is known, be it without a token or with one that is not valid (any more)."""
+    """FastAPI dependency: the caller. None: the request has no valid token."""
     try:
         return current_caller(request, session, services)
     except Unauthenticated:
         return None
 
 
-def _from_our_pages(request: Request) -> bool:
-    """Browsers say where a request comes from, and pages cannot make them lie."""
-    said = request.headers.get("sec-fetch-site")
-    if said is not None:
-        return said == "same-origin"
+def _is_same_origin(request: Request) -> bool:
+    """Check the headers in which browsers name the origin of a request. Scripts of other sites cannot change them."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
     origin = request.headers.get("origin")
     return origin is not None and origin.partition("://")[2] == request.headers.get("host")
 
 
 def _expired(token: Token) -> Unauthenticated:
-    """To whoever has it that is no secret, and the pipeline that stood still for months is mended by it."""
-    said = f"the token '{token.name}' expired at {token.expires_at:%Y-%m-%d %H:%M} UTC"
+    """Return the error for an expired token. Its holder may know that, and it helps to repair an idle pipeline."""
+    detail = f"The token '{token.name}' expired at {token.expires_at:%Y-%m-%d %H:%M} UTC."
     if token.kind is TokenKind.API:
-        said += ": weir tokens create makes a new one, which goes where this one came from (WEIR_TOKEN, say)"
-    return Unauthenticated("expired", said, "log in again, or make a new token")
+        detail += " Create a token with weir tokens create, and store it where this one came from (such as WEIR_TOKEN)."
+    return Unauthenticated("expired", detail, "Log in again, or create a new token.")
 
 
-NOT_VALID = ("unauthenticated", "the token is not valid, or not any more", "log in again, or make a new token")
+INVALID_TOKEN = ("unauthenticated", "The token is not valid.", "Log in again, or create a new token.")
 """Code, detail and next step."""
 
 
 def _unauthenticated() -> Unauthenticated:
-    return Unauthenticated(*NOT_VALID)
+    return Unauthenticated(*INVALID_TOKEN)
 
 
 _CHECKS: dict[Callable[..., Any], Permission] = {}
 
 
 @cache
-def may(permission: Permission) -> Callable[[Caller], Awaitable[Caller]]:
-    """For ``Depends``: whoever calls, if he has the permission."""
+def require_permission(permission: Permission) -> Callable[[Caller], Awaitable[Caller]]:
+    """Return a dependency: the caller. It raises Forbidden if the caller lacks the permission."""
 
     async def check(caller: Annotated[Caller, Depends(current_caller)]) -> Caller:
-        caller.needs(permission)
+        caller.require(permission)
         return caller
 
     _CHECKS[check] = permission
     return check
 
 
-def asked_by(dependency: Callable[..., Any]) -> Permission | None:
-    """The permission that a dependency made by ``may`` asks for: so the endpoints themselves can be asked who may call them."""
+def required_permission(dependency: Callable[..., Any]) -> Permission | None:
+    """Return the permission that a dependency made by ``require_permission`` checks."""
     return _CHECKS.get(dependency)
 
 
 Visitor = Annotated[Caller | None, Depends(visitor)]
-Viewer = Annotated[Caller, Depends(may(Permission.VIEW))]
-Operator = Annotated[Caller, Depends(may(Permission.OPERATE))]
-Rollbacker = Annotated[Caller, Depends(may(Permission.ROLLBACK))]
-Administrator = Annotated[Caller, Depends(may(Permission.ADMINISTER))]
-
-__all__ = [
-    "NOT_VALID",
-    "PLATFORM",
-    "SESSION_COOKIE",
-    "Administrator",
-    "Caller",
-    "Operator",
-    "Permission",
-    "Rollbacker",
-    "Viewer",
-    "Visitor",
-    "asked_by",
-    "bearer",
-    "caller_of",
-    "current_caller",
-    "digest",
-    "may",
-    "new_secret",
-    "permissions_of",
-    "visitor",
-]
+Viewer = Annotated[Caller, Depends(require_permission(Permission.VIEW))]
+Operator = Annotated[Caller, Depends(require_permission(Permission.OPERATE))]
+Rollbacker = Annotated[Caller, Depends(require_permission(Permission.ROLLBACK))]
+Administrator = Annotated[Caller, Depends(require_permission(Permission.ADMINISTER))]

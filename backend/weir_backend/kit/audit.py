@@ -1,4 +1,4 @@
-"""Every write by a person or a program leaves an entry: in the same transaction, so there is none without the other."""
+"""Audit log: every change by a user or a token writes an entry in the same transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def audit(
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> None:
-    """``action``: a verb (``create``, ``suspend``). ``before`` and ``after``: what has changed, no secret among it."""
+    """Add an entry. ``action``: a verb (``create``, ``suspend``). ``before`` and ``after``: the changed values, without secrets."""
     session.add(
         AuditEntry(
             user_id=caller.user_id,

@@ -9,8 +9,8 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def of_ms(milliseconds: int) -> datetime:
-    """A time of a driver. Clamped to what Postgres and people can read: a driver's clock may be anything."""
+def from_ms(milliseconds: int) -> datetime:
+    """Convert a time of a driver. It is clamped to a range that Postgres can store, because a driver's clock may be wrong."""
     return datetime.fromtimestamp(min(max(milliseconds, 0), _MS_MAX) / 1000, UTC)
 
 

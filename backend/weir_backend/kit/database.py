@@ -1,4 +1,4 @@
-"""Sessions: one transaction each, committed at the edge that opened it; what is to be told to others is told after that."""
+"""Database sessions. The code that opens a session commits its transaction; callbacks run after the commit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import structlog
 from sqlalchemy import Engine, ExceptionContext, create_engine, event, text
 from sqlalchemy.orm import Session, sessionmaker
 
-from weir_backend.kit.json_form import dumps, loads
+from weir_backend.kit.jsonb import dumps, loads
 
 log = structlog.get_logger(__name__)
 _AFTER = "after_commit"
@@ -18,10 +18,10 @@ LOCK_TIMEOUT_MS = 10_000
 
 
 class Database:
-    """Connections of this process. ``url``: with the driver (``postgresql+psycopg://``). Not to be carried over a fork."""
+    """The connection pool of this process. ``url``: with the driver (``postgresql+psycopg://``). Do not use it across a fork."""
 
     def __init__(self, url: str, *, pool_size: int, name: str) -> None:
-        """``name``: what Postgres calls our connections."""
+        """``name``: the application name that Postgres shows."""
         self.engine: Engine = create_engine(
             url,
             pool_size=pool_size,
@@ -30,23 +30,23 @@ class Database:
             pool_pre_ping=True,
             json_serializer=dumps,
             json_deserializer=loads,
-            hide_parameters=True,  # in messages of errors, which are logged: hashes of passwords and tokens are among them
+            hide_parameters=True,  # error messages are logged, and parameters include hashes of passwords and tokens
             connect_args={
                 "application_name": name,
                 "connect_timeout": 5,
-                # Who waits longer for a lock or a row than this is told so instead of holding up all others.
+                # A statement that waits longer fails instead of blocking others.
                 "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS} "
                 "-c idle_in_transaction_session_timeout=60000 -c timezone=UTC",
             },
         )
-        event.listen(self.engine, "handle_error", _tell_no_values)
+        event.listen(self.engine, "handle_error", _remove_values)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
         event.listen(self._sessions, "after_commit", _after_commit)
-        event.listen(self._sessions, "after_rollback", _forget)
+        event.listen(self._sessions, "after_rollback", _discard)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """A transaction: committed at the end, rolled back if something is raised."""
+        """Open a transaction: committed at the end, rolled back on an exception."""
         with self._sessions() as session, session.begin():
             yield session
 
@@ -59,16 +59,16 @@ class Database:
         self.engine.dispose()
 
 
-def _tell_no_values(context: ExceptionContext) -> None:
-    """Postgres adds the row that it has refused as DETAIL. What went wrong is logged, values are not."""
+def _remove_values(context: ExceptionContext) -> None:
+    """Remove the refused row, which Postgres adds as DETAIL, from error messages before they are logged."""
     for error in (context.original_exception, context.sqlalchemy_exception):
         if error is not None and error.args and isinstance(error.args[0], str):
             error.args = (error.args[0].split("\nDETAIL:", 1)[0], *error.args[1:])
 
 
 def after_commit(session: Session, call: Callable[[], None]) -> None:
-    """``call`` once this session's transaction is durable, and not at all if it is rolled back. What it raises is logged:
-    whatever it tells is found by looking, too."""
+    """Run ``call`` after this session's transaction commits, never after a rollback. Exceptions are logged: receivers also poll, so a lost
+    notification only causes a delay."""
     session.info.setdefault(_AFTER, []).append(call)
 
 
@@ -76,14 +76,14 @@ def _after_commit(session: Session) -> None:
     for call in session.info.pop(_AFTER, ()):
         try:
             call()
-        except Exception:  # the transaction is durable: who is not told now finds it by looking
-            log.warning("nobody could be told of a change", exc_info=True)
+        except Exception:  # the transaction is durable, and receivers also poll
+            log.warning("a callback after a commit failed", exc_info=True)
 
 
-def _forget(session: Session) -> None:
+def _discard(session: Session) -> None:
     session.info.pop(_AFTER, None)
 
 
 def notify(session: Session, channel: str, payload: str) -> None:
-    """Wake whoever listens to ``channel``, once this transaction is durable."""
+    """Notify the listeners of ``channel`` when this transaction commits."""
     session.execute(text("SELECT pg_notify(:channel, :payload)"), {"channel": channel, "payload": payload})

@@ -1,15 +1,15 @@
-"""``Idempotency-Key``: a request that may be sent again, because nobody knows whether its answer got lost, has its effect once.
+"""``Idempotency-Key``: a client may repeat a request whose response it has lost, and the request takes effect once.
 
-The key is a row in the transaction of the effect, and the answer is stored in it before that commits: there is never one without
-the other. A second request with the key gets the stored answer; while the first is still being served it waits a little for it.
+The key is a row written in the transaction of the effect, and the response is stored in that row before the commit: neither exists without
+the other. A second request with the key receives the stored response, and waits briefly while the first is still being served.
 
     router = APIRouter(route_class=IdempotentRoute)
 
     @router.post("/jobs", responses=answers(409, 422, ...))
-    def create_job(body: NewJob, caller: Operator, _: Idempotent, session: SessionDep) -> JobView: ...
+    def create_job(body: JobCreate, caller: Operator, _: Idempotent, session: SessionDep) -> JobRead: ...
 
-``Idempotent`` comes after the caller, so that nobody is answered what he may not do (any more). Not for endpoints whose answer holds
-a secret, nor for those that stream.
+``Idempotent`` comes after the caller, so that permissions are checked before a stored response is returned. It must not be used on
+endpoints that stream or whose response contains a secret.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
 from weir_backend.errors import Conflict, Invalid
-from weir_backend.kit.access import Caller, asked_by, current_caller
+from weir_backend.kit.access import Caller, current_caller, required_permission
 from weir_backend.kit.database import LOCK_TIMEOUT_MS
-from weir_backend.kit.requests import SessionDep
+from weir_backend.kit.dependencies import SessionDep
 from weir_backend.models import IdempotencyKey
 
 REPLAYED = "Idempotency-Replayed"
-FIRST_MS = 2_000
-"""How long a second request waits for the first: it has a connection to the database meanwhile."""
+FIRST_REQUEST_WAIT_MS = 2_000
+"""How long a second request waits for the first. It holds a database connection meanwhile."""
 
 
 class Replay(Exception):
-    """The answer that was given before."""
+    """Raised to return the stored response."""
 
-    def __init__(self, kept: IdempotencyKey) -> None:
-        super().__init__(kept.key)
-        assert kept.status is not None and kept.headers is not None, "an answer is stored before its transaction commits"
-        self.answer = Response(kept.body, kept.status, headers={**kept.headers, REPLAYED: "true"})
+    def __init__(self, stored: IdempotencyKey) -> None:
+        super().__init__(stored.key)
+        assert stored.status is not None and stored.headers is not None, "a response is stored before its transaction commits"
+        self.response = Response(stored.body, stored.status, headers={**stored.headers, REPLAYED: "true"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """That the answer to this request has to be kept, and where."""
+class _Pending:
+    """Where to store the response to this request."""
 
     session: Session
     row_id: int
 
 
 async def _digest(request: Request) -> bytes:
-    """Of the request, as it came. The body has been read already, where an endpoint takes one."""
+    """Return the digest of the request. FastAPI has already read the body of endpoints that take one."""
     found = hashlib.sha256()
     for part in (request.method.encode(), request.url.path.encode(), request.url.query.encode(), await request.body()):
         found.update(len(part).to_bytes(8, "big") + part)
@@ -73,8 +73,8 @@ def _idempotent(
         str | None,
         Header(
             alias="Idempotency-Key",
-            description="Of your choice, for one request: sent again with it, the request has no second effect and gets the first "
-            "answer. Forgotten after a day.",
+            description="A unique key chosen by the client. A request repeated with the same key has no second effect and returns the "
+            "first response. Keys expire after a day.",
             max_length=200,
             pattern=r"^[!-~]+$",
         ),
@@ -86,83 +86,83 @@ def _idempotent(
     assert caller.user_id is not None
     row_id = _insert(session, caller.user_id, key, digest)
     if row_id is not None:
-        request.state.idempotency = _Kept(session, row_id)
+        request.state.idempotency = _Pending(session, row_id)
         return
-    kept = session.scalar(select(IdempotencyKey).where(IdempotencyKey.user_id == caller.user_id, IdempotencyKey.key == key))
-    if kept is None:
-        raise Conflict("idempotency-key", "this Idempotency-Key was forgotten just now", "send the request again")
-    if kept.request_digest != digest:
+    stored = session.scalar(select(IdempotencyKey).where(IdempotencyKey.user_id == caller.user_id, IdempotencyKey.key == key))
+    if stored is None:
+        raise Conflict("idempotency-key", "This Idempotency-Key has just expired.", "Send the request again.")
+    if stored.request_digest != digest:
         raise Invalid(
             "idempotency-key-reused",
-            "this Idempotency-Key was sent before with another method, path or body",
-            "take a new key for each request that is not the same",
+            "This Idempotency-Key was already used with another method, path or body.",
+            "Use a new key for each distinct request.",
         )
-    raise Replay(kept)
+    raise Replay(stored)
 
 
 Idempotent = Annotated[None, Depends(_idempotent)]
 
 
 class IdempotentRoute(APIRoute):
-    """Of endpoints with ``Idempotent``; without it nothing is different."""
+    """Route class of endpoints with ``Idempotent``. It does not affect other endpoints."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         calls = [one.call for one in self.dependant.dependencies]
         if _idempotent in calls:
             after = calls[calls.index(_idempotent) :]
-            assert not any(call is not None and asked_by(call) for call in after), (
-                f"{self.path}: Idempotent comes after the caller"
+            assert not any(call is not None and required_permission(call) for call in after), (
+                f"{self.path}: Idempotent must come after the caller"
             )
-            assert self.methods == {"POST"}, f"{self.path}: what is no POST is idempotent by itself"
+            assert self.methods == {"POST"}, f"{self.path}: only POST needs Idempotency-Key"
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         original = super().get_route_handler()
 
         async def handler(request: Request) -> Response:
-            # FastAPI leaves the dependencies of the scope "function", and so commits, after this has returned.
+            # FastAPI exits dependencies with the scope "function", and thereby commits, after this handler returns.
             try:
-                answer = await original(request)
+                response = await original(request)
             except Replay as replay:
-                return replay.answer
-            kept = getattr(request.state, "idempotency", None)
-            if kept is not None:
-                await run_in_threadpool(_keep, kept, answer)
-            return answer
+                return replay.response
+            pending = getattr(request.state, "idempotency", None)
+            if pending is not None:
+                await run_in_threadpool(_store, pending, response)
+            return response
 
         return handler
 
 
 def _insert(session: Session, user_id: int, key: str, digest: bytes) -> int | None:
-    """None: the key is there already. Raises Conflict if whoever inserts it takes too long."""
+    """Insert the key and return its row id. None: the key exists. Raises Conflict if its first request takes too long."""
     row = insert(IdempotencyKey).values(user_id=user_id, key=key, request_digest=digest)
-    _wait_at_most(session, FIRST_MS)
+    _set_lock_timeout(session, FIRST_REQUEST_WAIT_MS)
     try:
         row_id = session.scalar(row.on_conflict_do_nothing().returning(IdempotencyKey.id))
     except OperationalError as error:
         if isinstance(error.orig, LockNotAvailable):
             raise Conflict(
                 "idempotency-key-busy",
-                "the first request with this Idempotency-Key is still being served",
-                "send it again in some seconds",
+                "The first request with this Idempotency-Key is still being served.",
+                "Send the request again in a few seconds.",
             ) from None
         raise
-    _wait_at_most(session, LOCK_TIMEOUT_MS)
+    _set_lock_timeout(session, LOCK_TIMEOUT_MS)
     return row_id
 
 
-def _wait_at_most(session: Session, ms: int) -> None:
+def _set_lock_timeout(session: Session, ms: int) -> None:
     session.execute(text("SELECT set_config('lock_timeout', :ms, true)"), {"ms": str(ms)})
 
 
-def _keep(kept: _Kept, answer: Response) -> None:
-    row = kept.session.get(IdempotencyKey, kept.row_id)
+def _store(pending: _Pending, response: Response) -> None:
+    row = pending.session.get(IdempotencyKey, pending.row_id)
     assert row is not None
-    if answer.status_code >= 400:
-        kept.session.delete(row)  # only what has had its effect is answered again
+    if response.status_code >= 400:
+        pending.session.delete(row)  # a failed request had no effect and may be repeated
         return
-    assert hasattr(answer, "body"), "an answer that streams cannot be kept"
-    assert "set-cookie" not in answer.headers, "an answer with a secret must not be kept"
-    row.status = answer.status_code
-    row.headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
-    row.body = bytes(answer.body)
+    assert hasattr(response, "body"), "a streaming response cannot be stored"
+    assert "set-cookie" not in response.headers, "a response with a secret must not be stored"
+    row.status = response.status_code
+    row.headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+    row.body = bytes(response.body)

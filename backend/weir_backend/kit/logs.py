@@ -1,4 +1,4 @@
-"""Logs of the control plane's processes: one JSON object a line on standard error, ours and those of libraries alike."""
+"""Logging of the control plane: one JSON object per line on standard error, for our code and for libraries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import structlog
 
 
 def configure(level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Of this process. A second call replaces what the first has set up. ``stream``: standard error if None."""
+    """Configure the logging of this process, replacing an earlier configuration. ``stream`` None: standard error."""
     stream = stream or sys.stderr
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -42,13 +42,12 @@ def configure(level: int = logging.INFO, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    # These bring handlers of their own, which would write lines that are no JSON.
+    # These libraries install handlers that do not write JSON.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "celery", "celery.task"):
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
     logging.captureWarnings(True)
-    # A line for each request is for a proxy in front of us to write; Alembic has one for each look at the schema. Of requests of ours to
-    # others it would have the whole address, which for some of them is a password.
+    # Access logs are the job of a reverse proxy, Alembic logs every schema check, and httpx2 logs whole URLs, which may contain secrets.
     for name in ("uvicorn.access", "alembic.runtime.migration", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)

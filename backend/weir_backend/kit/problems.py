@@ -1,4 +1,4 @@
-"""Problems as answers, and as OpenAPI describes them."""
+"""Problem responses, and their description in OpenAPI."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 
-class ProblemBody(BaseModel):
-    """RFC 9457, with a code for programs and a next step for people."""
+class ProblemDetails(BaseModel):
+    """RFC 9457 problem details, with a `code` for programs and a `next_step` for users."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -35,7 +35,7 @@ class ProblemBody(BaseModel):
     next_step: str = ""
 
 
-class FieldProblem(BaseModel):
+class FieldError(BaseModel):
     where: str
     what: str
 
@@ -48,7 +48,7 @@ _TITLES = {
     405: "Method not allowed",
     409: "Conflict",
     410: "Gone",
-    412: "Changed meanwhile",
+    412: "Precondition failed",
     413: "Too large",
     415: "Unsupported media type",
     422: "Invalid",
@@ -60,17 +60,17 @@ _TITLES = {
 
 
 _LOST_RACES = {"23503", "23505"}
-"""Of Postgres: a row that this refers to is gone, a row like this is there already."""
+"""SQLSTATEs foreign_key_violation and unique_violation."""
 
 
 def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For ``responses=`` of a route: that it may answer with these problems."""
+    """Return the problem responses of a route for ``responses=``."""
     if 401 in statuses:
-        statuses = (*statuses, 429)  # who sends tokens that are not valid is asked to wait, sooner or later
+        statuses = (*statuses, 429)  # repeated requests with invalid tokens are rate-limited
     return {
         status: {
             "description": _TITLES[status],
-            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}},
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}},
         }
         for status in sorted(set(statuses))
     }
@@ -101,7 +101,7 @@ def problem_body(status: int, code: str, detail: str, next_step: str = "") -> di
 
 
 def install(app: FastAPI) -> None:
-    """All that can be raised in a request becomes a problem."""
+    """Install exception handlers that turn every exception of a request into a problem."""
 
     @app.exception_handler(Problem)
     def on_problem(_: Request, error: Problem) -> JSONResponse:
@@ -114,7 +114,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def on_http(_: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:
-            # What cannot be parsed at all (nested too deeply, say), as what is parsed and wrong.
+            # A body that cannot be parsed (such as deeply nested JSON) is reported like an invalid one.
             return problem_answer(422, "invalid", str(error.detail))
         code = _TITLES.get(error.status_code, "problem").lower().replace(" ", "-")
         return problem_answer(error.status_code, code, str(error.detail), headers=error.headers)
@@ -122,12 +122,12 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(PoolTimeout)
     @app.exception_handler(OperationalError)
     def on_database(_: Request, error: Exception) -> JSONResponse:
-        log.warning("the database does not serve", problem=_first_line(error))
+        log.warning("the database failed", problem=_first_line(error))
         return problem_answer(
             503,
             "database",
-            "the database does not answer",
-            "try again; if it stays so: weir doctor",
+            "The database does not answer.",
+            "Retry. If the problem persists, run weir doctor.",
             headers={"Retry-After": "2"},
         )
 
@@ -136,22 +136,24 @@ def install(app: FastAPI) -> None:
     def on_conflict(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error, IntegrityError) and getattr(error.orig, "sqlstate", None) not in _LOST_RACES:
             return on_anything(request, error)
-        # Services look before they write: what they saw was changed by another request between the two.
-        log.warning("a request has lost a race", problem=_first_line(error))
-        return problem_answer(409, "conflict", "somebody else has changed this, or what it refers to, just now", "try again")
+        # Services check before they write; another request changed the data in between.
+        log.warning("a request lost a race", problem=_first_line(error))
+        return problem_answer(
+            409, "conflict", "Another request has just changed this resource or one that it refers to.", "Retry."
+        )
 
     @app.exception_handler(Exception)
     def on_anything(_: Request, error: Exception) -> JSONResponse:
-        # As text: a renderer that shows local variables, as structlog's own does, would show passwords.
-        log.error("a request has failed", exception="".join(traceback.format_exception(error)))
-        return problem_answer(500, "internal", "something is wrong with the control plane; its log says what")
+        # Formatted here, because structlog's renderer would include local variables and thereby passwords.
+        log.error("a request failed", exception="".join(traceback.format_exception(error)))
+        return problem_answer(500, "internal", "Internal error of the control plane.", "See the log of the API for details.")
 
 
 def invalid_answer(errors: Sequence[Any]) -> JSONResponse:
-    """Of pydantic. What was sent is not repeated: it may be a secret."""
+    """Return the response to validation errors of pydantic. It does not repeat input values, which may be secrets."""
     found = [{"where": ".".join(str(part) for part in one["loc"]), "what": str(one["msg"])} for one in errors]
     detail = "; ".join(f"{one['where']}: {one['what']}" for one in found[:3])
-    return problem_answer(422, "invalid", detail or "the request is invalid", extra={"errors": found})
+    return problem_answer(422, "invalid", detail or "The request is invalid.", extra={"errors": found})
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Whether this process can serve: looked up at most once a second, however many ask."""
+"""Readiness of this process, checked at most once a second."""
 
 from __future__ import annotations
 
@@ -13,42 +13,44 @@ from weir_backend import migrate
 from weir_backend.errors import Unavailable
 from weir_backend.kit.database import Database
 
-GOOD_FOR_S = 1.0
-"""Nobody has to be known to ask, so asking must cost nothing."""
+CACHE_S = 1.0
+"""The endpoint needs no authentication, so requests to it must be cheap."""
 
 
 class Readiness:
-    """Of one process. Callers may be threads: those who come while one looks wait for what it finds."""
+    """Thread-safe: callers that arrive during a check wait for its result."""
 
     def __init__(self, database: Database, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._database = database
         self._clock_s = clock_s
-        self._looking = threading.Lock()
-        self._looked_s: float | None = None
-        self._found: str | Unavailable = ""
+        self._lock = threading.Lock()
+        self._checked_s: float | None = None
+        self._result: str | Unavailable = ""
 
     def schema(self) -> str:
-        """The revision of the schema, which is the one that this version wants. Raises Unavailable."""
-        with self._looking:
-            if self._looked_s is None or self._clock_s() >= self._looked_s + GOOD_FOR_S:
-                self._found = self._look()
-                self._looked_s = self._clock_s()
-            found = self._found
+        """Return the revision of the schema. Raises Unavailable if it is not the one that this version requires."""
+        with self._lock:
+            if self._checked_s is None or self._clock_s() >= self._checked_s + CACHE_S:
+                self._result = self._check()
+                self._checked_s = self._clock_s()
+            found = self._result
         if isinstance(found, Unavailable):
-            # One of its own for each who asks: exceptions remember where they were raised.
+            # A new exception for each caller, because exceptions store the traceback of their last raise.
             raise Unavailable(found.code, found.detail, found.next_step)
         return found
 
-    def _look(self) -> str | Unavailable:
+    def _check(self) -> str | Unavailable:
         try:
-            found, wanted = migrate.current(self._database.engine), _wanted()
+            current, required = migrate.current(self._database.engine), _required()
         except SQLAlchemyError:
-            return Unavailable("database", "the database does not answer", "weir doctor says more")
-        if found != wanted:
-            return Unavailable("schema", f"the schema of the database is at {found}, this version wants {wanted}", "weir migrate")
-        return wanted
+            return Unavailable("database", "The database does not answer.", "Run weir doctor for details.")
+        if current != required:
+            return Unavailable(
+                "schema", f"The database schema is at revision {current}; this version requires {required}.", "Run weir migrate."
+            )
+        return required
 
 
 @cache
-def _wanted() -> str:
+def _required() -> str:
     return migrate.head()

@@ -1,4 +1,4 @@
-"""The port to the workers: work is asked for by name. That it is asked for is a courtesy; workers look for themselves, too."""
+"""The port to the workers: tasks by name. Enqueuing a task only speeds things up; workers also poll for work."""
 
 from __future__ import annotations
 
@@ -9,56 +9,57 @@ from sqlalchemy.orm import Session
 from weir_backend.kit.database import after_commit
 
 RECONCILE = "weir.reconcile"
-"""``(job_id)``: bring what is closer to what is wanted."""
+"""``(job_id)``: move the job towards its desired state."""
 COMPILE = "weir.compile"
-"""``(spec_id)``: load the user's code in a process of its own and find its graph."""
+"""``(spec_id)``: load the user's code in a subprocess and compute its graph."""
 SUBMIT = "weir.submit"
 """``(run_id)``: start the driver of a run."""
-WATCH = "weir.watch"
-"""``()``, in the queue of a host: look after the drivers there."""
+WATCH_DRIVERS = "weir.watch"
+"""``()``, in the queue of a host: supervise the drivers there."""
 INSPECT = "weir.inspect"
-"""``(plan_id)``: look into checkpoint storage for what a plan would do, and whether its checkpoint is whole."""
+"""``(plan_id)``: inspect checkpoint storage for the effects of a plan, and check that its checkpoint is intact."""
 VERIFY = "weir.verify"
-"""``(checkpoint_id, claim, files_done)``: read the next files of a checkpoint, and compare them with what was written."""
-TIDY = "weir.tidy"
-"""``(job_id)``: look into its checkpoint storage, and let go of what is not kept."""
+"""``(checkpoint_id, claim, files_done)``: read the next files of a checkpoint and compare their checksums."""
+COLLECT_GARBAGE = "weir.collect_garbage"
+"""``(job_id)``: delete expired checkpoints from the checkpoint storage of a job."""
 PIN = "weir.pin"
-"""``(checkpoint_id)``: have the job's log say that it is pinned, or is not any more."""
+"""``(checkpoint_id)``: write to the job log that a checkpoint is pinned or unpinned."""
 DELIVER = "weir.deliver"
-"""``()``: send the messages to webhooks that are due."""
+"""``()``: send the webhook deliveries that are due."""
 HOUSEKEEPING = "weir.housekeeping"
-"""``()``: forget what is old enough."""
-CLEAR_RUNS = "weir.clear_runs"
-"""``()``, in the queue of a host: remove what runs that are over have on the disk there, once it is old enough."""
+"""``()``: delete old rows."""
+DELETE_RUN_FILES = "weir.delete_run_files"
+"""``()``, in the queue of a host: delete old files of ended runs there."""
+REASSIGN_JOBS = "weir.reassign_jobs"
+"""``()``: reassign jobs from lost hosts."""
 
-LOOK_AFTER_MACHINES = "weir.look_after_machines"
-"""``()``: have jobs of machines that are gone gone on with by others."""
-
-DECISIONS = "weir"
-"""Queue of what decides and starts: nothing in it waits for anybody but the database, so that a job that fails is recovered at once."""
-CODE = "weir.code"
-"""Queue of what loads user code, which may take as long as it is let."""
-CHORES = "weir.chores"
-"""Queue of what waits for others' storage and servers, or goes through many rows."""
-QUEUES = (DECISIONS, CODE, CHORES)
-_QUEUE_OF = {COMPILE: CODE} | dict.fromkeys((INSPECT, VERIFY, TIDY, PIN, DELIVER, HOUSEKEEPING, LOOK_AFTER_MACHINES), CHORES)
+DEFAULT_QUEUE = "weir"
+"""Tasks that reconcile jobs. They wait only for the database, so that failed jobs recover without delay."""
+CODE_QUEUE = "weir.code"
+"""Tasks that load user code, which may run until its time limit."""
+BACKGROUND_QUEUE = "weir.chores"
+"""Tasks that wait for external storage or servers, or process many rows."""
+QUEUES = (DEFAULT_QUEUE, CODE_QUEUE, BACKGROUND_QUEUE)
+_QUEUE_OF = {COMPILE: CODE_QUEUE} | dict.fromkeys(
+    (INSPECT, VERIFY, COLLECT_GARBAGE, PIN, DELIVER, HOUSEKEEPING, REASSIGN_JOBS), BACKGROUND_QUEUE
+)
 
 
 def queue_of(task: str) -> str:
-    """Where a task goes that is for no host in particular."""
-    return _QUEUE_OF.get(task, DECISIONS)
+    """Return the queue of a task that is not bound to a host."""
+    return _QUEUE_OF.get(task, DEFAULT_QUEUE)
 
 
 def host_queue(host: str) -> str:
-    """Of the workers on one machine: only they see the processes there."""
+    """Return the queue of the workers on one host: only they see its processes."""
     return f"host.{host}"
 
 
 class Tasks(Protocol):
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
-        """``expires_s``: who gets it later than that leaves it. Raises what the broker's client raises if it is not there."""
+        """Enqueue a task. After ``expires_s``, workers ignore it. Raises the broker client's errors if the broker is unreachable."""
 
 
-def ask(session: Session, tasks: Tasks, name: str, *arguments: int | str, queue: str | None = None) -> None:
-    """Enqueue once the transaction is durable: a worker must never look for something that is not there yet."""
+def enqueue_after_commit(session: Session, tasks: Tasks, name: str, *arguments: int | str, queue: str | None = None) -> None:
+    """Enqueue after the transaction commits, so that the worker finds its rows."""
     after_commit(session, lambda: tasks.enqueue(name, *arguments, queue=queue))

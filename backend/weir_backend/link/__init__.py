@@ -1,1 +1,1 @@
-"""What drivers tell, and what they are told."""
+"""The control link: receives events from drivers and delivers commands to them."""

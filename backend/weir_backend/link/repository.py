@@ -1,4 +1,4 @@
-"""The tables as the ingest of events reads and writes them: columns and bulk statements, no object for each row."""
+"""Database access of event ingestion: columns and bulk statements, without an object per row."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from weir.protocol.events import (
     RunStateChanged,
     SubtaskAcknowledged,
 )
-from weir_backend.checkpoints.lines import newest_completed
+from weir_backend.checkpoints.lineage import newest_completed
 from weir_backend.errors import Unavailable
-from weir_backend.graphs import repository as graphs
-from weir_backend.kit.json_form import dumps
-from weir_backend.link.fold import DONE_BY, OWNED
-from weir_backend.link.rows import Changes, CheckpointRow, CommandRow, Facts, FailureRow, OperationEnd, RunRow
+from weir_backend.kit.jsonb import dumps
+from weir_backend.link.changes import Changes, CheckpointRow, CommandRow, FailureRow, OperationEnd, RunFacts, RunRow
+from weir_backend.link.projection import DONE_BY, OWNED
 from weir_backend.models import Checkpoint, CheckpointState, Command, Failure, Job, Operation, Run, RunState
+from weir_backend.runs.repository import store_graph
 
 COMMANDS_MAX = 100
-"""In one answer."""
+"""Commands per response."""
 _RUNS, _JOBS, _CHECKPOINTS, _FAILURES, _COMMANDS, _OPERATIONS = (
     cast(Table, one.__table__) for one in (Run, Job, Checkpoint, Failure, Command, Operation)
 )
@@ -41,7 +41,7 @@ _LATER = (
     "state", "parent", "latest_ack_at", "completed_at", "failed_at", "failure", "end_to_end_ms", "state_bytes",
     "checkpointed_bytes", "acknowledged", "progress", "statistics",
 )  # fmt: skip
-"""Columns of a checkpoint that change after it was triggered."""
+"""Columns of a checkpoint that change after its trigger."""
 _UPDATE_CHECKPOINT = (
     update(_CHECKPOINTS).where(_CHECKPOINTS.c.id == bindparam("row")).values({name: bindparam(f"new_{name}") for name in _LATER})
 )
@@ -52,12 +52,12 @@ _UPDATE_FAILURE = (
 )
 
 
-# Made once: to put a statement together takes longer than to carry it out, and these are part of every batch.
+# Built once: building a statement takes longer than executing it, and every batch uses these.
 _SHOWN = select(Run.job_id, Run.token_digest, Run.fenced_at, Run.ended_at, Run.last_command, Run.last_contact_at).where(
     Run.id == bindparam("run_id")
 )
 _LOCKED = (
-    # Postgres locks the rows of a join in the order in which the tables are named, and reads those again that it had to wait for.
+    # Postgres locks the rows of a join in the order of the tables, and rereads the rows that it had to wait for.
     select(
         Job.event_number, Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events,
         Run.failure_kind, Run.fenced_at,
@@ -80,19 +80,19 @@ _MENTIONED = select(
 
 
 def shown(session: Session, run_id: int) -> Row[int, bytes, datetime | None, datetime | None, int, datetime | None] | None:
-    """What whoever shows the token of a run is held against. None: there is no such run."""
+    """Return what the token of a run is checked against. None: the run does not exist."""
     return session.execute(_SHOWN, {"run_id": run_id}).one_or_none()
 
 
 def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, bool]:
-    """Number of the job's newest event, the run, and whether it is fenced; first the job's row is locked, then the run's."""
+    """Lock the job's row, then the run's. Return the number of the job's newest event, the run, and whether it is fenced."""
     values = dict(session.execute(_LOCKED, {"job_id": job_id, "run_id": run_id}).mappings().one())
     event_number, fenced = values.pop("event_number"), values.pop("fenced_at") is not None
     return event_number, RunRow(run_id, job_id, **values), fenced
 
 
-def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence[NumberedEvent]) -> Facts:
-    """As much as ``events`` need: most batches are samples and acknowledgements. Under the locks."""
+def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence[NumberedEvent]) -> RunFacts:
+    """Load only what ``events`` need: most batches are samples and acknowledgements. Call it under the locks."""
     needs = _needs(events)
     gap = events[0].number > run.stored_event + 1
     checkpoints: dict[int, CheckpointRow] = {}
@@ -100,7 +100,7 @@ def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence
     if needs.checkpoints or needs.in_progress or gap:
         checkpoints, taken = _checkpoints(session, run, needs.checkpoints)
     wanted = needs.wanted or any(row.trigger in DONE_BY for row in checkpoints.values())
-    return Facts(
+    return RunFacts(
         event_number,
         run,
         checkpoints,
@@ -117,7 +117,7 @@ class _Needs:
     commands: set[int] = field(default_factory=set)
     in_progress: bool = False
     wanted: bool = False
-    """Somebody may have asked for one of these checkpoints."""
+    """A user may have requested one of these checkpoints."""
     line: bool = False
     failures: bool = False
 
@@ -168,7 +168,7 @@ def _open_failures(session: Session, run: RunRow) -> list[FailureRow]:
 
 
 def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[int, CommandRow]:
-    """Those answered now, and those that were taken up and whose operation still waits."""
+    """Return the commands that are answered now, and the accepted ones whose operation is still open."""
     query = (
         select(
             Command.number, Command.kind, Operation.id, Command.outcome, Command.reason, Command.answered_event
@@ -183,9 +183,9 @@ def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[in
 
 
 def write(session: Session, changes: Changes, *, moment: datetime, contact: bool) -> None:
-    """``contact``: the run's last contact is to be written, too. Raises Unavailable if the database goes away in the middle."""
+    """``contact``: also write the run's last contact. Raises Unavailable if the database connection is lost."""
     run = changes.run
-    graph_ids = {one.digest: graphs.store(session, one) for one in changes.graphs}
+    graph_ids = {one.digest: store_graph(session, one) for one in changes.graphs}
     _write_events(session, changes, graph_ids)
     _copy(
         session,
@@ -207,13 +207,13 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
         values["last_contact_at"] = moment
     changed = update(_RUNS).where(_RUNS.c.id == run.id).values(values)
     if changes.events:
-        # Both in one statement: many batches are small, and what each of them costs is the number of its statements.
+        # One statement for both: many batches are small, and their cost is the number of statements.
         of_job: dict[str, Any] = {"event_number": changes.event_number}
         if changes.state_changed or changes.operations:
-            # What follows from it is not to hang on a message that may get lost.
-            of_job["next_look_at"] = moment
+            # Enqueue the consequences in the database, because a notification may be lost.
+            of_job["next_reconcile_at"] = moment
         if any(row.state is CheckpointState.COMPLETED for row in changes.checkpoints.values()):
-            of_job["checkpoint_told_at"] = moment
+            of_job["checkpoint_reported_at"] = moment
         job = update(_JOBS).where(_JOBS.c.id == run.job_id).values(of_job)
         changed = changed.add_cte(job.cte("job"))
     session.connection().execute(changed)

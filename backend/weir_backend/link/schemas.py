@@ -1,11 +1,11 @@
-"""Answers to drivers. What they send is defined in ``weir.protocol.events``."""
+"""Responses to drivers. ``weir.protocol.events`` defines what drivers send."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel
 
 
-class Stored(BaseModel):
-    """``stored``: number of the last event of this run that is here for good."""
+class EventAckRead(BaseModel):
+    """`stored`: the number of the last durably stored event of the run."""
 
     stored: int

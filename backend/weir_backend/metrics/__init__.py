@@ -1,1 +1,1 @@
-"""What runs have counted, as series and for Prometheus."""
+"""Metrics of runs: time series, current rates, and Prometheus."""

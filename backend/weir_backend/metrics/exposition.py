@@ -1,4 +1,4 @@
-"""What Prometheus is shown. Pure: rows in, families out. Names are those of the field, units last."""
+"""Converts rows to Prometheus metric families. Pure. Metric names end with their unit."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from weir.protocol.lag import source_lags
-from weir_backend.graphs.names import operators_by_chain
 from weir_backend.models import CheckpointState, DeliveryState
+from weir_backend.runs.graph import operators_by_chain
 
 _CHECKPOINT_STATES = {
     CheckpointState.IN_PROGRESS: "in_progress",
@@ -24,8 +24,8 @@ _TIMES = ("busy", "idle", "backpressured", "queued")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Rows as the repository reads them, ``at`` this moment."""
+class FleetMetrics:
+    """Rows as the repository returns them. ``at``: the time of the scrape."""
 
     at: datetime
     jobs: Sequence[Any]
@@ -39,9 +39,9 @@ class Shown:
 
 
 class JobsCollector:
-    """A collector in the sense of prometheus_client: of one answer."""
+    """A prometheus_client collector for one response."""
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: FleetMetrics) -> None:
         self._shown = shown
         self._names: dict[int, str] = {job.id: job.name for job in shown.jobs}
 
@@ -148,7 +148,7 @@ class JobsCollector:
         for row in self._shown.chains:
             if row.job_id in self._names:
                 for chain, operators in operators_by_chain({"chains": row.chains}).items():
-                    # Said twice, it would spoil the whole page.
+                    # A duplicate sample would make the whole page invalid.
                     for uid in dict.fromkeys(one.uid for one in operators):
                         family.add_metric([self._names[row.job_id], str(chain), uid], 1)
         return family

@@ -1,4 +1,4 @@
-"""Samples, and what Prometheus is shown of jobs."""
+"""Queries for metric samples and for Prometheus."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def job_exists(session: Session, job_id: int) -> bool:
 def thinned(
     session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float, graphs: Collection[int] | None = None
 ) -> list[Sample]:
-    """The last sample of each slot in each step: counters lose nothing by that. Ascending in time. ``graphs``: of runs with one of these
-    only."""
+    """Return the last sample of each slot in each step, ascending in time; counters make earlier samples of a step redundant.
+    ``graphs``: only runs with one of these graphs."""
     runs = _runs_since(select(Run.id), job_id, since)
     if graphs is not None:
         runs = runs.where(Run.graph_id.in_(graphs))
@@ -48,7 +48,7 @@ def thinned(
 def thinned_of_live(
     session: Session, job_ids: Collection[int], *, since: datetime, until: datetime, step_s: float
 ) -> dict[int, list[Sample]]:
-    """The same of the live runs of several jobs, by job."""
+    """Return the same for the live runs of several jobs, by job."""
     live = select(Run.id, Run.job_id).where(Run.job_id.in_(job_ids), Run.ended_at.is_(None))
     job_of = {run_id: job_id for run_id, job_id in session.execute(live)}  # noqa: C416  # dict() takes rows, but has no type for them
     found: dict[int, list[Sample]] = {}
@@ -59,7 +59,7 @@ def thinned_of_live(
 
 
 def _thinned(session: Session, runs: Select[int], *, since: datetime, until: datetime, step_s: float) -> list[Sample]:
-    """Step by step by an index: it costs what is shown, and not what was told in all that time."""
+    """Read step by step through an index, so the cost depends on the number of points and not on the number of stored samples."""
     run = runs.subquery()
     of_run = MetricSample.run_id == run.c.id
     told = (
@@ -90,7 +90,7 @@ def _thinned(session: Session, runs: Select[int], *, since: datetime, until: dat
         .select_from(run.join(told, every).join(widest, every).join(slot, every).join(step, every).join(newest, every))
         .order_by(newest.c.at, newest.c.run_id, newest.c.slot)
     )
-    # Thousands of them: taken apart by what pydantic brings along, in half the time.
+    # There may be thousands of rows. The parser of pydantic takes half the time of ``json``.
     return [Sample(run_id, slot, at, from_json(metrics)) for run_id, slot, at, metrics in session.execute(query)]
 
 
@@ -99,12 +99,12 @@ def _step(moment: ColumnElement[datetime], step_s: float) -> ColumnElement[int]:
 
 
 def first_live(session: Session, count: int) -> Sequence[int]:
-    """Jobs that have a live run, by id."""
+    """Return the jobs that have a live run, by id."""
     return session.scalars(select(Run.job_id).where(Run.ended_at.is_(None)).distinct().order_by(Run.job_id).limit(count)).all()
 
 
 def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
-    """Of the graph that the live run of each job has deployed: its edges, as they are kept."""
+    """Return the stored edges of the graph that the live run of each job deployed."""
     query = select(Run.job_id, Graph.body["edges"]).join(Graph, Run.graph_id == Graph.id)
     return {job_id: edges for job_id, edges in session.execute(query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))}  # noqa: C416  # as above
 
@@ -116,7 +116,7 @@ def newest_graph(session: Session, job_id: int) -> tuple[int, dict[str, Any]] | 
 
 
 def other_graphs(session: Session, job_id: int, *, since: datetime, graph_id: int) -> Sequence[Row[int, Any]]:
-    """With which the job has run since then, beside this one: id and body."""
+    """Return id and body of the other graphs with which the job has run since then."""
     used = _runs_since(select(Run.graph_id), job_id, since).where(Run.graph_id != graph_id)
     return session.execute(select(Graph.id, Graph.body).where(Graph.id.in_(used))).all()
 
@@ -129,7 +129,7 @@ def _runs_since(query: Select[Any], job_id: int, since: datetime) -> Select[Any]
 
 
 def jobs(session: Session) -> Sequence[Row[Any]]:
-    """Of those there are: id, name, desired state, state of the newest run."""
+    """Return id, name, desired state and state of the newest run of the jobs that are not deleted."""
     newest = (
         select(Run.job_id, Run.state)
         .ext(distinct_on(Run.job_id))
@@ -163,7 +163,7 @@ def last_checkpoints(session: Session) -> Sequence[Row[int, int, int | None, int
 
 
 def recoveries(session: Session) -> Sequence[Row[int, int, int]]:
-    """How often each job came back, and how long it was away in all: also from failures that are not kept any more."""
+    """Return the number of recoveries and the total downtime of each job, deleted failures included."""
     kept = (
         select(Failure.job_id, func.count().label("count"), func.sum(Failure.downtime_ms).label("downtime_ms"))
         .where(Failure.recovery.in_(RECOVERED))
@@ -173,8 +173,8 @@ def recoveries(session: Session) -> Sequence[Row[int, int, int]]:
     return session.execute(
         select(
             Job.id.label("job_id"),
-            (Job.recoveries_forgotten + func.coalesce(kept.c.count, 0)).label("count"),
-            (Job.downtime_forgotten_ms + func.coalesce(kept.c.downtime_ms, 0)).label("downtime_ms"),
+            (Job.pruned_recoveries + func.coalesce(kept.c.count, 0)).label("count"),
+            (Job.pruned_downtime_ms + func.coalesce(kept.c.downtime_ms, 0)).label("downtime_ms"),
         )
         .outerjoin(kept, kept.c.job_id == Job.id)
         .where(Job.deleted_at.is_(None))
@@ -182,7 +182,7 @@ def recoveries(session: Session) -> Sequence[Row[int, int, int]]:
 
 
 def firing_alerts(session: Session) -> Sequence[Row[int, AlertKind, str, int]]:
-    """By job, kind and name of the rule: rules may be called alike."""
+    """Count firing alerts by job, kind and name of the rule. Names of rules are not unique."""
     return session.execute(
         select(Alert.job_id, Alert.kind, Alert.rule_name, func.count().label("count"))
         .where(Alert.state == AlertState.FIRING)
@@ -192,7 +192,7 @@ def firing_alerts(session: Session) -> Sequence[Row[int, AlertKind, str, int]]:
 
 
 def deliveries(session: Session) -> Sequence[Row[str, DeliveryState | None, int]]:
-    """Of each webhook, by state, as far as they are kept; one row without a state for a webhook that has none."""
+    """Count the stored deliveries of each webhook by state. A webhook without deliveries has one row without a state."""
     return session.execute(
         select(Webhook.name, Delivery.state, func.count(Delivery.id).label("count"))
         .outerjoin(Delivery, Delivery.webhook_id == Webhook.id)
@@ -202,13 +202,13 @@ def deliveries(session: Session) -> Sequence[Row[str, DeliveryState | None, int]
 
 
 def chains(session: Session) -> Sequence[Row[int, Any]]:
-    """Of the graphs that live runs have deployed, as they are kept."""
+    """Return the stored graphs that live runs have deployed."""
     query = select(Run.job_id, Graph.body["chains"].label("chains")).join(Graph, Run.graph_id == Graph.id)
     return session.execute(query.where(Run.ended_at.is_(None)).order_by(Run.job_id)).all()
 
 
 def newest_samples(session: Session, since: datetime) -> Sequence[Row[Any]]:
-    """Of each slot of the runs that live."""
+    """Return the newest sample of each slot of the live runs."""
     return session.execute(
         select(Run.job_id, MetricSample.slot, MetricSample.metrics)
         .ext(distinct_on(MetricSample.run_id, MetricSample.slot))

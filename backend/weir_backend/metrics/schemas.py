@@ -1,4 +1,4 @@
-"""Series of numbers for charts. Lists of one series belong together, point by point."""
+"""Time series and rates. The lists of a series have the same length, one value per point."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ from datetime import datetime
 
 from pydantic import BaseModel
 
+from weir_backend.graphs.schemas import OperatorNameRead
 from weir_backend.metrics.series import BackpressureLevel
 
 
-class OperatorNameBody(BaseModel):
-    uid: str
-    name: str
-
-
-class SubtaskSeriesBody(BaseModel):
-    """The four times add up to 1000 ms a second. ``operators``: that run in the subtask, if the graph is known."""
+class SubtaskSeriesRead(BaseModel):
+    """The four times add up to 1000 ms per second. `operators`: the operators of the chain, if the graph is known."""
 
     chain: int
     index: int
-    operators: list[OperatorNameBody]
+    operators: list[OperatorNameRead]
     at: list[datetime]
     records_in_per_s: list[float]
     records_out_per_s: list[float]
@@ -32,8 +28,8 @@ class SubtaskSeriesBody(BaseModel):
     backpressure: list[BackpressureLevel]
 
 
-class SlotSeriesBody(BaseModel):
-    """``gauges``: what operators show (``<uid>.<name>``), among it lag where they know it. Null: not at that moment."""
+class SlotSeriesRead(BaseModel):
+    """`gauges`: values of operators by `<uid>.<name>`, such as lag. Null: no value at that time."""
 
     slot: int
     at: list[datetime]
@@ -42,19 +38,19 @@ class SlotSeriesBody(BaseModel):
     gauges: dict[str, list[float | None]]
 
 
-class MetricsBody(BaseModel):
-    """``step_s``: the distance of points; wider than asked for where there would be too many."""
+class MetricsRead(BaseModel):
+    """`step_s`: the interval between points. It is larger than requested if there would be too many points."""
 
     since: datetime
     until: datetime
     step_s: float
-    subtasks: list[SubtaskSeriesBody]
-    slots: list[SlotSeriesBody]
+    subtasks: list[SubtaskSeriesRead]
+    slots: list[SlotSeriesRead]
 
 
-class JobRatesBody(BaseModel):
-    """What a job does just now. ``records_per_s``: that its sources read. ``lag_records``: of all sources together, ``lag_seconds``: of the
-    one that is most behind; null where none tells it. ``backpressure``: of its worst subtask. ``at``: when a slot last told something."""
+class JobRatesRead(BaseModel):
+    """Current rates of a job. `records_per_s`: read by its sources. `lag_records`: the sum over all sources. `lag_seconds`: the maximum over
+    all sources. Null: no source reports it. `backpressure`: of the worst subtask. `at`: the time of the newest sample."""
 
     job_id: int
     at: datetime

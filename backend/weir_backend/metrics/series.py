@@ -1,4 +1,4 @@
-"""Rates from what slots had counted at moments. Pure.
+"""Computes rates from the counters of slots. Pure.
 
 Counters begin at zero with each deployment (generation) of a run, so only samples of one deployment are compared.
 """
@@ -32,7 +32,7 @@ class BackpressureLevel(StrEnum):
 
 
 def level_of(ratio: float) -> BackpressureLevel:
-    """By the share of time that a subtask is back-pressured."""
+    """Return the level for the share of time that a subtask is backpressured."""
     if ratio <= LOW_ABOVE:
         return BackpressureLevel.OK
     return BackpressureLevel.LOW if ratio <= HIGH_ABOVE else BackpressureLevel.HIGH
@@ -50,7 +50,7 @@ class Sample:
 
 @dataclass(slots=True)
 class SubtaskSeries:
-    """Point by point. ``per_s``: counted a second, by name. ``ms_per_s``: of a second, by kind of time; they add up to 1000."""
+    """One value per point. ``per_s``: counts per second, by name. ``ms_per_s``: time per second by activity, adding up to 1000."""
 
     chain: int
     index: int
@@ -62,7 +62,7 @@ class SubtaskSeries:
 
 @dataclass(slots=True)
 class SlotSeries:
-    """``utilisation``: share of time in which the loop had something to do; None for the first point of a deployment."""
+    """``utilisation``: share of time in which the loop had work. None for the first point of a deployment."""
 
     slot: int
     at: list[datetime] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Series:
 
 
 def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
-    """``samples``: ascending in time; those before ``since`` are only there to compare with."""
+    """``samples``: ascending in time. Those before ``since`` serve only for comparison."""
     told = list(samples)
     before = _before(told)
     slots: dict[int, SlotSeries] = {}
@@ -89,7 +89,7 @@ def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
 
 
 def _before(told: Sequence[Sample]) -> list[int]:
-    """Of each sample the place of the one that it is compared with; -1: of none."""
+    """Return for each sample the index of the sample it is compared with, or -1."""
     last: dict[tuple[int, int], int] = {}
     found = []
     for place, sample in enumerate(told):
@@ -101,14 +101,16 @@ def _before(told: Sequence[Sample]) -> list[int]:
 
 
 def _follows(before: Sample, sample: Sample) -> bool:
-    """Both are of one deployment, and time has passed. Its counters grow; those of a slot that was replaced begin anew."""
+    """Whether both samples are of one deployment and time has passed. Counters of one deployment grow; those of a replaced slot
+    restart at zero."""
     if before.metrics["generation"] != sample.metrics["generation"] or sample.at <= before.at:
         return False
     return bool(sample.metrics["loop_busy_us"] >= before.metrics["loop_busy_us"])
 
 
 def _subtasks(told: Sequence[Sample], before: Sequence[int], since: datetime) -> list[SubtaskSeries]:
-    """All subtasks of all samples as rows of one table, which is compared with itself: hours of a large job are a hundred thousand numbers."""
+    """Build one table with a row per subtask and sample, and compute differences within it. Hours of a large job are a hundred
+    thousand numbers."""
     counts = [len(sample.metrics["subtasks"]) for sample in told]
     rows = np.fromiter(
         chain.from_iterable(_FIELDS_OF(one) for sample in told for one in sample.metrics["subtasks"]),
@@ -116,7 +118,7 @@ def _subtasks(told: Sequence[Sample], before: Sequence[int], since: datetime) ->
         count=sum(counts) * len(_FIELDS),
     ).reshape(-1, len(_FIELDS))
     sample_of = np.repeat(np.arange(len(told)), counts)
-    # What one slot told of one subtask comes together, in order of time.
+    # Sort the samples of each slot and subtask by time.
     slot_ids: dict[tuple[int, int], int] = {}
     slot_of = np.array([slot_ids.setdefault((sample.run_id, sample.slot), len(slot_ids)) for sample in told], dtype=np.int64)
     order = np.lexsort((sample_of, slot_of[sample_of], rows[:, 1], rows[:, 0]))
@@ -143,8 +145,8 @@ def _subtasks(told: Sequence[Sample], before: Sequence[int], since: datetime) ->
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A row for each point of each subtask (``keys``: chain and index). ``places``: of the samples that they were told in, and ``at`` when each
-    of those was."""
+    """Return a row for each point of each subtask (``keys``: chain and index). ``places``: indexes of the samples. ``at``: their
+    times."""
 
     keys: NDArray[np.int64]
     places: NDArray[np.int64]
@@ -153,7 +155,7 @@ class _Table:
     ms_per_s: NDArray[np.float64]
 
     def series(self) -> list[SubtaskSeries]:
-        # Runs that came one after the other, and slots that a subtask has moved between, are one series.
+        # Consecutive runs, and slots between which a subtask has moved, form one series.
         order = np.lexsort((self.places, self.keys[:, 1], self.keys[:, 0]))
         keys = self.keys[order]
         begins: Sequence[int] = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)]).tolist() if len(keys) else []
@@ -174,7 +176,7 @@ class _Table:
 
 
 def _us(moment: datetime) -> int:
-    """Since the epoch, exactly."""
+    """Return whole microseconds since the epoch."""
     return (moment - _EPOCH) // _MICROSECOND
 
 

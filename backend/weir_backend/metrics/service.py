@@ -9,41 +9,41 @@ from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import Invalid, NotFound
-from weir_backend.graphs.names import OperatorName, operators_by_chain
+from weir_backend.graphs.schemas import OperatorNameRead
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
-from weir_backend.metrics.exposition import JobsCollector, Shown
-from weir_backend.metrics.rates import rates_of
-from weir_backend.metrics.schemas import JobRatesBody, MetricsBody, OperatorNameBody, SlotSeriesBody, SubtaskSeriesBody
+from weir_backend.metrics.current import rates_of
+from weir_backend.metrics.exposition import FleetMetrics, JobsCollector
+from weir_backend.metrics.schemas import JobRatesRead, MetricsRead, SlotSeriesRead, SubtaskSeriesRead
 from weir_backend.metrics.series import SlotSeries, SubtaskSeries, series_of
+from weir_backend.runs.graph import OperatorName, operators_by_chain
 
-SHOWN = timedelta(minutes=15)
-"""If nobody says since when."""
+DEFAULT_RANGE = timedelta(minutes=15)
 POINTS_MAX = 360
 LIVE = timedelta(minutes=1)
-"""A slot that has not said anything for longer is not shown to Prometheus."""
+"""Prometheus sees only slots with a sample within this time."""
 RATES_OVER = timedelta(seconds=30)
 RATES_STEP_S = 10.0
-"""What a job does just now is what it did in the last steps of so long: slots tell every few seconds."""
+"""Current rates are averages over the last steps of this length. Slots send samples every few seconds."""
 
 
-def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float, chain: int | None = None) -> MetricsBody:
-    """``chain``: whose subtasks are told; None: of all. Raises NotFound, Invalid."""
+def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float, chain: int | None = None) -> MetricsRead:
+    """Return time series. ``chain`` None: of all subtasks. Raises NotFound, Invalid."""
     if not repository.job_exists(session, job_id):
-        raise NotFound("not-found", f"there is no job {job_id}")
+        raise NotFound("not-found", f"Job {job_id} does not exist.")
     until = now()
-    begin = until - SHOWN if since is None else since
+    begin = until - DEFAULT_RANGE if since is None else since
     if begin >= until:
-        raise Invalid("invalid", "since: it lies in the future")
+        raise Invalid("invalid", "since: the time is in the future.")
     step_s = max(step_s, (until - begin).total_seconds() / POINTS_MAX)
-    # A step more than is shown: the first point needs one before it.
+    # One additional step, because the first point is a difference.
     first = _before(begin, 2 * step_s)
     names, graphs = _chains(session, job_id, first)
     samples = repository.thinned(session, job_id, since=first, until=until, step_s=step_s, graphs=graphs)
     found = series_of(samples, since=begin)
-    operators = {chain: [OperatorNameBody(uid=one.uid, name=one.name) for one in operators] for chain, operators in names.items()}
-    # What we have made ourselves is not looked through once more, number by number.
-    return MetricsBody.model_construct(
+    operators = {chain: [OperatorNameRead(uid=one.uid, name=one.name) for one in operators] for chain, operators in names.items()}
+    # Skip validation of our own numbers.
+    return MetricsRead.model_construct(
         since=begin,
         until=until,
         step_s=step_s,
@@ -53,8 +53,8 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
 
 
 def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int, list[OperatorName]], list[int] | None]:
-    """What the chains of the job are, and with which graphs they were the same: a chain of another one may have its number and be something
-    else. Parallelism may differ. None: with all of them, as far as anything is known of that."""
+    """Return the chains of the job, and the graphs in which they are the same. In another graph, the same chain number may mean
+    other operators. The parallelism may differ. None: all graphs, if nothing is known."""
     newest = repository.newest_graph(session, job_id)
     if newest is None:
         return {}, None
@@ -62,7 +62,7 @@ def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int
     names = operators_by_chain(body)
     others = repository.other_graphs(session, job_id, since=since, graph_id=graph_id)
     alike = [other.id for other in others if _uids(operators_by_chain(other.body)) == _uids(names)]
-    # Most jobs had no other: nothing is left out then, and the query is the simpler one.
+    # Most jobs had no other graph. Then no filter is needed, and the query is simpler.
     return names, None if len(alike) == len(others) else [graph_id, *alike]
 
 
@@ -70,15 +70,16 @@ def _uids(names: Mapping[int, list[OperatorName]]) -> dict[int, list[str]]:
     return {chain: [one.uid for one in operators] for chain, operators in names.items()}
 
 
-def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesBody]:
-    """By job; without ``job_ids`` of the first that run. Those that are not there, or have not told anything of late, are left out."""
+def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesRead]:
+    """Return current rates by job; without ``job_ids``, of the first running jobs. Jobs that do not exist or have no recent
+    sample are omitted."""
     until = now()
     job_ids = job_ids or repository.first_live(session, jobs_max)
     samples = repository.thinned_of_live(session, job_ids, since=until - RATES_OVER, until=until, step_s=RATES_STEP_S)
     edges = repository.edges_of(session, samples.keys())
     found = {job_id: rates_of(series_of(own, since=until - RATES_OVER), edges.get(job_id)) for job_id, own in samples.items()}
     return [
-        JobRatesBody(
+        JobRatesRead(
             job_id=job_id,
             at=rates.at,
             records_per_s=rates.records_per_s,
@@ -98,8 +99,8 @@ def _before(moment: datetime, seconds: float) -> datetime:
         return moment
 
 
-def _subtask(one: SubtaskSeries, operators: list[OperatorNameBody]) -> SubtaskSeriesBody:
-    return SubtaskSeriesBody.model_construct(
+def _subtask(one: SubtaskSeries, operators: list[OperatorNameRead]) -> SubtaskSeriesRead:
+    return SubtaskSeriesRead.model_construct(
         chain=one.chain,
         index=one.index,
         operators=operators,
@@ -116,16 +117,16 @@ def _subtask(one: SubtaskSeries, operators: list[OperatorNameBody]) -> SubtaskSe
     )
 
 
-def _slot(one: SlotSeries) -> SlotSeriesBody:
-    return SlotSeriesBody.model_construct(
+def _slot(one: SlotSeries) -> SlotSeriesRead:
+    return SlotSeriesRead.model_construct(
         slot=one.slot, at=one.at, rss_bytes=one.rss_bytes, utilisation=one.utilisation, gauges=one.gauges
     )
 
 
 def exposition(session: Session) -> bytes:
-    """In the text format of Prometheus."""
+    """Return the metrics in the Prometheus text format."""
     moment = now()
-    shown = Shown(
+    shown = FleetMetrics(
         moment,
         repository.jobs(session),
         repository.checkpoint_counts(session),

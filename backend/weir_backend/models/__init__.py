@@ -1,4 +1,4 @@
-"""All tables. Alembic imports this and nothing else of the backend."""
+"""All tables. Alembic imports only this package of the backend."""
 
 from weir_backend.models.accounts import AuditEntry, IdempotencyKey, Role, Token, TokenKind, User
 from weir_backend.models.alerts import (
@@ -13,6 +13,7 @@ from weir_backend.models.alerts import (
 )
 from weir_backend.models.base import Base
 from weir_backend.models.checkpoints import Checkpoint, CheckpointState, Verification
+from weir_backend.models.heartbeats import Heartbeat
 from weir_backend.models.jobs import Artifact, ArtifactContent, ArtifactKind, DesiredState, Graph, Job, Spec, SpecState
 from weir_backend.models.operations import (
     Operation,
@@ -23,7 +24,6 @@ from weir_backend.models.operations import (
     PlanState,
     RecoveryPlan,
 )
-from weir_backend.models.presence import Presence
 from weir_backend.models.runs import RECOVERED, Command, Event, Failure, MetricSample, Run, RunState
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Event",
     "Failure",
     "Graph",
+    "Heartbeat",
     "IdempotencyKey",
     "Job",
     "MessageAbout",
@@ -56,7 +57,6 @@ __all__ = [
     "PlanKind",
     "PlanPhase",
     "PlanState",
-    "Presence",
     "RecoveryPlan",
     "Role",
     "Run",

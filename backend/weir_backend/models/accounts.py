@@ -1,4 +1,4 @@
-"""Who may do what, and who did."""
+"""Tables of users, tokens, the audit log and idempotency keys."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Role(StrEnum):
 
 class TokenKind(StrEnum):
     API = "api"
-    """Made by a user for programs."""
+    """Created by a user for a program."""
     SESSION = "session"
-    """Of a browser or a terminal that has logged in."""
+    """The session of a logged-in browser or terminal."""
 
 
 class User(Base):
-    """``rollback``: may approve and apply plans that go back to an older checkpoint, a permission of its own."""
+    """``rollback``: the user may approve and apply plans that restore an older checkpoint. It is independent of the role."""
 
     __tablename__ = "users"
 
@@ -38,7 +38,7 @@ class User(Base):
     rollback: Mapped[bool] = mapped_column(server_default=text("false"))
     disabled: Mapped[bool] = mapped_column(server_default=text("false"))
     password_hash: Mapped[str | None]
-    """Argon2id. None: logs in by OpenID Connect only."""
+    """Argon2id. None: the user logs in only by OpenID Connect."""
     oidc_subject: Mapped[str | None] = mapped_column(unique=True)
     """``<issuer> <subject>``."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
@@ -48,7 +48,7 @@ class User(Base):
 
 
 class Token(Base):
-    """``digest``: SHA-256 of 32 random bytes; the token itself is shown once and kept nowhere."""
+    """``digest``: SHA-256 of 32 random bytes. The token itself is shown once and not stored."""
 
     __tablename__ = "tokens"
     __table_args__ = (Index(None, "user_id"),)
@@ -58,18 +58,18 @@ class Token(Base):
     name: Mapped[str] = mapped_column(String(100))
     kind: Mapped[TokenKind] = mapped_column(word(TokenKind, "kind"))
     role: Mapped[Role] = mapped_column(word(Role, "role"))
-    """It can do what both this role and its user's may."""
+    """The token has only the permissions that both this role and the user's role have."""
     rollback: Mapped[bool] = mapped_column(server_default=text("false"))
     digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
     created_at: Mapped[Created]
     expires_at: Mapped[datetime]
     last_used_at: Mapped[datetime | None]
-    """To the minute."""
+    """With a precision of one minute."""
     revoked_at: Mapped[datetime | None]
 
 
 class AuditEntry(Base):
-    """A write: who, what, before and after. Only ever added to, and forgotten after years."""
+    """A write: the user, the action, and the values before and after. Entries are never changed, and are deleted after years."""
 
     __tablename__ = "audit_entries"
     __table_args__ = (Index(None, "resource", "resource_id"), Index(None, "user_id"), Index(None, "at", postgresql_using="brin"))
@@ -78,7 +78,7 @@ class AuditEntry(Base):
     at: Mapped[Created]
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     user_name: Mapped[str]
-    """As it was then. Of the platform itself: ``weir``."""
+    """The user's name at the time. ``weir`` for the platform itself."""
     token_id: Mapped[int | None]
     action: Mapped[str]
     resource: Mapped[str]
@@ -90,7 +90,7 @@ class AuditEntry(Base):
 
 
 class IdempotencyKey(Base):
-    """The answer to a request that may be sent again."""
+    """The stored response to a request with an idempotency key."""
 
     __tablename__ = "idempotency_keys"
     __table_args__ = (UniqueConstraint("user_id", "key"), Index(None, "created_at"))
@@ -99,9 +99,9 @@ class IdempotencyKey(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     key: Mapped[str] = mapped_column(String(200))
     request_digest: Mapped[bytes] = mapped_column(LargeBinary(32))
-    """Of method, path and body: the same key with another request is refused."""
+    """Of method, path and body. The same key with another request is refused."""
     status: Mapped[int | None]
-    """None: the first request is still being served."""
+    """None: the first request is still being processed."""
     headers: Mapped[dict[str, Any] | None]
     body: Mapped[bytes | None]
     created_at: Mapped[Created]

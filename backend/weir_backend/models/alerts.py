@@ -1,4 +1,4 @@
-"""Who is told when a job needs a person."""
+"""Tables of webhooks, alert rules, alerts and deliveries."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from weir_backend.models.base import Base, Created, Key, word
 
 class AlertKind(StrEnum):
     NO_CHECKPOINT = "no-checkpoint"
-    """None completed for ``minutes``."""
+    """No checkpoint completed for ``minutes``."""
     FAILURES = "failures"
-    """``count`` failures or failed checkpoints in a row."""
+    """``count`` consecutive failures or failed checkpoints."""
     LAG = "lag"
     """A source is ``records`` behind, or ``seconds`` of event time."""
     RESTARTS = "restarts"
@@ -35,17 +35,17 @@ class MessageAbout(StrEnum):
     FIRING = "FIRING"
     RESOLVED = "RESOLVED"
     TEST = "TEST"
-    """Nothing but that it arrives. Of no alert, and tried once."""
+    """A test message. It belongs to no alert and is tried once."""
 
 
 class DeliveryState(StrEnum):
     PENDING = "PENDING"
     DELIVERED = "DELIVERED"
-    GIVEN_UP = "GIVEN_UP"
+    FAILED = "FAILED"
 
 
 class Webhook(Base):
-    """``secret_reference``: the name of an environment variable or file of the worker that holds the key of its signatures."""
+    """``secret_reference``: the name of an environment variable or file of the worker that contains the signing key."""
 
     __tablename__ = "webhooks"
 
@@ -55,7 +55,7 @@ class Webhook(Base):
     secret_reference: Mapped[str | None]
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
     not_before: Mapped[datetime | None]
-    """Nothing is sent to it before: a worker is at it, or it did not take a message just now."""
+    """Nothing is sent before this time: a worker is sending, or the last delivery failed."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     created_at: Mapped[Created]
 
@@ -63,7 +63,7 @@ class Webhook(Base):
 
 
 class AlertRule(Base):
-    """Of one job, or (``job_id`` None) of all."""
+    """A rule for one job, or for all jobs (``job_id`` None)."""
 
     __tablename__ = "alert_rules"
     __table_args__ = (Index(None, "webhook_id"),)
@@ -83,7 +83,7 @@ class AlertRule(Base):
 
 
 class Alert(Base):
-    """A rule that holds for a job, from when to when. At most one of a rule and a job is firing. It outlives its rule."""
+    """The time during which a rule holds for a job. At most one alert per rule and job is firing. It outlives its rule."""
 
     __tablename__ = "alerts"
     __table_args__ = (
@@ -94,7 +94,7 @@ class Alert(Base):
 
     id: Mapped[Key]
     rule_id: Mapped[int | None] = mapped_column(ForeignKey("alert_rules.id", ondelete="SET NULL"))
-    """None: the rule has been deleted since."""
+    """None: the rule has been deleted."""
     rule_name: Mapped[str] = mapped_column(String(100))
     kind: Mapped[AlertKind] = mapped_column(word(AlertKind, "kind"))
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
@@ -103,11 +103,11 @@ class Alert(Base):
     since: Mapped[datetime]
     resolved_at: Mapped[datetime | None]
     resolution: Mapped[str | None]
-    """Why it is over."""
+    """Why the alert was resolved."""
 
 
 class Delivery(Base):
-    """A message to a webhook: kept until it has arrived, or was tried for long enough."""
+    """A message to a webhook. It is pending until it is delivered or the retries are exhausted."""
 
     __tablename__ = "deliveries"
     __table_args__ = (
@@ -118,17 +118,17 @@ class Delivery(Base):
 
     id: Mapped[Key]
     message_id: Mapped[uuid.UUID] = mapped_column(Uuid, server_default=text("gen_random_uuid()"))
-    """What receivers know it by. Random: an installation that was set back to a backup must not give a number twice."""
+    """Identifies the message to receivers. Random, because a database restored from a backup must not use an id twice."""
     alert_id: Mapped[int | None] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
-    """None: of a test."""
+    """None: a test message."""
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))
     about: Mapped[MessageAbout] = mapped_column(word(MessageAbout, "about"))
     state: Mapped[DeliveryState] = mapped_column(word(DeliveryState, "state"), server_default=text("'PENDING'"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
     status: Mapped[int | None] = mapped_column(SmallInteger)
-    """Of HTTP, what the last try was answered with. None: it was not answered."""
+    """HTTP status of the last try. None: no response."""
     problem: Mapped[str | None]
-    """Of the last try."""
+    """The problem of the last try."""
     next_try_at: Mapped[datetime]
     created_at: Mapped[Created]
     ended_at: Mapped[datetime | None]

@@ -1,4 +1,4 @@
-"""What all tables have in common."""
+"""The base class of all tables, and common column types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s",
     "pk": "pk_%(table_name)s",
 }
-"""So that a migration can name what it changes."""
+"""Naming conventions for constraints, so that migrations can refer to them by name."""
 
 Key = Annotated[int, mapped_column(BigInteger, Identity(), primary_key=True)]
 Created = Annotated[datetime, mapped_column(DateTime(timezone=True), server_default=func.now())]
@@ -25,7 +25,7 @@ Created = Annotated[datetime, mapped_column(DateTime(timezone=True), server_defa
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
-    # Annotations of columns, in the words of Postgres. Times always have a zone.
+    # Column annotations with their Postgres types. Times always have a time zone.
     type_annotation_map = {  # SQLAlchemy reads it off the class
         datetime: DateTime(timezone=True),
         str: Text,
@@ -36,7 +36,8 @@ class Base(DeclarativeBase):
 
 
 def word(words: type[StrEnum], name: str) -> Enum:
-    """A column ``name`` that holds one of these words. Not a type of Postgres: a word can be added without rewriting anything."""
+    """Return a column ``name`` that holds one of the values. It is not a Postgres enum, so a value can be added without rewriting
+    the table."""
     return Enum(
         words,
         name=name,

@@ -1,4 +1,4 @@
-"""Every checkpoint of every job, for longer than the runtime keeps it."""
+"""Tables of checkpoints and their verification. Rows outlive the files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ class CheckpointState(StrEnum):
 
 
 class Checkpoint(Base):
-    """``number``: its id in the job's log, never used twice in one job. That it is subsumed, discarded, verified are facts of a completed one."""
+    """``number``: the id in the job log, unique within the job. A completed checkpoint may also be subsumed, discarded or
+    verified."""
 
     __tablename__ = "checkpoints"
     __table_args__ = (
         UniqueConstraint("job_id", "number"),
         Index(None, "job_id", "id"),
-        Index(None, "run_id", postgresql_using="brin"),  # for who forgets a run: seldom, and not worth a lookup at each insertion
+        Index(
+            None, "run_id", postgresql_using="brin"
+        ),  # for deleting a run, which is rare and not worth a lookup at each insertion
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
         Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
         Index("ix_checkpoints_there", "job_id", "number", postgresql_where=text("state = 'COMPLETED' AND discarded_at IS NULL")),
@@ -42,10 +45,10 @@ class Checkpoint(Base):
     trigger: Mapped[str] = mapped_column(String(20))
     is_savepoint: Mapped[bool]
     parent: Mapped[int | None]
-    """Number of the completed checkpoint that this one goes on from: the lineage."""
+    """Number of the completed checkpoint that this one descends from (the lineage)."""
     triggered_at: Mapped[datetime]
     triggered_event: Mapped[int | None]
-    """Number of the run's event that told it. None: that event is missing."""
+    """Number of the run's event that reported the trigger. None: that event is missing."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]
@@ -53,34 +56,35 @@ class Checkpoint(Base):
     end_to_end_ms: Mapped[int | None]
     state_bytes: Mapped[int | None]
     checkpointed_bytes: Mapped[int | None]
-    """Of the files that it wrote itself. None: its driver did not say."""
+    """Size of the files that this checkpoint wrote. None: the driver did not report it."""
     subtasks: Mapped[int]
     acknowledged: Mapped[int] = mapped_column(server_default=text("0"))
-    # These two are heavy: they are loaded when somebody asks for them, and never by a list.
+    # The next two columns are large. They are loaded only on access, and never by a list.
     progress: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"), deferred=True)
-    """``[chain, index, after_ms]`` of each acknowledgement, in the order in which they came."""
+    """``[chain, index, after_ms]`` of each acknowledgement, in order of arrival."""
     statistics: Mapped[list[Any] | None] = mapped_column(deferred=True)
-    """``[chain, index, {...}]`` of each subtask, of a completed one."""
+    """``[chain, index, {...}]`` of each subtask of a completed checkpoint."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
-    """Grows whenever somebody, a plan included, pins it or lets go of it: what If-Match compares."""
+    """Incremented when a user or a plan pins or unpins the checkpoint. If-Match compares it."""
     pinned: Mapped[bool] = mapped_column(server_default=text("false"))
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
-    """That it is pinned is in the job's log, too: from then on nobody retires it, not even a driver that runs."""
+    """The job log contains the pin, so no driver retires the checkpoint."""
     leaving_at: Mapped[datetime | None]
-    """When it was decided that it goes: nothing may refer to it from then on. None again if nothing came of that."""
+    """When its expiry was decided: no new reference to it may be created after that. None again if the expiry was cancelled."""
     discarded_at: Mapped[datetime | None]
-    """When it was found retired in the job's log: its files are gone, or about to be."""
+    """When it was found retired in the job log: its files are deleted, or about to be."""
     verified_at: Mapped[datetime | None]
     damage: Mapped[str | None]
-    """What verifying found. None: nothing, or not verified."""
+    """The damage that verification found. None: none, or not verified."""
     created_at: Mapped[Created]
 
 
 class Verification(Base):
-    """The files of a checkpoint are being read, or are to be. The row is gone once that is done.
+    """A pending or running verification of a checkpoint's files. The row is deleted at the end.
 
-    A part of them is read at a time. ``claim`` grows each time somebody sets out: who carries an older one out has been replaced.
+    Each Celery task reads a part of the files. ``claim`` is incremented when a worker starts, so a worker with an older claim
+    knows that it was replaced.
     """
 
     __tablename__ = "verifications"
@@ -88,12 +92,12 @@ class Verification(Base):
     checkpoint_id: Mapped[int] = mapped_column(ForeignKey("checkpoints.id", ondelete="CASCADE"), primary_key=True)
     claim: Mapped[int]
     wanted: Mapped[bool]
-    """Somebody has asked for it, so it is done whatever was verified when."""
+    """A user requested it, so it runs even if the checkpoint was verified before."""
     files_done: Mapped[int] = mapped_column(server_default=text("0"))
     bytes_done: Mapped[int] = mapped_column(server_default=text("0"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
-    """Since it last got on."""
+    """Tries since the last progress."""
     next_try_at: Mapped[datetime]
-    """Who has set out has not got on by then: it is asked for again."""
+    """If the worker makes no progress until this time, the verification is enqueued again."""
     problem: Mapped[str | None]
-    """Why the last try came to nothing."""
+    """Why the last try failed."""

@@ -1,4 +1,4 @@
-"""What is to run."""
+"""Tables of jobs, specs, artifacts and graphs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ArtifactKind(StrEnum):
 
 
 class Artifact(Base):
-    """A file of user code, named by its content. Kept in the database, so that a backup of that is whole."""
+    """A file of user code, identified by its content. It is in the database so that a database backup is complete."""
 
     __tablename__ = "artifacts"
 
@@ -42,18 +42,18 @@ class Artifact(Base):
     """SHA-256, hexadecimal."""
     kind: Mapped[ArtifactKind] = mapped_column(word(ArtifactKind, "kind"))
     name: Mapped[str] = mapped_column(String(200))
-    """Of the file as it was first uploaded."""
+    """File name at the first upload."""
     size: Mapped[int]
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     uploaded_at: Mapped[Created]
-    """Last: whoever has just uploaded it again is about to use it."""
+    """Time of the last upload. A user who uploads a file again is about to use it."""
     removed_at: Mapped[datetime | None]
-    """Its content is gone, as only jobs that were deleted had used it. Uploaded again it is there again."""
+    """When its content was deleted, because only deleted jobs used it. Another upload restores it."""
 
 
 class ArtifactContent(Base):
-    """Apart from ``Artifact``, so that no list ever reads it."""
+    """Separate from ``Artifact``, so that no list reads the content."""
 
     __tablename__ = "artifact_contents"
 
@@ -62,16 +62,16 @@ class ArtifactContent(Base):
 
 
 class Job(Base):
-    """``version`` grows with every change by a person or a plan: what If-Match and plans compare.
+    """``version`` is incremented with every change by a user or a plan. If-Match and plans compare it.
 
-    Whoever changes anything of a job, its runs or its checkpoints holds a lock on this row, so all that is told of one job has an order.
+    A transaction that changes a job, its runs or its checkpoints locks this row, so the events of a job are totally ordered.
     """
 
     __tablename__ = "jobs"
     __table_args__ = (
         Index("uq_jobs_name", "name", unique=True, postgresql_where=text("deleted_at IS NULL")),
-        Index(None, "next_look_at"),
-        Index("ix_jobs_storage_look_at", "storage_look_at", postgresql_where=text("deleted_at IS NULL")),
+        Index(None, "next_reconcile_at"),
+        Index("ix_jobs_next_retention_at", "next_retention_at", postgresql_where=text("deleted_at IS NULL")),
     )
 
     id: Mapped[Key]
@@ -80,34 +80,34 @@ class Job(Base):
     labels: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
     desired_state: Mapped[DesiredState] = mapped_column(word(DesiredState, "desired_state"))
     spec_number: Mapped[int]
-    """The version of the spec that is to run."""
+    """Number of the current spec."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     run_number: Mapped[int] = mapped_column(server_default=text("0"))
-    """Of the newest run; the next one takes the next number. This is the control plane's generation: it fences runs."""
-    history: Mapped[int] = mapped_column(server_default=text("1"))
-    """Grows when the job is begun anew without its state: then it gets another directory of checkpoints."""
+    """Number of the newest run. It is the control plane's generation, which fences older runs."""
+    lineage: Mapped[int] = mapped_column(server_default=text("1"))
+    """Incremented when the job starts without state, which gives it a new checkpoint directory."""
     next_start: Mapped[dict[str, Any] | None]
-    """``{"checkpoint": N, "after_run": K}``: runs after number K go back to checkpoint N (0: to the beginning), or, with a ``"path"``, begin
-    with the checkpoint there; until one of them has run."""
+    """``{"checkpoint": N, "after_run": K}``: runs after number K restore checkpoint N (0: start without state), or, with a
+    ``"path"``, the checkpoint at that path. Cleared when one of these runs is running."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
-    """Of the newest event of this job."""
-    checkpoint_told_at: Mapped[datetime | None]
-    """When it was last told that one of its checkpoints is completed, by our clock: those of drivers do what they like."""
+    """Number of the newest event of the job."""
+    checkpoint_reported_at: Mapped[datetime | None]
+    """When a completed checkpoint was last reported, by the clock of the control plane. Drivers' clocks may be wrong."""
     restarts: Mapped[int] = mapped_column(server_default=text("0"))
-    """In a row: since a run of this job last was well for long enough."""
-    recoveries_forgotten: Mapped[int] = mapped_column(server_default=text("0"))
-    """Of failures that are not kept any more: what is counted of a job never goes back."""
-    downtime_forgotten_ms: Mapped[int] = mapped_column(server_default=text("0"))
-    not_before: Mapped[datetime | None]
-    """The next restart waits until then."""
-    gave_up: Mapped[str | None]
-    """Why no further restart is tried until a person starts the job again."""
-    next_look_at: Mapped[datetime | None]
-    """When reconciling has something to do for this job at the latest. None: nothing until something happens."""
-    storage_look_at: Mapped[Created]
-    """When a worker looks into its checkpoint storage next."""
-    tidied_until: Mapped[datetime | None]
-    """A worker lets go of checkpoints: until then, or until it has said that it is done, no run is begun."""
+    """Consecutive restarts since a run of the job was last healthy for long enough."""
+    pruned_recoveries: Mapped[int] = mapped_column(server_default=text("0"))
+    """Recoveries of deleted failures, so that the counter of recoveries never decreases."""
+    pruned_downtime_ms: Mapped[int] = mapped_column(server_default=text("0"))
+    restart_at: Mapped[datetime | None]
+    """The next restart happens at this time."""
+    restarts_stopped_reason: Mapped[str | None]
+    """Why the job is not restarted until a user starts it."""
+    next_reconcile_at: Mapped[datetime | None]
+    """The latest time of the next reconciliation. None: only an event triggers it."""
+    next_retention_at: Mapped[Created]
+    """When a worker next applies the retention policy to the job's checkpoint storage."""
+    retention_until: Mapped[datetime | None]
+    """A worker is deleting checkpoints. No run starts until this time, or until the worker has finished."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     updated_at: Mapped[Created]
@@ -115,7 +115,7 @@ class Job(Base):
 
 
 class Spec(Base):
-    """A numbered version of what a job is. What the user said never changes; that it compiles is found out once."""
+    """A numbered version of a job's definition. The user's input never changes; compilation sets the rest once."""
 
     __tablename__ = "specs"
     __table_args__ = (UniqueConstraint("job_id", "number"), Index(None, "artifact_id"))
@@ -125,20 +125,20 @@ class Spec(Base):
     number: Mapped[int]
     artifact_id: Mapped[int] = mapped_column(ForeignKey("artifacts.id"))
     body: Mapped[dict[str, Any]]
-    """As ``jobs.schemas.SpecBody`` writes it."""
+    """As ``jobs.schemas.JobSpec`` writes it."""
     state: Mapped[SpecState] = mapped_column(word(SpecState, "state"))
     problem: Mapped[str | None]
-    """Of an invalid one: what the user is told."""
+    """Why the spec is invalid, as shown to the user."""
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
-    asked_at: Mapped[datetime | None]
-    """When a worker was last asked again to compile it."""
+    enqueued_at: Mapped[datetime | None]
+    """When its compilation was last enqueued again."""
     comment: Mapped[str] = mapped_column(server_default=text("''"))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
 
 
 class Graph(Base):
-    """A physical graph, the logical one included, named by its content."""
+    """A physical graph with its logical graph, identified by its content."""
 
     __tablename__ = "graphs"
 

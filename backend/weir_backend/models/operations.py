@@ -1,4 +1,4 @@
-"""What somebody has asked for and takes its time."""
+"""Tables of operations and recovery plans."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class OperationState(StrEnum):
     RUNNING = "RUNNING"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
-    ABANDONED = "ABANDONED"
-    """Something later made it pointless."""
+    SUPERSEDED = "SUPERSEDED"
+    """A later operation replaced it."""
 
 
 class Operation(Base):
-    """``request`` and ``result`` are as the verb's schema says; ``steps`` are what was done, with times, for people who watch."""
+    """``request`` and ``result`` follow the schema of the verb. ``steps``: the steps so far, with times, for display."""
 
     __tablename__ = "operations"
     __table_args__ = (
@@ -52,11 +52,12 @@ class Operation(Base):
     problem: Mapped[str | None]
     steps: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     after_run: Mapped[int] = mapped_column(server_default=text("0"))
-    """Number of the newest run that was over when this was asked for: what it said is no answer to this."""
+    """Number of the newest run that had ended when the operation was requested. Events of that run do not complete the operation.
+    """
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     deadline_at: Mapped[datetime]
-    """By then it has succeeded or failed."""
+    """The operation succeeds or fails by this time."""
     ended_at: Mapped[datetime | None]
 
 
@@ -74,8 +75,8 @@ class PlanPhase(StrEnum):
     VERIFYING = "VERIFYING"
     STOPPING = "STOPPING"
     STARTING = "STARTING"
-    RETURNING = "RETURNING"
-    """It could not be carried out: the job is brought back to where it was."""
+    REVERTING = "REVERTING"
+    """Applying failed: the job is restored to its previous state."""
 
 
 class PlanState(StrEnum):
@@ -84,11 +85,11 @@ class PlanState(StrEnum):
     APPLYING = "APPLYING"
     APPLIED = "APPLIED"
     FAILED = "FAILED"
-    WITHDRAWN = "WITHDRAWN"
+    DISCARDED = "DISCARDED"
 
 
 class RecoveryPlan(Base):
-    """What is to be done to a job's state, computed, shown, approved and only then done."""
+    """A change to a job's state: computed, previewed, approved, then applied."""
 
     __tablename__ = "recovery_plans"
     __table_args__ = (
@@ -102,20 +103,20 @@ class RecoveryPlan(Base):
     kind: Mapped[PlanKind] = mapped_column(word(PlanKind, "kind"))
     state: Mapped[PlanState] = mapped_column(word(PlanState, "state"))
     job_version: Mapped[int]
-    """The job as the plan was computed from it: once that has moved, the plan is refused."""
+    """The job's version when the plan was computed. The plan is refused if the version has changed."""
     request: Mapped[dict[str, Any]]
     preview: Mapped[dict[str, Any]]
     signature: Mapped[bytes] = mapped_column(LargeBinary(32))
-    """HMAC-SHA-256 over all of the above: what is applied is what was approved."""
+    """HMAC-SHA-256 over all columns above. It ensures that the applied plan is the approved one."""
     phase: Mapped[PlanPhase | None] = mapped_column(word(PlanPhase, "phase"))
     target_whole: Mapped[bool | None]
-    """What verifying the files of the target has found. None: nothing yet."""
-    asked_at: Mapped[datetime | None]
-    """When a worker was last asked again to look into storage for it; once the job is stopped, when one was asked to pin what an undo would
-    return to."""
+    """The result of verifying the target's files. None: not known yet."""
+    enqueued_at: Mapped[datetime | None]
+    """When the verification was last enqueued again. Once the job is stopped: when pinning the checkpoints that an undo restores
+    was enqueued."""
     undo_of: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     safety_checkpoint: Mapped[int | None]
-    """Number of the checkpoint that the job was stopped with: what an undo goes back to."""
+    """Number of the safety savepoint, which an undo restores."""
     problem: Mapped[str | None]
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id", ondelete="SET NULL"))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))

@@ -1,4 +1,4 @@
-"""What has run, and all that it told."""
+"""Tables of runs, commands, events, failures and metric samples."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ class RunState(StrEnum):
     """Of a run as the control plane sees it. What the driver says of itself is ``weir.protocol.events.RunState``."""
 
     CREATED = "CREATED"
-    """Minted; its driver has not said anything yet."""
+    """The row exists, but the driver has not reported yet."""
     INITIALIZING = "INITIALIZING"
     RUNNING = "RUNNING"
     RESTARTING = "RESTARTING"
     FAILING = "FAILING"
     CANCELLING = "CANCELLING"
     RECONCILING = "RECONCILING"
-    """Nothing is heard of it; whether it lives is being found out. Only shown (``runs.reach``): stored is what it told last."""
+    """The driver is unreachable, and Weir is checking whether it runs. Only shown (``runs.reach``); the table keeps the last
+    reported state."""
     FINISHED = "FINISHED"
     SUSPENDED = "SUSPENDED"
     CANCELED = "CANCELED"
@@ -31,7 +32,8 @@ class RunState(StrEnum):
 
 
 class Run(Base):
-    """One driver process of a job. ``number`` is the generation of the control plane: a job has one run that is not over, the newest."""
+    """One driver process of a job. ``number``: the control plane's generation. At most one run of a job has not ended: the
+    newest."""
 
     __tablename__ = "runs"
     __table_args__ = (
@@ -47,52 +49,53 @@ class Run(Base):
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
     number: Mapped[int]
     directory: Mapped[str] = mapped_column(server_default=text("(gen_random_uuid())::text"))
-    """Name of the run's own on the machine of its driver, and of no other run of any database: ids begin anew with a new database, and
-    directories do not."""
+    """Name of the run's directory on the driver's host. Unique across databases: a new database reuses ids, but old directories
+    remain."""
     spec_id: Mapped[int] = mapped_column(ForeignKey("specs.id"))
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
     state: Mapped[RunState] = mapped_column(word(RunState, "state"))
     reason: Mapped[str] = mapped_column(server_default=text("''"))
     cause: Mapped[str] = mapped_column(server_default=text("''"))
-    """Why this run was begun: deploy, start, restart, rollback, ..."""
+    """Why the run was created: deploy, start, restart, rollback, ..."""
     start: Mapped[dict[str, Any]]
-    """How: ``{"mode": "fresh" | "resume" | "from", "checkpoint": N, ...}``."""
+    """How the run starts: ``{"mode": "fresh" | "resume" | "from", "checkpoint": N, ...}``."""
     failure_kind: Mapped[str] = mapped_column(server_default=text("''"))
-    """Class of the error that it failed with, as its driver told; '' if it did not."""
+    """Class of the error with which the run failed, as reported by the driver. Empty: not reported."""
     plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
-    """The plan that this run carries out."""
+    """The plan that this run applies."""
     checkpoint_directory: Mapped[str] = mapped_column(server_default=text("''"))
     token_digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
     stored_event: Mapped[int] = mapped_column(server_default=text("0"))
-    """Number of the last event of this run that is stored."""
+    """Number of the last stored event of this run."""
     missing_events: Mapped[int] = mapped_column(server_default=text("0"))
-    """That the driver could not send any more when we asked for them."""
+    """Number of events that the driver could no longer send."""
     last_command: Mapped[int] = mapped_column(server_default=text("0"))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
-    """Of the runtime, in the job's log: each recovery begins a new one."""
+    """The runtime's generation in the job log. Each recovery increments it."""
     host: Mapped[str | None]
-    """Where the driver's process is: the name of a worker's queue."""
+    """Host of the driver: the name of a worker's queue."""
     pid: Mapped[int | None]
     pid_started: Mapped[float | None]
-    """Seconds since 1970: with ``pid`` it names one process for good."""
+    """Seconds since the epoch. With ``pid`` it identifies a process uniquely."""
     last_contact_at: Mapped[datetime | None]
-    """To some seconds: the last request with this run's token."""
+    """The last request with this run's token, with a precision of some seconds."""
     created_at: Mapped[Created]
     submitted_at: Mapped[datetime | None]
-    """When a worker set out to start the driver."""
+    """When a worker began to start the driver."""
     running_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     fenced_at: Mapped[datetime | None]
-    """When the control plane took the job from this run (replaced it, or ended it over its head): from then on its token is answered
-    410. A run that told its end itself is over (``ended_at``) and not fenced: its last batch may come again."""
-    stranded: Mapped[str | None]
-    """Why no other machine goes on with the job though nothing is heard of this run's own. None: something is, or nobody has looked yet."""
+    """When the control plane fenced this run by replacing or ending it. From then on requests with its token fail with 410. A run
+    that reported its own end has ``ended_at`` but is not fenced: its driver may repeat the last batch."""
+    reassignment_problem: Mapped[str | None]
+    """Why the job of an unreachable driver is not reassigned to another host. None: the driver is reachable, or this has not been
+    checked yet."""
     files_cleared_at: Mapped[datetime | None]
-    """When its directory was found to be gone: its log cannot be read any more."""
+    """When its directory was found deleted. Its log can no longer be read."""
 
 
 class Command(Base):
-    """``number``: in the run, ascending without holes; taken under the lock on the run."""
+    """``number``: ascending without gaps in the run, assigned under the lock on the run."""
 
     __tablename__ = "commands"
     __table_args__ = (
@@ -110,19 +113,19 @@ class Command(Base):
     outcome: Mapped[str | None] = mapped_column(String(20))
     reason: Mapped[str] = mapped_column(server_default=text("''"))
     answered_event: Mapped[int | None]
-    """Number of the run's event that told it."""
+    """Number of the run's event that answered the command."""
     created_at: Mapped[Created]
 
 
 class Event(Base):
-    """What happened to a job, in its order: ``number`` has no holes. Samples and single acknowledgements are not here but in
-    ``metric_samples`` and ``checkpoints``."""
+    """The event log of a job: ``number`` has no gaps. Samples and single acknowledgements are in ``metric_samples`` and
+    ``checkpoints`` instead."""
 
     __tablename__ = "events"
     __table_args__ = (
         UniqueConstraint("job_id", "number"),
         Index(None, "received_at", postgresql_using="brin"),
-        Index(None, "run_id", postgresql_using="brin"),  # for who forgets a run
+        Index(None, "run_id", postgresql_using="brin"),  # for deleting a run
     )
 
     id: Mapped[Key]
@@ -130,20 +133,20 @@ class Event(Base):
     number: Mapped[int]
     run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     run_event: Mapped[int | None]
-    """Its number in the run. None: of the control plane itself."""
+    """Number of the event in its run. None: the control plane wrote it."""
     kind: Mapped[str] = mapped_column(String(60))
     fields: Mapped[dict[str, Any]]
     at: Mapped[datetime]
-    """By the clock of whoever tells it."""
+    """By the clock of the process that reported the event."""
     received_at: Mapped[Created]
 
 
 RECOVERED = ("full", "restart")
-"""How a job came back from a failure: in the same driver, or with another one."""
+"""How a job recovered from a failure: in the same driver, or with another one."""
 
 
 class Failure(Base):
-    """The history of exceptions of a job, with what recovery did."""
+    """The failures of a job, and how it recovered."""
 
     __tablename__ = "failures"
     __table_args__ = (
@@ -168,7 +171,7 @@ class Failure(Base):
 
 
 class MetricSample(Base):
-    """What one slot of a run had counted at a moment."""
+    """The counters of one slot of a run at one time."""
 
     __tablename__ = "metric_samples"
     __table_args__ = (

@@ -1,1 +1,1 @@
-"""What somebody has asked for and takes its time: each is over at its deadline at the latest."""
+"""Operations: asynchronous requests of users. Each ends at its deadline at the latest."""

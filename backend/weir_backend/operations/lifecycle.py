@@ -1,4 +1,4 @@
-"""When an operation is over, and how. Pure."""
+"""State machine and outcomes of operations. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from weir_backend.models import OperationKind, OperationState, RunState, SpecSta
 
 LEGAL: dict[OperationState, frozenset[OperationState]] = {
     OperationState.PENDING: frozenset(
-        {OperationState.RUNNING, OperationState.SUCCEEDED, OperationState.FAILED, OperationState.ABANDONED}
+        {OperationState.RUNNING, OperationState.SUCCEEDED, OperationState.FAILED, OperationState.SUPERSEDED}
     ),
-    OperationState.RUNNING: frozenset({OperationState.SUCCEEDED, OperationState.FAILED, OperationState.ABANDONED}),
+    OperationState.RUNNING: frozenset({OperationState.SUCCEEDED, OperationState.FAILED, OperationState.SUPERSEDED}),
     OperationState.SUCCEEDED: frozenset(),
     OperationState.FAILED: frozenset(),
-    OperationState.ABANDONED: frozenset(),
+    OperationState.SUPERSEDED: frozenset(),
 }
 
 TIME = {
@@ -30,32 +30,32 @@ TIME = {
     OperationKind.APPLY_PLAN: timedelta(minutes=30),
     OperationKind.DELETE: timedelta(minutes=15),
 }
-"""How long an operation may take until it is called failed, if the checkpoints of the job have the time that they have by default."""
-_BY_A_CHECKPOINT = frozenset(
+"""Timeouts of operations, for jobs with the default checkpoint timeout."""
+_WAITING_FOR_CHECKPOINT = frozenset(
     {OperationKind.DEPLOY, OperationKind.SUSPEND, OperationKind.SAVEPOINT, OperationKind.CHECKPOINT, OperationKind.APPLY_PLAN}
 )
-"""They wait for one."""
+"""Kinds that wait for a checkpoint."""
 
 
-def may_take(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
-    """``checkpoint_timeout``: of the job. An operation is not called failed while its checkpoint may still come."""
+def timeout_of(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
+    """Return the timeout of an operation, extended while its checkpoint may still complete. ``checkpoint_timeout``: of the job."""
     more = max(timedelta(0), checkpoint_timeout - timedelta(seconds=seconds(Checkpointing().timeout)))
-    return TIME[kind] + more if kind in _BY_A_CHECKPOINT else TIME[kind]
+    return TIME[kind] + more if kind in _WAITING_FOR_CHECKPOINT else TIME[kind]
 
 
-REPLACED_BY_ANOTHER = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
-"""Those that say where a job is to go: a newer one makes the older ones pointless."""
+SETS_DESIRED_STATE = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
+"""Kinds that set the desired state. A newer one supersedes older ones."""
 
 TO_RUN = frozenset({OperationKind.DEPLOY, OperationKind.START})
-"""Done once the job runs."""
+"""Kinds that succeed when the job runs."""
 ENDING = frozenset({"Suspend", "Cancel"})
-"""Commands after which a run does not go on."""
+"""Commands that end a run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What is known of the job. ``run_state``: of the newest run that was begun since the operation was asked for, or that was live
-    then; None: there is none. ``live``: some run is not over."""
+class OperationFacts:
+    """The state of the job. ``run_state``: of the newest run that began after the operation was requested or was live at that time. None:
+    there is no such run. ``live``: a run has not ended."""
 
     spec_state: SpecState
     spec_problem: str | None
@@ -63,68 +63,67 @@ class Around:
     run_state: RunState | None
     run_reason: str
     live: bool
-    gave_up: str | None
+    restarts_stopped_reason: str | None
     newest_checkpoint: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class OperationOutcome:
     state: OperationState
     result: dict[str, Any] | None = None
     problem: str | None = None
 
 
-def judge(kind: OperationKind, around: Around, *, now: datetime, deadline: datetime) -> Over | None:
-    """None: it goes on. Savepoints, checks and plans are told of by whoever carries them out; here they only run out of time."""
-    over = _judge(kind, around)
+def judge(kind: OperationKind, job: OperationFacts, *, now: datetime, deadline: datetime) -> OperationOutcome | None:
+    """Return the outcome of an operation. None: it continues. Savepoints, verifications and plans are ended elsewhere; here they only time out."""
+    over = _judge(kind, job)
     if over is None and now >= deadline:
-        return Over(OperationState.FAILED, problem=f"it was not done in time: {_still(kind, around)}")
+        return OperationOutcome(OperationState.FAILED, problem=f"The operation timed out: {_obstacle(kind, job)}")
     return over
 
 
-def _judge(kind: OperationKind, around: Around) -> Over | None:
+def _judge(kind: OperationKind, job: OperationFacts) -> OperationOutcome | None:
     match kind:
         case OperationKind.DEPLOY | OperationKind.START:
-            return _started(around)
+            return _started(job)
         case OperationKind.SUSPEND | OperationKind.CANCEL:
-            return None if around.live else _stopped(kind, around)
+            return None if job.live else _stopped(kind, job)
         case _:
             return None
 
 
-def _started(around: Around) -> Over | None:
-    if around.spec_state is SpecState.INVALID:
-        return Over(OperationState.FAILED, problem=around.spec_problem)
-    if not around.to_run:
-        return Over(OperationState.SUCCEEDED, result={}) if around.spec_state is SpecState.VALID else None
-    if around.run_state in (RunState.RUNNING, RunState.FINISHED):
-        return Over(OperationState.SUCCEEDED, result={"state": around.run_state.value})
-    if around.gave_up is not None:
-        return Over(OperationState.FAILED, problem=around.gave_up)
+def _started(job: OperationFacts) -> OperationOutcome | None:
+    if job.spec_state is SpecState.INVALID:
+        return OperationOutcome(OperationState.FAILED, problem=job.spec_problem)
+    if not job.to_run:
+        return OperationOutcome(OperationState.SUCCEEDED, result={}) if job.spec_state is SpecState.VALID else None
+    if job.run_state in (RunState.RUNNING, RunState.FINISHED):
+        return OperationOutcome(OperationState.SUCCEEDED, result={"state": job.run_state.value})
+    if job.restarts_stopped_reason is not None:
+        return OperationOutcome(OperationState.FAILED, problem=job.restarts_stopped_reason)
     return None
 
 
-def _stopped(kind: OperationKind, around: Around) -> Over:
-    result = {"state": around.run_state.value if around.run_state else None, "checkpoint": around.newest_checkpoint}
-    if kind is OperationKind.SUSPEND and around.run_state is RunState.FAILED:
-        return Over(
+def _stopped(kind: OperationKind, job: OperationFacts) -> OperationOutcome:
+    result = {"state": job.run_state.value if job.run_state else None, "checkpoint": job.newest_checkpoint}
+    if kind is OperationKind.SUSPEND and job.run_state is RunState.FAILED:
+        return OperationOutcome(
             OperationState.FAILED,
             result=result,
-            problem=f"the job has stopped, but without a last checkpoint: {around.run_reason}; it would go on from checkpoint "
-            f"{around.newest_checkpoint}",
+            problem=f"The job stopped without a final checkpoint: {job.run_reason}. It would resume from checkpoint {job.newest_checkpoint}.",
         )
-    return Over(OperationState.SUCCEEDED, result=result)
+    return OperationOutcome(OperationState.SUCCEEDED, result=result)
 
 
-def _still(kind: OperationKind, around: Around) -> str:
+def _obstacle(kind: OperationKind, job: OperationFacts) -> str:
     if kind in (OperationKind.SUSPEND, OperationKind.CANCEL):
-        return "its driver has not stopped yet"
+        return "the driver has not stopped. Check whether a worker runs on its host."
     if kind is OperationKind.VERIFY:
-        return "its files were not read to the end; is a worker running, and does storage answer?"
+        return "not all files were read. Check that a worker runs and that the storage is reachable."
     if kind is OperationKind.DELETE:
-        return "no worker could let go of it; is one running, and does storage answer?"
-    if around.spec_state is SpecState.COMPILING:
-        return "its code is still being compiled; is a worker running?"
-    if around.run_state is None:
-        return "no run was begun; is a worker running?"
-    return f"its newest run is {around.run_state.value}" + (f" ({around.run_reason})" if around.run_reason else "")
+        return "no worker deleted the checkpoint. Check that a worker runs and that the storage is reachable."
+    if job.spec_state is SpecState.COMPILING:
+        return "the code has not been compiled. Check that a worker runs."
+    if job.run_state is None:
+        return "no run was created. Check that a worker runs."
+    return f"the newest run is {job.run_state.value}" + (f" ({job.run_reason})." if job.run_reason else ".")

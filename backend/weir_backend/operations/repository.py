@@ -27,7 +27,7 @@ def find(session: Session, operation_id: int) -> Operation | None:
 
 
 def open_of(session: Session, job_id: int) -> Sequence[Operation]:
-    """Oldest first."""
+    """Return the open operations of a job, oldest first."""
     return session.scalars(
         select(Operation).where(Operation.job_id == job_id, Operation.ended_at.is_(None)).order_by(Operation.id)
     ).all()

@@ -1,4 +1,4 @@
-"""Beginning and ending operations. All under the lock on the job."""
+"""The life cycle of operations. All functions require the lock on the job."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from sqlalchemy.orm import Session
 
 from weir_backend.errors import NotFound
 from weir_backend.jobs import repository as jobs
-from weir_backend.jobs.history import record
-from weir_backend.jobs.spec import seconds, whole
+from weir_backend.jobs.event_log import record_event
+from weir_backend.jobs.spec import seconds, with_defaults
 from weir_backend.kit.access import Caller
 from weir_backend.kit.clock import now
 from weir_backend.models import Job, Operation, OperationKind, OperationState
 from weir_backend.operations import repository
-from weir_backend.operations.lifecycle import ENDING, LEGAL, REPLACED_BY_ANOTHER, TO_RUN, Over, may_take
-from weir_backend.reconciling import repository as runs
+from weir_backend.operations.lifecycle import ENDING, LEGAL, SETS_DESIRED_STATE, TO_RUN, OperationOutcome, timeout_of
+from weir_backend.runs import repository as runs
 
 
 def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, request: dict[str, Any] | None = None) -> Operation:
-    """What an earlier operation wanted the job to do is abandoned, if this one says where it is to go."""
+    """Begin an operation. It supersedes open operations that set the desired state, if it sets the desired state too."""
     moment = now()
-    if kind in REPLACED_BY_ANOTHER:
+    if kind in SETS_DESIRED_STATE:
         for other in repository.open_of(session, job.id):
-            if other.kind in REPLACED_BY_ANOTHER:
+            if other.kind in SETS_DESIRED_STATE:
                 end(
                     other,
-                    Over(OperationState.ABANDONED, problem=f"{caller.name} has asked for something else since: {kind.value}"),
+                    OperationOutcome(
+                        OperationState.SUPERSEDED, problem=f"{caller.name} has requested another operation since: {kind.value}."
+                    ),
                 )
     operation = Operation(
         job_id=job.id,
@@ -37,43 +39,43 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
         request=request or {},
         created_by=caller.user_id,
         created_at=moment,
-        deadline_at=moment + may_take(kind, _checkpoint_timeout(session, job)),
+        deadline_at=moment + timeout_of(kind, _checkpoint_timeout(session, job)),
         steps=[],
     )
     session.add(operation)
     session.flush()
-    # Its deadline is kept also where nothing else is to be done for the job.
-    job.next_look_at = min(filter(None, (job.next_look_at, operation.deadline_at)))
+    # Reconcile at the deadline at the latest, even if the job needs nothing else.
+    job.next_reconcile_at = min(filter(None, (job.next_reconcile_at, operation.deadline_at)))
     return operation
 
 
 def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
-    """Of the version that runs, or else of the one that is to run."""
-    live = runs.live(session, job.id)
+    """Return the checkpoint timeout of the running spec, or else of the current one."""
+    live = runs.live_run(session, job.id)
     spec = jobs.find_spec_by_id(session, live.spec_id) if live is not None else jobs.find_spec(session, job.id, job.spec_number)
     body = {} if spec is None else spec.body
-    return timedelta(seconds=seconds(whole(body)["checkpointing"]["timeout"]))
+    return timedelta(seconds=seconds(with_defaults(body)["checkpointing"]["timeout"]))
 
 
 def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
-    """The run that is live may be what it asks for, unless that is on its way down already."""
-    live = runs.live(session, job.id)
+    """Return the number of the last run that cannot fulfil the operation. A live run can fulfil it, unless it is stopping."""
+    live = runs.live_run(session, job.id)
     if live is None or (kind in TO_RUN and runs.commands_given(session, live.id) & ENDING):
         return job.run_number
     return job.run_number - 1
 
 
 def step(operation: Operation, text: str) -> None:
-    """Something was done for it. A step said twice in a row is one."""
+    """Add a step, unless it repeats the last one."""
     if operation.state is OperationState.PENDING:
         move(operation, OperationState.RUNNING)
     if not operation.steps or operation.steps[-1]["text"] != text:
-        # A new list: SQLAlchemy does not see what happens inside one.
+        # A new list, because SQLAlchemy does not track changes inside a list.
         operation.steps = [*operation.steps, {"at": now().isoformat(), "text": text}]
 
 
-def end(operation: Operation, over: Over) -> None:
-    """Does nothing if it is over already."""
+def end(operation: Operation, over: OperationOutcome) -> None:
+    """End an operation; idempotent."""
     if operation.ended_at is not None:
         return
     move(operation, over.state)
@@ -82,17 +84,17 @@ def end(operation: Operation, over: Over) -> None:
     operation.ended_at = now()
 
 
-def end_and_tell(session: Session, job: Job, operation: Operation, over: Over) -> None:
-    """And the job's log says so, with why it has failed. Does nothing if it is over already."""
+def end_and_record(session: Session, job: Job, operation: Operation, over: OperationOutcome) -> None:
+    """End an operation and write an event with its outcome; idempotent."""
     if operation.ended_at is None:
         end(operation, over)
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "operation": operation.id,
-            "kind_": operation.kind.value,
+            "operation_kind": operation.kind.value,
             "state": over.state.value,
             "problem": over.problem,
         }
-        record(session, job, "OperationEnded", **told)
+        record_event(session, job, "OperationEnded", **fields)
 
 
 def move(operation: Operation, state: OperationState) -> None:
@@ -104,5 +106,5 @@ def get(session: Session, operation_id: int) -> Operation:
     """Raises NotFound."""
     found = repository.find(session, operation_id)
     if found is None:
-        raise NotFound("no-operation", f"there is no operation {operation_id}")
+        raise NotFound("no-operation", f"Operation {operation_id} does not exist.")
     return found

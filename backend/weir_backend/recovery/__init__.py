@@ -1,1 +1,1 @@
-"""Plans for a job's state: computed, looked into, approved, and only then applied."""
+"""Recovery plans: computed, verified, approved, and then applied."""

@@ -1,14 +1,14 @@
-"""Plans in the database."""
+"""Queries of plans."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import BigInteger, Select, select
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.listing import Fields, equals, one_of
-from weir_backend.models import PlanState, RecoveryPlan
+from weir_backend.models import PlanKind, PlanState, RecoveryPlan
 
 FIELDS = Fields(
     sortable={"id": RecoveryPlan.id, "created_at": RecoveryPlan.created_at},
@@ -35,8 +35,26 @@ def applying(session: Session, job_id: int) -> RecoveryPlan | None:
     return session.scalar(select(RecoveryPlan).where(RecoveryPlan.job_id == job_id, RecoveryPlan.state == PlanState.APPLYING))
 
 
+def applying_by_job(session: Session, job_ids: Collection[int]) -> dict[int, int]:
+    """Return, by job, the id of the plan that is being applied."""
+    rows = session.execute(
+        select(RecoveryPlan.job_id, RecoveryPlan.id).where(
+            RecoveryPlan.job_id.in_(job_ids), RecoveryPlan.state == PlanState.APPLYING
+        )
+    )
+    return {job_id: plan_id for job_id, plan_id in rows}  # noqa: C416  # dict() takes rows, but has no type for them
+
+
+def undone(session: Session, plan_ids: Collection[int]) -> frozenset[int]:
+    """Return those of the plans of which an undo was applied."""
+    query = select(RecoveryPlan.undo_of).where(
+        RecoveryPlan.undo_of.in_(plan_ids), RecoveryPlan.kind == PlanKind.UNDO, RecoveryPlan.state == PlanState.APPLIED
+    )
+    return frozenset(plan_id for plan_id in session.scalars(query) if plan_id is not None)
+
+
 def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[RecoveryPlan]:
-    """That nobody could look into before this version was compiled."""
+    """Return the plans that could not be inspected before this version was compiled."""
     return session.scalars(
         select(RecoveryPlan)
         .where(RecoveryPlan.job_id == job_id, RecoveryPlan.state == PlanState.PROPOSED)
@@ -48,7 +66,7 @@ def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[Rec
 
 
 def applied_before(session: Session, plan: RecoveryPlan, *, skipped: int) -> Sequence[RecoveryPlan]:
-    """Of the same job, but for the newest ``skipped`` of them."""
+    """Return the applied plans of the same job, without the newest ``skipped`` ones."""
     return session.scalars(
         select(RecoveryPlan)
         .where(RecoveryPlan.job_id == plan.job_id, RecoveryPlan.state == PlanState.APPLIED, RecoveryPlan.id != plan.id)

@@ -1,4 +1,4 @@
-"""What is said of plans."""
+"""Plans as the API accepts and returns them."""
 
 from __future__ import annotations
 
@@ -7,49 +7,50 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from weir_backend.kit.forms import Form, Shown
+from weir_backend.actions.schemas import ActionRead
 from weir_backend.kit.listing import BIGINT_MAX
+from weir_backend.kit.schemas import RequestModel, ResponseModel
 from weir_backend.models import PlanKind, PlanPhase, PlanState
-from weir_backend.recovery.elsewhere import PathElsewhere
+from weir_backend.recovery.external_path import CheckpointPath
 
 Number = Annotated[int, Field(ge=1, le=BIGINT_MAX)]
 
 
-class RollbackRequest(Form):
-    """Go back to a completed checkpoint or savepoint of this job. What was committed after it is taken back where the sink can."""
+class RollbackRequest(RequestModel):
+    """Restore a completed checkpoint or savepoint of this job. Sinks revoke the output committed after it, where they can."""
 
     kind: Literal["rollback"]
     checkpoint: Number
 
 
-class RestoreRequest(Form):
-    """Go on from a checkpoint that is somewhere else: of another job, or a copy. It is copied, and what is there is never changed. What
-    this job has committed is taken back where the sink can. `path`: a directory of checkpoints with one job in it, or the one of a
-    job, at a place that the installation allows. `checkpoint`: its number there; without it the newest."""
+class RestoreRequest(RequestModel):
+    """Restore a checkpoint of another job, or a copy. It is copied; the original is never changed. Sinks revoke the committed output of this job,
+    where they can. `path`: a checkpoint directory with one job, or the directory of one job, below a directory that the installation allows.
+    `checkpoint`: its number there; without it, the newest."""
 
     kind: Literal["restore"]
-    path: PathElsewhere
+    path: CheckpointPath
     checkpoint: Number | None = None
 
 
-class UndoRequest(Form):
+class UndoRequest(RequestModel):
     """Return to where the job was when plan `plan` stopped it."""
 
     kind: Literal["undo"]
     plan: Number
 
 
-class UpgradeRequest(Form):
-    """Run another version of the spec. `savepoint`: stop with a last checkpoint and go on from it. `last-state`: stop at once and go
-    on from the last completed one. `stateless`: stop with a last checkpoint, so that it can be undone, and begin anew without any
-    state; what was committed is taken back where the sink can, and all input is read again."""
+class UpgradeRequest(RequestModel):
+    """Run another version of the spec. `savepoint`: stop with a last checkpoint and resume from it. `last-state`: stop at once and resume from the
+    newest completed checkpoint. `stateless`: stop with a last checkpoint, which an undo can return to, and start without state; sinks revoke
+    committed output where they can, and all input is read again."""
 
     kind: Literal["upgrade"]
     spec: Number
     mode: Literal["savepoint", "last-state", "stateless"] = "savepoint"
 
 
-class RescaleRequest(Form):
+class RescaleRequest(RequestModel):
     """Run with another parallelism, from a last checkpoint."""
 
     kind: Literal["rescale"]
@@ -61,23 +62,23 @@ PlanRequest: TypeAlias = Annotated[
 ]
 
 
-class PlanDraft(Form):
-    """`dry_run`: show what would happen, and keep nothing."""
+class PlanCreate(RequestModel):
+    """`dry_run`: return the plan without saving it."""
 
     request: PlanRequest
     dry_run: bool = False
 
 
-class SourcePosition(Shown):
-    """`splits`: unfinished ones, which are read again from their position; `position` as the source writes it."""
+class SourcePosition(ResponseModel):
+    """`splits`: the unfinished ones, which are read again from their position; `position` as the source writes it."""
 
     source: str
     splits: list[Any]
 
 
-class SinkEffect(Shown):
-    """`revocable`: what is abandoned is taken back from readers. If not, they will see these records twice. `records`: of one that is not
-    revocable, how many were committed with `abandoned` and `again` when this was looked into; null: that is not known."""
+class SinkEffect(ResponseModel):
+    """`revocable`: abandoned output is revoked. Otherwise readers see these records twice. `records`: for a sink that is not revocable, how many
+    records were committed with `abandoned` and `again` at the time of the inspection; null: unknown."""
 
     sink: str
     kind: str
@@ -85,7 +86,7 @@ class SinkEffect(Shown):
     records: int | None = None
 
 
-class Origin(Shown):
+class RestoreOrigin(ResponseModel):
     """A checkpoint elsewhere: number `checkpoint` of the job that its log calls `job`."""
 
     job: str
@@ -95,12 +96,11 @@ class Origin(Shown):
     is_savepoint: bool
 
 
-class Inspection(Shown):
-    """What a worker found in checkpoint storage. `abandoned`: checkpoints that are left behind, and with them those that the job completes
-    until it is stopped; `returning`: those that are shown again. `again`: those that the job goes on from without anybody knowing that what
-    was committed with them was handed on, so it is, once more: a sink that is not revocable shows it twice.
-    `misfit`: why the graph that is to run cannot go on with that state, by the name of an operator. `origin`: of a restore, what was
-    found there. The plan would work if `whole` and no `misfit`."""
+class PlanInspection(ResponseModel):
+    """What a worker found in checkpoint storage. `abandoned`: checkpoints that the plan abandons; until the job is stopped, those that it
+    completes are added. `returning`: those whose output is reinstated. `again`: those whose output may not have been published and is committed
+    again: a sink that is not revocable shows it twice. `misfit`: why the graph that is to run is incompatible with the state. `origin`: for a
+    restore by path, the checkpoint that was found. The plan can be applied if `whole` and no `misfit`."""
 
     whole: bool
     damage: str | None
@@ -113,15 +113,14 @@ class Inspection(Shown):
     sinks: list[SinkEffect]
     notes: list[str]
     misfit: str | None = None
-    origin: Origin | None = None
+    origin: RestoreOrigin | None = None
 
 
-class Preview(Shown):
-    """`checkpoint`: the one that the job will go on from; None: the one that it is stopped with, unless `origin`, the path of one that is
-    elsewhere, or `anew` (without any state) says otherwise. `age_s`: how old it was when this was
-    computed. `restarts`: operators that begin anew: all of them, as a driver is replaced. `duplicates`: sinks whose readers will
-    see records twice: those that were committed with `inspection.abandoned` (and until the job is stopped) and `inspection.again`; without
-    a checkpoint to go back to, those that were committed with the one that it is stopped with."""
+class PlanPreview(ResponseModel):
+    """`checkpoint`: the one that the job will restore; null: the one that it is stopped with, unless `origin` (the path of another one) or `anew`
+    (no state) says otherwise. `age_s`: its age when this was computed. `restarts`: the operators that restart: all, as the driver is replaced.
+    `duplicates`: sinks whose readers see records twice: those committed with `inspection.abandoned` (and until the job is stopped) and
+    `inspection.again`; for a plan without a checkpoint, those committed with the one that the job is stopped with."""
 
     checkpoint: int | None
     completed_at: datetime | None
@@ -135,20 +134,20 @@ class Preview(Shown):
     restarts: list[str]
     warnings: list[str]
     duplicates: list[str]
-    inspection: Inspection | None
-    """None: a worker is still looking."""
+    inspection: PlanInspection | None
+    """Null: a worker is still inspecting the checkpoint."""
 
 
-class PlanShown(Shown):
+class PlanRead(ResponseModel):
     id: int | None
-    """None: a dry run, not kept."""
+    """Null: a dry run, which is not saved."""
     job_id: int
     kind: PlanKind
     state: PlanState
     phase: PlanPhase | None
     job_version: int
     request: dict[str, Any]
-    preview: Preview
+    preview: PlanPreview
     undo_of: int | None
     safety_checkpoint: int | None
     problem: str | None
@@ -158,3 +157,4 @@ class PlanShown(Shown):
     created_at: datetime | None
     approved_at: datetime | None
     ended_at: datetime | None
+    actions: list[ActionRead]

@@ -1,4 +1,4 @@
-"""What is applied is what was approved: a plan is signed over all that it says and the version of the job that it was computed from."""
+"""The signature of plans: a plan is applied only as it was approved. It covers everything that the plan says, and the version of the job."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from weir_backend.models import RecoveryPlan
 
 
 def sign(plan: RecoveryPlan, key: str) -> bytes:
-    said = [plan.job_id, plan.kind.value, plan.job_version, plan.request, plan.preview, plan.undo_of]
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"), default=str)
+    signed = [plan.job_id, plan.kind.value, plan.job_version, plan.request, plan.preview, plan.undo_of]
+    text = json.dumps(signed, sort_keys=True, separators=(",", ":"), default=str)
     return hmac.digest(key.encode(), text.encode(), hashlib.sha256)
 
 

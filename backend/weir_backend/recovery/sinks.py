@@ -1,5 +1,5 @@
-"""Which sinks can take back what they have committed. A test holds this against the connectors themselves, which the backend must not load.
-And what they have handed on."""
+"""Which sinks can revoke committed output, and how many records they have published. The backend must not load the connectors; a test compares
+this list with them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 REVOCABLE = frozenset({"parquet", "json_lines"})
 _COUNTED = {"console": "rows"}
-"""Of kinds that are not revocable and whose committables say how many records they hold: where."""
+"""For kinds that are not revocable and whose committables count their records: the key of the count."""
 
 
 def sinks_of(graph: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Of a physical graph as JSON: uid, kind of connector, and whether it is revocable."""
+    """Yield uid, kind and whether it is revocable of each sink in a physical graph (as JSON)."""
     for operator in graph["logical"]["operators"]:
         if operator["kind"] == "sink":
             kind = str((operator.get("config") or {}).get("kind", "unknown"))
@@ -20,7 +20,7 @@ def sinks_of(graph: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
 
 
 def records_in(kind: str, payload: Any) -> int | None:
-    """How many records a committable of such a sink hands on. None: it does not say."""
+    """Return how many records a committable of such a sink publishes. None: unknown."""
     found = payload.get(_COUNTED[kind]) if kind in _COUNTED and isinstance(payload, dict) else None
     return found if type(found) is int else None
 

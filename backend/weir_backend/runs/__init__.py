@@ -1,1 +1,1 @@
-"""Runs of jobs: their life, and how people read it."""
+"""Runs of jobs: their lifecycle and their API."""

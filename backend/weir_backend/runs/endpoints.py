@@ -1,38 +1,86 @@
-"""Runs of all jobs."""
+"""Endpoints of runs, their failures, graphs and logs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from weir_backend.kit.access import Viewer
+from weir_backend.kit.dependencies import ServicesDep, SessionDep
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
-from weir_backend.kit.requests import SessionDep
-from weir_backend.runs import reading
-from weir_backend.runs.schemas import GraphBody, RunBody
+from weir_backend.kit.schemas import Id
+from weir_backend.models import Failure
+from weir_backend.runs import driver_log, service
+from weir_backend.runs.schemas import FailureRead, GraphRead, RunRead
 
-router = APIRouter(prefix="/runs", tags=["runs"])
+router = APIRouter(tags=["runs"])
 RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
-@router.get("", operation_id="list_runs", responses=answers(401, 403, 422))
+@router.get("/runs", operation_id="list_runs", responses=answers(401, 403, 422))
 def list_runs(
     caller: Viewer, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
-) -> Sequence[RunBody]:
-    """Runs with their generations. Filters: `job_id`, `state` (as the run told it last: one of which nothing is heard is shown as RECONCILING)."""
-    return reading.list_runs(session, wanted, response)
+) -> Sequence[RunRead]:
+    """List runs with their generations. Filters: `job_id`, `state` (as last reported: an unreachable run is returned as RECONCILING)."""
+    return service.list_runs(session, wanted, response)
 
 
-@router.get("/{run_id}", operation_id="get_run", responses=answers(401, 403, 404, 422))
-def get_run(caller: Viewer, session: SessionDep, run_id: RunId) -> RunBody:
-    """One run."""
-    return reading.shown_run(session, run_id)
+@router.get("/runs/{run_id}", operation_id="get_run", responses=answers(401, 403, 404, 422))
+def get_run(caller: Viewer, session: SessionDep, run_id: RunId) -> RunRead:
+    """Return one run."""
+    return service.read_run(session, run_id)
 
 
-@router.get("/{run_id}/graph", operation_id="get_run_graph", response_model=GraphBody, responses=answers(401, 403, 404, 422))
-def get_run_graph(caller: Viewer, session: SessionDep, run_id: RunId) -> GraphBody:
-    """What the run deployed last: the physical graph, with the logical one in it."""
-    return reading.graph(session, run_id)
+@router.get("/runs/{run_id}/graph", operation_id="get_run_graph", response_model=GraphRead, responses=answers(401, 403, 404, 422))
+def get_run_graph(caller: Viewer, session: SessionDep, run_id: RunId) -> GraphRead:
+    """Return the graph that the run deployed last: the physical graph, which contains the logical one."""
+    return service.get_graph(session, run_id)
+
+
+@router.get(
+    "/jobs/{job_id}/failures",
+    operation_id="list_failures",
+    response_model=list[FailureRead],
+    responses=answers(401, 403, 404, 422),
+)
+def list_failures(
+    caller: Viewer,
+    session: SessionDep,
+    response: Response,
+    job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
+    wanted: Annotated[Listing, Depends(listing)],
+) -> Sequence[Failure]:
+    """List the failures of a job, newest first. Filters: `run_id`, `kind`, `recovery`."""
+    return service.list_failures(session, job_id, wanted, response)
+
+
+@router.get(
+    "/runs/{run_id}/log",
+    operation_id="read_log",
+    response_class=Response,
+    responses={
+        **answers(401, 403, 404, 409, 410, 422),
+        200: {
+            "content": {"text/plain": {}},
+            "headers": {
+                "X-Log-Size": {"schema": {"type": "integer"}, "description": "Size of the log in bytes"},
+                "X-Log-Next": {"schema": {"type": "integer"}, "description": "Offset of the next chunk"},
+            },
+        },
+    },
+)
+def read_log(
+    run_id: Id,
+    session: SessionDep,
+    services: ServicesDep,
+    _: Viewer,
+    offset: Annotated[
+        int, Query(ge=-BIGINT_MAX, le=BIGINT_MAX, description="In bytes from the beginning; negative: from the end")
+    ] = 0,
+) -> Response:
+    """Return a chunk of the driver's log, at most 256 KiB."""
+    found = driver_log.read_chunk(session, services.settings.data_dir, run_id, offset)
+    return Response(found.data, media_type="text/plain", headers={"X-Log-Size": str(found.size), "X-Log-Next": str(found.next)})

@@ -1,4 +1,4 @@
-"""The life of a run as the control plane sees it: which state may follow which. Pure."""
+"""The states of a run and the legal transitions. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from weir_backend.models import RunState
 
 FINAL = frozenset({RunState.FINISHED, RunState.SUSPENDED, RunState.CANCELED, RunState.FAILED})
 
-# A driver may come to each of these from any state before: what lay between may be among the events that got lost.
+# A driver may reach each of these from any earlier state: the events in between may be lost.
 _WORKING = frozenset({RunState.INITIALIZING, RunState.RUNNING, RunState.RESTARTING, RunState.CANCELLING})
 
 LEGAL: dict[RunState, frozenset[RunState]] = {
@@ -17,12 +17,12 @@ LEGAL: dict[RunState, frozenset[RunState]] = {
     RunState.INITIALIZING: _WORKING | {RunState.FAILING} | FINAL,
     RunState.RUNNING: _WORKING | {RunState.FAILING} | FINAL,
     RunState.RESTARTING: _WORKING | {RunState.FAILING} | FINAL,
-    # Without a failure before it, the driver goes through this to its next generation, too.
+    # The driver also passes this state before its next generation, without a failure.
     RunState.CANCELLING: _WORKING | {RunState.FAILING} | FINAL,
     RunState.FAILING: FINAL,
-    # What is not known is no state that anything gets into: see reach.py.
+    # RECONCILING is shown and never stored: see reachability.py.
     RunState.RECONCILING: frozenset(),
-    # Whatever is told of a run that is over has its place in the log, and changes nothing.
+    # Later reports about an ended run are logged and change nothing.
     RunState.FINISHED: frozenset(),
     RunState.SUSPENDED: frozenset(),
     RunState.CANCELED: frozenset(),
@@ -32,13 +32,13 @@ LEGAL: dict[RunState, frozenset[RunState]] = {
 SUPERSEDED = "another driver runs the job"
 
 
-def may_become(current: RunState, wanted: RunState) -> bool:
-    """To stay what one is is no transition."""
-    return wanted in LEGAL[current] and wanted is not current
+def is_legal(current: RunState, target: RunState) -> bool:
+    """A run that keeps its state makes no transition."""
+    return target in LEGAL[current] and target is not current
 
 
-def of_driver(told: Told) -> RunState:
-    """What a driver says of itself, in the control plane's words."""
+def from_driver_state(told: Told) -> RunState:
+    """Translate the state that a driver reports."""
     match told:
         case Told.SUPERSEDED:
             return RunState.FAILED
@@ -57,7 +57,7 @@ def of_driver(told: Told) -> RunState:
             assert_never(told)
 
 
-def reason_of_driver(told: Told, reason: str) -> str:
+def from_driver_reason(told: Told, reason: str) -> str:
     if told is Told.SUPERSEDED:
         return f"superseded: {reason or SUPERSEDED}"
     return reason

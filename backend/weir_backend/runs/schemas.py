@@ -1,4 +1,4 @@
-"""Runs as they are read. Their tokens are nobody's to read."""
+"""Runs as the API returns them, without their tokens."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from pydantic import BaseModel, ConfigDict
 from weir_backend.models import RunState
 
 
-class RunBody(BaseModel):
-    """``number``: the generation of the control plane. ``generation``: of the runtime within the run. ``fenced_at``: when the job was
-    taken from this run. ``missing_events``: that its driver could not send any more. ``directory``: name of its own below ``runs`` in the
-    data directory of its host; ``files_cleared_at``: since when that is gone, with its log. ``stranded``: why no other machine goes on with
-    the job though nothing is heard of ``host``."""
+class RunRead(BaseModel):
+    """`number`: the generation of the control plane. `generation`: of the runtime within the run. `fenced_at`: when the job was reassigned from
+    this run. `missing_events`: how many its driver could not send. `directory`: its name below `runs` in the data directory of its host;
+    `files_cleared_at`: when it was deleted, with the log. `reassignment_problem`: why the job is not reassigned although `host` is unreachable."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -39,13 +38,30 @@ class RunBody(BaseModel):
     running_at: datetime | None
     ended_at: datetime | None
     fenced_at: datetime | None
-    stranded: str | None
+    reassignment_problem: str | None
     files_cleared_at: datetime | None
 
 
-class GraphBody(BaseModel):
+class GraphRead(BaseModel):
     """``digest``: SHA-256 of the graph as canonical JSON. ``graph``: physical, with the logical one in it."""
 
     id: int
     digest: str
     graph: dict[str, Any]
+
+
+class FailureRead(BaseModel):
+    """`recovery`: full, restart (another driver took over) or none (the run ended); null: not known yet."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    job_id: int
+    run_id: int
+    generation: int
+    kind: str
+    reason: str
+    at: datetime
+    recovered_at: datetime | None
+    downtime_ms: int | None
+    recovery: str | None

@@ -1,1 +1,1 @@
-"""Where messages about alerts go, and the messages that wait to be sent. Workers send them, the API never does."""
+"""Webhooks and the pending deliveries. Workers send them; the API never does."""

@@ -1,7 +1,7 @@
-"""Where messages may be sent: which addresses are taken down, and which of the machines behind them are called. Pure.
+"""Which URLs a webhook may have, and which IP addresses workers may call. Pure.
 
-A webhook makes a machine inside send something to wherever somebody says. So the name is looked up by us, each address that it has is
-judged, and the one that was judged is connected to: a name that means something else a moment later has no effect.
+A webhook makes a host inside your network send requests. So workers resolve the name themselves, check each address and connect to the checked one: a
+name that resolves differently a moment later has no effect.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Address: TypeAlias = IPv4Address | IPv6Address
 
 
 class Reach(StrEnum):
-    """How far into the inside messages may go. Each includes the one before it."""
+    """How far into the internal network messages may go. Each value includes the one before."""
 
     PUBLIC = "public"
     """Only addresses of the Internet."""
     PRIVATE = "private"
-    """Networks of one's own, too."""
+    """Private networks, too."""
     LOOPBACK = "loopback"
-    """And the worker's own machine."""
+    """The worker's own host, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,41 +41,41 @@ class Receiver:
 
     @property
     def shown(self) -> str:
-        """What everybody may see of the URL: the rest of it is as good as a password with some services."""
+        """Return the part of the URL that every user may see. With some services the rest is as good as a password."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port == _PORTS[self.scheme] else f":{self.port}")
 
 
 def receiver_of(url: str) -> Receiver:
-    """Raises ValueError with what is wrong, without repeating the URL."""
+    """Raises ValueError with the reason, without repeating the URL."""
     if len(url) > URL_CHARACTERS_MAX or not _PRINTABLE.fullmatch(url) or "\\" in url:
         raise ValueError(
-            f"a URL has at most {URL_CHARACTERS_MAX:,} characters, none of them a blank, a backslash or outside ASCII"
+            f"The URL must have at most {URL_CHARACTERS_MAX:,} characters, without spaces, backslashes and non-ASCII characters."
         )
     parts = urlsplit(url)
     if parts.scheme not in _PORTS:
-        raise ValueError("a URL of a webhook begins with http:// or https://")
+        raise ValueError("The URL must begin with http:// or https://.")
     if "@" in parts.netloc:
-        raise ValueError("a URL of a webhook has no user or password in it: name a key by secret_reference instead")
+        raise ValueError("The URL must not contain a user or password. Use secret_reference instead.")
     if parts.fragment or url.endswith("#"):
-        raise ValueError("a URL of a webhook has no fragment")
+        raise ValueError("The URL must not contain a fragment.")
     try:
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise ValueError("the port of the URL is none") from None
+        raise ValueError("The port of the URL is invalid.") from None
     if host is None or port == 0:
-        raise ValueError("the URL names no host, or no port of it")
+        raise ValueError("The URL has no host, or its port is 0.")
     if ":" in host:
         host = _literal(host)
     elif not _HOST.fullmatch(host):
-        raise ValueError("the host of the URL is neither a name nor an address")
+        raise ValueError("The host of the URL is neither a name nor an address.")
     found = Receiver(parts.scheme, host, port or _PORTS[parts.scheme])
     try:
-        refused = _never(ip_address(found.host))
+        refused = _always_refused(ip_address(found.host))
     except ValueError:
-        return found  # a name: what it means is found out when something is sent
+        return found  # a name, which the worker resolves
     if refused is not None:
-        raise ValueError(f"nothing is sent to {found.host}: {refused}")
+        raise ValueError(f"Messages to {found.host} are not allowed: {refused}.")
     return found
 
 
@@ -85,7 +85,7 @@ def _literal(host: str) -> str:
             raise ValueError
         return str(IPv6Address(host))
     except ValueError:
-        raise ValueError("the host of the URL is no address of IPv6") from None
+        raise ValueError("The host of the URL is not an IPv6 address.") from None
 
 
 _LINK_LOCAL = (IPv4Network("169.254.0.0/16"), IPv6Network("fe80::/10"))
@@ -101,41 +101,41 @@ _METADATA = tuple(
         "fd00:42::42/128",  # Scaleway
     )
 )
-"""Addresses at which machines in a cloud are told who they are, with credentials."""
-_NO_MACHINE = tuple(
+"""Addresses of the metadata services of clouds, which return credentials."""
+_NOT_UNICAST = tuple(
     ip_network(one) for one in ("0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4", "::/128", "ff00::/8", "100::/64", "fec0::/10")
 )  # fmt: skip
 _NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 _COMPATIBLE = IPv6Network("::/96")
 
 
-def refusal(address: Address, reach: Reach) -> str | None:
-    """Why nothing is sent to ``address``; None: it may be."""
-    if (never := _never(address)) is not None:
+def refusal_of(address: Address, reach: Reach) -> str | None:
+    """Return why nothing is sent to ``address``; None: it is allowed."""
+    if (never := _always_refused(address)) is not None:
         return never
-    for one in _meant(address):
+    for one in _destinations(address):
         if one.is_loopback:
             if reach is not Reach.LOOPBACK:
-                return "it is this machine itself, and WEIR_WEBHOOK_REACH is not 'loopback'"
+                return "it is this host, and WEIR_WEBHOOK_REACH is not 'loopback'"
         elif not one.is_global and reach is Reach.PUBLIC:
             return "it is in a private network, and WEIR_WEBHOOK_REACH is 'public'"
     return None
 
 
-def _never(address: Address) -> str | None:
-    """Whatever the settings say."""
-    for one in _meant(address):
+def _always_refused(address: Address) -> str | None:
+    """Whatever the settings are."""
+    for one in _destinations(address):
         if any(one in network for network in _METADATA):
-            return "that is where clouds hand out credentials"
+            return "it is a cloud metadata service"
         if any(one in network for network in _LINK_LOCAL):
-            return "it is link-local, as metadata services of clouds are"
-        if any(one in network for network in _NO_MACHINE):
-            return "it is the address of no single machine"
+            return "it is link-local"
+        if any(one in network for network in _NOT_UNICAST):
+            return "it is not the address of a single host"
     return None
 
 
-def _meant(address: Address) -> tuple[Address, ...]:
-    """The addresses that a packet to this one may end up at: some of IPv6 carry one of IPv4."""
+def _destinations(address: Address) -> tuple[Address, ...]:
+    """Return the addresses that a packet may reach: some IPv6 addresses contain an IPv4 address."""
     if isinstance(address, IPv4Address):
         return (address,)
     if address.ipv4_mapped is not None:

@@ -1,8 +1,8 @@
-"""Messages that wait to be sent: written in the transaction of what they tell, sent afterwards, at least once.
+"""The outbox of messages: written in the transaction of the alert, sent afterwards, at least once.
 
-A worker takes a webhook for a while, so that messages to one receiver come one after the other, and a receiver that does not answer
-keeps one worker's attention at most. It claims a message, sends it without holding any lock, and says what came of it. One that dies in
-between is followed by another once the claim has run out: receivers may get a message twice, and know it by its id.
+A worker claims a webhook for a while, so that messages to one receiver are sent in order, and a slow receiver occupies one worker at most. It claims
+a message, sends it without holding a lock, and records the outcome. If it dies in between, another worker sends the message after the claim has
+expired: receivers recognize a repeated message by its id.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from uuid import UUID
 import structlog
 from sqlalchemy.orm import Session
 
-from weir_backend.jobs.history import record
+from weir_backend.jobs.event_log import record_event
 from weir_backend.kit.clock import now
-from weir_backend.kit.tasks import DELIVER, Tasks, ask
+from weir_backend.kit.tasks import DELIVER, Tasks, enqueue_after_commit
 from weir_backend.models import Alert, Delivery, DeliveryState, Job, MessageAbout, Webhook
 from weir_backend.webhooks import repository
-from weir_backend.webhooks.retrying import next_try
 
 log = structlog.get_logger(__name__)
-CLAIM = timedelta(minutes=2)
+CLAIM_DURATION = timedelta(minutes=2)
 """Longer than a round of sending may take."""
-PAUSE = timedelta(seconds=10)
-"""A webhook that has not taken a message is left alone for so long, whatever else waits for it."""
+PAUSE_AFTER_FAILURE = timedelta(seconds=10)
+"""After a failed message, nothing is sent to the webhook for so long."""
 PROBLEM_CHARACTERS_MAX = 500
 
 
@@ -52,42 +51,42 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """``status`` None: it was not answered."""
+    """``status`` None: there was no answer."""
 
     problem: str
     status: int | None = None
 
 
-def tell_firing(session: Session, tasks: Tasks, alert_id: int, webhook_id: int) -> None:
+def add_firing(session: Session, tasks: Tasks, alert_id: int, webhook_id: int) -> None:
     if repository.add_firing(session, alert_id, webhook_id, now()):
-        ask(session, tasks, DELIVER)
+        enqueue_after_commit(session, tasks, DELIVER)
 
 
-def tell_resolved(session: Session, tasks: Tasks, alert_id: int) -> None:
-    """To whom it was told that it fires."""
+def add_resolved(session: Session, tasks: Tasks, alert_id: int) -> None:
+    """To the webhooks that have received the firing message."""
     if repository.add_resolved(session, alert_id, now()):
-        ask(session, tasks, DELIVER)
+        enqueue_after_commit(session, tasks, DELIVER)
 
 
-def take(session: Session, limit: int) -> Sequence[int]:
-    """Ids of webhooks with something to send, which are the caller's until it releases them, or for ``CLAIM``."""
+def claim_webhooks(session: Session, limit: int) -> Sequence[int]:
+    """Return ids of webhooks with messages to send. The caller has them until it releases them, or for ``CLAIM_DURATION``."""
     moment = now()
-    return repository.take(session, moment, moment + CLAIM, limit)
+    return repository.take(session, moment, moment + CLAIM_DURATION, limit)
 
 
-def release(session: Session, webhook_id: int, *, failed: bool) -> None:
-    repository.hold(session, [webhook_id], now() + PAUSE if failed else None)
+def release_webhook(session: Session, webhook_id: int, *, failed: bool) -> None:
+    repository.hold(session, [webhook_id], now() + PAUSE_AFTER_FAILURE if failed else None)
 
 
-def claim(session: Session, webhook_id: int) -> Message | None:
-    """The next message to a webhook that was taken. None: nothing is due."""
+def claim_message(session: Session, webhook_id: int) -> Message | None:
+    """Return the next message to a claimed webhook. None: nothing is due."""
     moment = now()
     row = repository.next_due(session, webhook_id, moment)
     if row is None:
         return None
     delivery, webhook, alert, job = row
     delivery.tries += 1
-    delivery.next_try_at = moment + CLAIM
+    delivery.next_try_at = moment + CLAIM_DURATION
     return Message(
         delivery.id,
         delivery.message_id,
@@ -99,13 +98,13 @@ def claim(session: Session, webhook_id: int) -> Message | None:
 
 
 def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | None) -> dict[str, Any]:
-    """The same each time that it is sent: what receivers may rely on is in docs/control-plane.md."""
+    """It is the same for each attempt. docs/control-plane.md says what receivers may rely on."""
     if alert is None or job is None:
         return {"type": "test", "text": f"Weir: webhook '{webhook.name}' works", "created_at": delivery.created_at.isoformat()}
     over = delivery.about is MessageAbout.RESOLVED
     return {
         "type": "alert.resolved" if over else "alert.firing",
-        "text": f"{job.name}: {f'over: {alert.resolution}' if over else alert.message} ({alert.rule_name})",
+        "text": f"{job.name}: {f'resolved: {alert.resolution}' if over else alert.message} ({alert.rule_name})",
         "created_at": delivery.created_at.isoformat(),
         "alert": {
             "id": alert.id,
@@ -120,14 +119,14 @@ def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | 
     }
 
 
-def ended(session: Session, message: Message, outcome: Sent | NotSent) -> None:
-    """What has come of sending it. Whatever was thought of it meanwhile, what has arrived has arrived."""
+def record_outcome(session: Session, message: Message, outcome: Sent | NotSent) -> None:
+    """A delivered message stays delivered, whatever the database said in between."""
     moment = now()
     seen = repository.find(session, message.delivery_id)
     if seen is None:
         return
     again_at = next_try(seen.about, tries=seen.tries, created_at=seen.created_at, now=moment)
-    # The lock on the job first, as everybody does.
+    # Lock the job first, as everywhere.
     job = repository.job_of(session, seen.alert_id) if isinstance(outcome, NotSent) and again_at is None else None
     delivery = repository.find(session, message.delivery_id, lock=True)
     if delivery is None or delivery.state is DeliveryState.DELIVERED:
@@ -142,14 +141,29 @@ def ended(session: Session, message: Message, outcome: Sent | NotSent) -> None:
             else:
                 _give_up(session, job, delivery, message, moment)
         case NotSent():
-            pass  # the webhook was switched off meanwhile
+            pass  # the webhook was disabled in between
 
 
 def _give_up(session: Session, job: Job | None, delivery: Delivery, message: Message, moment: datetime) -> None:
-    delivery.state, delivery.ended_at = DeliveryState.GIVEN_UP, moment
-    log.warning("a message is given up", webhook=message.webhook, about=delivery.about.value, problem=delivery.problem)
+    delivery.state, delivery.ended_at = DeliveryState.FAILED, moment
+    log.warning("a delivery has failed", webhook=message.webhook, about=delivery.about.value, problem=delivery.problem)
     if job is not None:
-        record(
+        record_event(
             session, job, "AlertNotDelivered",
             alert=delivery.alert_id, webhook=message.webhook, about=delivery.about.value, problem=delivery.problem,
         )  # fmt: skip
+
+
+FIRST_RETRY = timedelta(seconds=10)
+RETRY_MAX = timedelta(minutes=15)
+GIVE_UP_AFTER = timedelta(hours=24)
+"""A delivery fails after a day. The list of deliveries, the job's events and /metrics show that."""
+
+
+def next_try(about: MessageAbout, *, tries: int, created_at: datetime, now: datetime) -> datetime | None:
+    """Return when to retry after ``tries`` failures. None: the delivery has failed."""
+    if about is MessageAbout.TEST:
+        return None
+    # Bound the exponent, so that the number of seconds does not overflow.
+    at = now + min(RETRY_MAX, FIRST_RETRY * 2 ** min(tries - 1, 16))
+    return at if at < created_at + GIVE_UP_AFTER else None

@@ -1,4 +1,4 @@
-"""Webhooks and the messages to them in the database."""
+"""Queries of webhooks and deliveries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def find_webhook(session: Session, webhook_id: int, *, lock: bool = False) -> We
 
 
 def is_taken(session: Session, name: str, *, but: int = 0) -> bool:
-    """By another one than ``but``."""
+    """By another webhook than ``but``."""
     return session.scalar(select(Webhook.id).where(Webhook.name == name, Webhook.id != but)) is not None
 
 
@@ -68,14 +68,14 @@ def open_test(session: Session, webhook_id: int) -> Delivery | None:
 
 
 def add_firing(session: Session, alert_id: int, webhook_id: int, moment: datetime) -> bool:
-    """False: the webhook is switched off."""
+    """Return False if the webhook is disabled."""
     return _add(
         session, alert_id, MessageAbout.FIRING, moment, select(Webhook.id).where(Webhook.id == webhook_id, Webhook.enabled)
     )
 
 
 def add_resolved(session: Session, alert_id: int, moment: datetime) -> bool:
-    """For the webhooks that have a message that the alert fires. False: there is none, or it is switched off."""
+    """For the webhooks that have a message that the alert fires. Return False if there is none, or if it is disabled."""
     told = select(Delivery.webhook_id).where(Delivery.alert_id == alert_id, Delivery.about == MessageAbout.FIRING)
     return _add(session, alert_id, MessageAbout.RESOLVED, moment, select(Webhook.id).where(Webhook.id.in_(told), Webhook.enabled))
 
@@ -91,7 +91,7 @@ def _add(session: Session, alert_id: int, about: MessageAbout, moment: datetime,
 
 
 def take(session: Session, moment: datetime, until: datetime, limit: int) -> Sequence[int]:
-    """Webhooks with something to send, those first that were left alone for longest; nobody else takes them before ``until``."""
+    """Return webhooks with messages to send, the longest waiting first. No other worker claims them before ``until``."""
     due = exists().where(
         Delivery.webhook_id == Webhook.id, Delivery.ended_at.is_(None), Delivery.next_try_at <= moment,
         or_(Webhook.enabled, Delivery.about == MessageAbout.TEST),
@@ -111,15 +111,15 @@ def take(session: Session, moment: datetime, until: datetime, limit: int) -> Seq
 
 
 def hold(session: Session, webhook_ids: Sequence[int], until: datetime | None) -> None:
-    """Nothing is sent to them before ``until``. No new version: nobody has changed what they are."""
+    """Send nothing to them before ``until``. The version stays: no user has changed them."""
     session.execute(
         update(Webhook).where(Webhook.id.in_(webhook_ids)).values(not_before=until).execution_options(synchronize_session=False)
     )
 
 
 def next_due(session: Session, webhook_id: int, moment: datetime) -> tuple[Delivery, Webhook, Alert | None, Job | None] | None:
-    """The next message to send, locked, with its webhook, alert and job; the last two are None for a test. That an alert is over is not
-    told before it was told, or given up to tell, that it fires."""
+    """Return the next message to send, locked, with its webhook, alert and job (both None for a test). A resolved message waits until the firing
+    one is delivered or has failed."""
     earlier = aliased(Delivery)
     in_front = exists().where(
         earlier.alert_id == Delivery.alert_id, earlier.webhook_id == Delivery.webhook_id, earlier.id < Delivery.id,
@@ -155,11 +155,11 @@ def job_of(session: Session, alert_id: int | None) -> Job | None:
 
 
 def give_up_open(session: Session, webhook_id: int, problem: str, moment: datetime) -> int:
-    """All but tests. How many they were."""
+    """All but tests. Return how many."""
     result: Any = session.execute(
         update(Delivery)
         .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.about != MessageAbout.TEST)
-        .values(state=DeliveryState.GIVEN_UP, problem=problem, ended_at=moment)
+        .values(state=DeliveryState.FAILED, problem=problem, ended_at=moment)
         .execution_options(synchronize_session=False)
     )
     return int(result.rowcount)

@@ -1,4 +1,4 @@
-"""What is said of webhooks and of the messages to them."""
+"""Webhooks and deliveries as the API accepts and returns them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, StringConstraints, model_validator
 
-from weir_backend.kit.forms import Form, Name, Shown
+from weir_backend.kit.schemas import Name, RequestModel, ResponseModel
 from weir_backend.models import DeliveryState, MessageAbout, Webhook
 from weir_backend.webhooks.addresses import URL_CHARACTERS_MAX, receiver_of
 
@@ -23,9 +23,9 @@ KEY_REFERENCE = r"^(env:WEIR_WEBHOOK_KEY_[A-Z0-9_]{1,80}|file:[A-Za-z0-9][A-Za-z
 KeyReference = Annotated[str, StringConstraints(pattern=KEY_REFERENCE)]
 
 
-class WebhookDraft(Form):
-    """`url`: http or https, without user and password. `secret_reference`: where workers find the key that messages are signed with:
-    `env:WEIR_WEBHOOK_KEY_OPS`, a variable of theirs, or `file:ops`, a file in their directory of keys; null: messages are not signed."""
+class WebhookCreate(RequestModel):
+    """`url`: http or https, without user and password. `secret_reference`: where workers find the key that signs messages:
+    `env:WEIR_WEBHOOK_KEY_OPS`, an environment variable, or `file:ops`, a file in their key directory; null: messages are not signed."""
 
     name: Name
     url: Url
@@ -33,9 +33,8 @@ class WebhookDraft(Form):
     enabled: bool = True
 
 
-class WebhookChange(Form):
-    """What is left out stays. `secret_reference` null: messages are not signed any more. A webhook that is switched off gives up what it has
-    not sent yet."""
+class WebhookUpdate(RequestModel):
+    """Missing fields stay. `secret_reference` null: messages are no longer signed. Disabling a webhook fails its waiting messages."""
 
     name: Name | None = None
     url: Url | None = None
@@ -46,13 +45,12 @@ class WebhookChange(Form):
     @classmethod
     def _something(cls, given: Any) -> Any:
         if isinstance(given, dict) and not given:
-            raise ValueError("nothing is to be changed: give one of name, url, secret_reference, enabled")
+            raise ValueError("Set at least one of name, url, secret_reference, enabled.")
         return given
 
 
-class WebhookShown(Shown):
-    """`receiver`: scheme, host and port of the URL. `url`: all of it, shown to administrators only, as with some services it is as good as a
-    password; null for everybody else."""
+class WebhookRead(ResponseModel):
+    """`receiver`: scheme, host and port of the URL. `url`: the whole URL, for administrators only, as it may be a secret; null for others."""
 
     id: int
     name: str
@@ -64,7 +62,7 @@ class WebhookShown(Shown):
     created_at: datetime
 
     @classmethod
-    def of(cls, webhook: Webhook, *, whole: bool) -> WebhookShown:
+    def of(cls, webhook: Webhook, *, whole: bool) -> WebhookRead:
         return cls(
             id=webhook.id,
             name=webhook.name,
@@ -77,9 +75,9 @@ class WebhookShown(Shown):
         )
 
 
-class DeliveryShown(Shown):
-    """A message. `message_id`: what its receiver knows it by. `problem` and `status` (of HTTP): of the last try; `status` null: it was not
-    answered. It is over once `ended_at` is set. `alert_id` null: of a test."""
+class DeliveryRead(ResponseModel):
+    """One message. `message_id`: identifies it for the receiver. `problem` and `status` (of HTTP): of the last attempt; `status` null: no answer.
+    It has ended once `ended_at` is set. `alert_id` null: a test."""
 
     id: int
     message_id: UUID

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { answered, api, ifMatch, once } from './client';
+import { unwrap, api, ifMatch, idempotent } from './client';
 import { ApiProblem } from './problem';
-import { onSessionOver, setTransport } from './transport';
+import { onSessionEnded, setTransport } from './transport';
 
 type Answers = (() => Response | Promise<Response>)[];
 
@@ -20,8 +20,8 @@ function server(...answers: Answers): Request[] {
 const away = (): Response => {
   throw new TypeError('Failed to fetch');
 };
-const job = (): Promise<unknown> => answered(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: 7 } } }));
-const suspend = (): Promise<unknown> => once((header) => api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path: { job_id: 7 }, header } }));
+const job = (): Promise<unknown> => unwrap(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: 7 } } }));
+const suspend = (): Promise<unknown> => idempotent((header) => api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path: { job_id: 7 }, header } }));
 
 describe('the client of the API', () => {
   it('gives the body, and sends the version that was seen', async () => {
@@ -61,10 +61,10 @@ describe('the client of the API', () => {
 
   it('says that the session is over, but not because a password was wrong', async () => {
     const over = vi.fn();
-    onTestFinished(onSessionOver(over));
+    onTestFinished(onSessionEnded(over));
     const no = (): Response => Response.json({ code: 'unauthenticated', detail: 'x' }, { status: 401 });
     server(no, no);
-    await expect(answered(api.POST('/api/v1/session', { body: { name: 'a', password: 'b' } }))).rejects.toMatchObject({ status: 401 });
+    await expect(unwrap(api.POST('/api/v1/session', { body: { name: 'a', password: 'b' } }))).rejects.toMatchObject({ status: 401 });
     expect(over).not.toHaveBeenCalled();
     await expect(job()).rejects.toMatchObject({ status: 401 });
     expect(over).toHaveBeenCalledOnce();

@@ -1,69 +1,69 @@
 /**
- * The API, typed by its OpenAPI document.
+ * A client of the API, typed by its OpenAPI document.
  *
  *     const job = await answered(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: 7 } } }));
  *     await once((key) => api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path: { job_id: 7 }, header: key } }));
  *
- * Both give the body of the answer, or throw an ApiProblem.
+ * Both return the response body or throw an ApiProblem.
  */
 import createClient from 'openapi-fetch';
 
-import { ApiProblem, problemOf } from './problem';
+import { ApiProblem, parseProblem } from './problem';
 import type { paths } from './schema';
-import { heardDate } from './serverClock';
-import { address, send, sessionIsOver } from './transport';
+import { syncServerClock } from './serverClock';
+import { absoluteUrl, send, notifySessionEnded } from './transport';
 
 const LOG_IN = '/api/v1/session';
 
-export const api = createClient<paths>({ baseUrl: address('/'), fetch: send });
+export const api = createClient<paths>({ baseUrl: absoluteUrl('/'), fetch: send });
 api.use({
   async onResponse({ request, response }) {
-    heardDate(response.headers.get('Date'), Date.now());
+    syncServerClock(response.headers.get('Date'), Date.now());
     if (response.ok) return;
-    const problem = await problemOf(response);
-    if (problem.status === 401 && !(request.method === 'POST' && new URL(request.url).pathname === LOG_IN)) sessionIsOver(problem);
+    const problem = await parseProblem(response);
+    if (problem.status === 401 && !(request.method === 'POST' && new URL(request.url).pathname === LOG_IN)) notifySessionEnded(problem);
     throw problem;
   },
 });
 
-interface Answer<Data> {
+interface ApiResponse<Data> {
   data?: Data;
   error?: unknown;
   response: Response;
 }
 
-/** The body of an answer. */
-export async function answered<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
+/** Return the body of a response. */
+export async function unwrap<Data>(call: Promise<ApiResponse<Data>>): Promise<NonNullable<Data>> {
   return (await call).data as NonNullable<Data>;
 }
 
-/** `If-Match` for what was shown as this version. */
+/** The `If-Match` header of a change to this version of a resource. */
 export function ifMatch(version: number): { 'If-Match': string } {
   return { 'If-Match': `"${version}"` };
 }
 
-export interface OnceKey {
+export interface IdempotencyHeader {
   'Idempotency-Key': string;
 }
 
-/** Not crypto.randomUUID: that is there on https and localhost only. */
-export function newKey(): OnceKey {
+/** A new idempotency key. crypto.randomUUID exists only on https and localhost. */
+export function newIdempotencyHeader(): IdempotencyHeader {
   const random = crypto.getRandomValues(new Uint8Array(16));
   return { 'Idempotency-Key': Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('') };
 }
 
-const TRIES = 3;
-const PAUSE_MS = 400;
+const ATTEMPTS_MAX = 3;
+const RETRY_DELAY_MS = 400;
 
-/** A write that has its effect once: if no answer comes it is sent again, with the same key. */
-export async function once<Data>(write: (key: OnceKey) => Promise<Answer<Data>>): Promise<NonNullable<Data>> {
-  const key = newKey();
-  for (let tried = 1; ; tried += 1) {
+/** Send a write that takes effect once: without a response it is sent again with the same idempotency key. */
+export async function idempotent<Data>(write: (key: IdempotencyHeader) => Promise<ApiResponse<Data>>): Promise<NonNullable<Data>> {
+  const key = newIdempotencyHeader();
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      return await answered(write(key));
+      return await unwrap(write(key));
     } catch (error) {
-      if (!(error instanceof ApiProblem && error.unreachable) || tried === TRIES) throw error;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tried));
+      if (!(error instanceof ApiProblem && error.unreachable) || attempt === ATTEMPTS_MAX) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS * attempt));
     }
   }
 }

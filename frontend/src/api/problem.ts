@@ -1,21 +1,21 @@
-/** What the backend says when something is refused (application/problem+json), or what stands for it when nobody answers. */
+/** An error response of the API (application/problem+json), or `UNREACHABLE` if there was no response. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
 
   constructor(
-    /** Of HTTP; 0: there was no answer. */
+    /** The HTTP status. 0: no response. */
     readonly status: number,
-    /** A word for programs. */
+    /** A machine-readable code. */
     readonly code: string,
-    /** One sentence: what is wrong, and where. */
+    /** One sentence: what is wrong and where. */
     readonly detail: string,
-    /** What to do about it; may be empty. */
+    /** What the user can do. May be empty. */
     readonly nextStep: string,
-    /** All that came. React-admin shows `errors` of it beside the fields of a form. */
+    /** The whole body. React-admin shows its `errors` at the fields of a form. */
     readonly body: { errors?: Record<string, string> } & Record<string, unknown> = {},
     readonly requestId: string | null = null,
   ) {
-    super(nextStep ? `${capital(detail)}. ${capital(nextStep)}.` : `${capital(detail)}.`);
+    super(nextStep ? `${sentence(detail)} ${sentence(nextStep)}` : sentence(detail));
   }
 
   get unreachable(): boolean {
@@ -26,41 +26,42 @@ export class ApiProblem extends Error {
 export const UNREACHABLE = new ApiProblem(
   0,
   'unreachable',
-  'the control plane does not answer',
-  'see whether it runs (weir doctor) and whether this machine reaches it; jobs go on without it',
+  'The API does not respond',
+  'Check that it is running (weir doctor) and that this machine can reach it. Jobs continue without it',
 );
 
-function capital(sentence: string): string {
-  const trimmed = sentence.trim().replace(/\.$/, '');
-  return trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+/** Add a capital letter and a full stop. */
+export function sentence(text: string): string {
+  const trimmed = text.trim().replace(/\.$/, '');
+  return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}.`;
 }
 
-/** From an answer that is no success. A proxy on the way may say anything. */
-export async function problemOf(response: Response): Promise<ApiProblem> {
+/** Parse an error response. It may come from a proxy, so its body can be anything. */
+export async function parseProblem(response: Response): Promise<ApiProblem> {
   const requestId = response.headers.get('X-Request-Id');
   let body: Record<string, unknown> = {};
   try {
-    const found: unknown = await response.json();
-    if (typeof found === 'object' && found !== null) body = found as Record<string, unknown>;
+    const parsed: unknown = await response.json();
+    if (typeof parsed === 'object' && parsed !== null) body = parsed as Record<string, unknown>;
   } catch {
-    // No JSON: the status has to say it all.
+    // No JSON: only the status is known.
   }
-  const text = (name: string): string => (typeof body[name] === 'string' ? (body[name]) : '');
+  const text = (name: string): string => (typeof body[name] === 'string' ? body[name] : '');
   if (!text('code') && response.status >= 502 && response.status <= 504) return UNREACHABLE;
-  const detail = text('detail') || `the answer was ${response.status} ${response.statusText}`.trim();
+  const detail = text('detail') || `The API responded with ${response.status} ${response.statusText}`.trim();
   const { errors, ...rest } = body;
-  return new ApiProblem(response.status, text('code') || String(response.status), detail, text('next_step'), { ...rest, ...fields(errors) }, requestId);
+  return new ApiProblem(response.status, text('code') || String(response.status), detail, text('next_step'), { ...rest, ...fieldErrors(errors) }, requestId);
 }
 
-interface FieldProblem {
+interface FieldError {
   where: string;
   what: string;
 }
 
-/** `body.spec.parallelism` is the field `spec.parallelism` of a form. */
-function fields(errors: unknown): { errors?: Record<string, string> } {
+/** Errors by form field: `body.spec.parallelism` is the field `spec.parallelism`. */
+function fieldErrors(errors: unknown): { errors?: Record<string, string> } {
   if (!Array.isArray(errors)) return {};
-  const found = (errors as FieldProblem[]).filter(({ where }) => where.startsWith('body.'));
+  const found = (errors as FieldError[]).filter(({ where }) => where.startsWith('body.'));
   if (found.length === 0) return {};
   return { errors: Object.fromEntries(found.map(({ where, what }) => [where.slice('body.'.length), what])) };
 }

@@ -11,13 +11,13 @@ export interface paths {
         };
         /**
          * List Rules
-         * @description When somebody is to be told. Filters: id, job_id, name (a part of it), kind, webhook_id, enabled.
+         * @description List alert rules. Filters: `id`, `job_id`, `name` (a part of it), `kind`, `webhook_id`, `enabled`.
          */
         get: operations["list_alert_rules"];
         put?: never;
         /**
          * Create Rule
-         * @description Make a rule, for one job or for all. It is held against them every few seconds.
+         * @description Create a rule for one job or for all. Workers evaluate it every few seconds.
          */
         post: operations["create_alert_rule"];
         delete?: never;
@@ -35,21 +35,21 @@ export interface paths {
         };
         /**
          * Get Rule
-         * @description One rule, with its ETag.
+         * @description Return one rule, with its ETag.
          */
         get: operations["get_alert_rule"];
         put?: never;
         post?: never;
         /**
          * Delete Rule
-         * @description Delete a rule. Alerts of it that fire are over; what it has found stays to be read.
+         * @description Delete a rule and resolve its firing alerts. Its alerts can still be read.
          */
         delete: operations["delete_alert_rule"];
         options?: never;
         head?: never;
         /**
          * Change Rule
-         * @description Change a rule. What it is about (its kind and its job) stays; alerts that it does not call for any more are over soon.
+         * @description Update a rule, except its kind and its job. Alerts that no longer hold are resolved soon.
          */
         patch: operations["update_alert_rule"];
         trace?: never;
@@ -63,7 +63,7 @@ export interface paths {
         };
         /**
          * List Alerts
-         * @description What rules have found, newest first. Filters: id, job_id, rule_id, kind, state.
+         * @description List alerts, newest first. Filters: `id`, `job_id`, `rule_id`, `kind`, `state`.
          */
         get: operations["list_alerts"];
         put?: never;
@@ -83,7 +83,7 @@ export interface paths {
         };
         /**
          * Get Alert
-         * @description One alert: since when, until when, and why.
+         * @description Return one alert: its start, its end and its reason.
          */
         get: operations["get_alert"];
         put?: never;
@@ -103,13 +103,13 @@ export interface paths {
         };
         /**
          * List
-         * @description Files of user code. Filters: id, digest, name, q (part of the name).
+         * @description List artifacts. Filters: `id`, `digest`, `name`, `q` (part of the name).
          */
         get: operations["list_artifacts"];
         put?: never;
         /**
          * Upload
-         * @description Upload a file of user code. The same content uploaded again is the same artifact (answered with 200).
+         * @description Upload a file of user code. Uploading existing content returns the existing artifact with status 200.
          */
         post: operations["upload_artifact"];
         delete?: never;
@@ -127,7 +127,7 @@ export interface paths {
         };
         /**
          * Get
-         * @description One file of user code, without its content.
+         * @description Get an artifact, without its content.
          */
         get: operations["get_artifact"];
         put?: never;
@@ -147,7 +147,7 @@ export interface paths {
         };
         /**
          * Download
-         * @description The file.
+         * @description Download the content of an artifact.
          */
         get: operations["download_artifact"];
         put?: never;
@@ -167,7 +167,7 @@ export interface paths {
         };
         /**
          * List Audit
-         * @description Who has changed what, the newest first. Filters: id, user_name, action, resource, resource_id.
+         * @description List the entries of the audit log, newest first. Filters: `id`, `user_name`, `action`, `resource`, `resource_id`.
          */
         get: operations["list_audit"];
         put?: never;
@@ -187,8 +187,8 @@ export interface paths {
         };
         /**
          * List Checkpoints
-         * @description Checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`,
-         *     `kept` (completed, and its files are there).
+         * @description List checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`, `kept` (completed, and
+         *     its files exist).
          */
         get: operations["list_checkpoints"];
         put?: never;
@@ -208,7 +208,7 @@ export interface paths {
         };
         /**
          * Get Checkpoint
-         * @description One checkpoint, with what each subtask measured and who was slow. The ETag is that of its pin.
+         * @description Return one checkpoint with the statistics of its subtasks. The ETag is that of its pin.
          */
         get: operations["get_checkpoint"];
         put?: never;
@@ -218,8 +218,8 @@ export interface paths {
         head?: never;
         /**
          * Pin Checkpoint
-         * @description Pin a checkpoint, so that it is kept however old it gets; or let go of it. A worker writes it into the job's log: from then on,
-         *     as `pin_in_force` says, a driver that runs keeps it, too. Until then the driver may retire it.
+         * @description Pin or unpin a checkpoint. A worker writes the pin to the job log; from then on `pin_in_force` is true and a running driver keeps the
+         *     checkpoint, too. Before that, the driver may retire it.
          */
         patch: operations["pin_checkpoint"];
         trace?: never;
@@ -253,14 +253,14 @@ export interface paths {
         };
         /**
          * List
-         * @description All jobs, with their newest run and their last checkpoint. Filters: id, name, q (part of the name), desired_state, needs_person (true: nothing
-         *     goes on with it until somebody has looked).
+         * @description List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention`
+         *     (true: only a user can bring the job to its desired state).
          */
         get: operations["list_jobs"];
         put?: never;
         /**
          * Create
-         * @description Deploy a job: its code is compiled, then it is started. `operation` tells how far that is.
+         * @description Deploy a job: compile its code, then start it. `operation` reports the progress.
          */
         post: operations["create_job"];
         delete?: never;
@@ -285,14 +285,14 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Forget a job that does not run. Its checkpoints and its output stay where they are; the logs of its runs are removed soon.
+         * @description Delete a job that is not running. Its checkpoints and its output remain; the logs of its runs are deleted soon.
          */
         delete: operations["delete_job"];
         options?: never;
         head?: never;
         /**
          * Change
-         * @description Change what is said about a job. What it runs is changed by a new version of its spec.
+         * @description Update the description and labels of a job. To change what it runs, add a version to its spec.
          */
         patch: operations["update_job"];
         trace?: never;
@@ -308,7 +308,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel
-         * @description Stop it at once, without a last checkpoint: started again, it repeats what came after the newest one.
+         * @description Stop a job immediately, without a final checkpoint. When it is started again, it replays the input since its newest checkpoint.
          */
         post: operations["cancel_job"];
         delete?: never;
@@ -328,7 +328,7 @@ export interface paths {
         put?: never;
         /**
          * Checkpoint
-         * @description Take a checkpoint now, not when the next one is due. The operation's result has its number.
+         * @description Trigger a checkpoint now. The result of the operation contains its number.
          */
         post: operations["take_checkpoint"];
         delete?: never;
@@ -349,8 +349,8 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Delete a checkpoint or savepoint (`number`: its id in the job's log) of a job that does not run. Refused for one that is pinned, that a
-         *     plan refers to, or that the job would go on with. Asked for again while it is under way, the same operation is answered.
+         * @description Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. Refused if it is pinned, needed by a plan, or the one
+         *     that the job resumes from. A repeated request returns the same operation.
          */
         delete: operations["delete_checkpoint"];
         options?: never;
@@ -369,8 +369,8 @@ export interface paths {
         put?: never;
         /**
          * Verify
-         * @description Read all files of a checkpoint (`number`: its id in the job's log) and compare them with what was written. The operation's result says
-         *     whether it is `whole`, and the checkpoint what its `damage` is. It is also done from time to time by itself.
+         * @description Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The operation's result says whether it is
+         *     `whole`, and the checkpoint what its `damage` is. Workers also do this periodically.
          */
         post: operations["verify_checkpoint"];
         delete?: never;
@@ -388,8 +388,8 @@ export interface paths {
         };
         /**
          * Get Checkpoint Series
-         * @description How the last completed ones went, oldest first, in all and by part of the job: which chain, and with `chain` which subtask, took how long
-         *     to be reached by barriers, to align them, and for its snapshot.
+         * @description Return the last completed checkpoints, oldest first: duration and sizes, and by chain (with `chain`, by its subtasks) the start delay,
+         *     alignment and snapshot times.
          */
         get: operations["get_checkpoint_series"];
         put?: never;
@@ -409,7 +409,7 @@ export interface paths {
         };
         /**
          * Get Checkpoint Summary
-         * @description How many there are, how long the last ones took, and the newest of each kind.
+         * @description Return how many checkpoints there are, how long the last ones took, and the newest of each kind.
          */
         get: operations["get_checkpoint_summary"];
         put?: never;
@@ -429,12 +429,12 @@ export interface paths {
         };
         /**
          * Follow Job
-         * @description What happens to a job, as it happens: server-sent events.
+         * @description Stream the changes of a job as server-sent events.
          *
-         *     `event`: an entry of the log (as `GET /events` has it), with its number as id, none left out and none twice; from `Last-Event-ID` or
-         *     `after` on, without either from now on. `progress`: the checkpoint in progress, at most ten times a second. `run`: the newest run,
-         *     when it changes. The stream ends after some minutes: come again with the last id. It ends with `closed` (a problem of status 401) as soon
-         *     as the token is not valid any more. There are only so many streams for one user: 429.
+         *     `event`: an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after `Last-Event-ID` or
+         *     `after`, or from now on. `progress`: the checkpoint in progress, at most ten times a second. `run`: the newest run, when it changes. The
+         *     stream ends after some minutes; reconnect with the last id. It ends with `closed` (a problem with status 401) when the token becomes
+         *     invalid. The number of streams per user is limited (429).
          */
         get: operations["follow_job"];
         put?: never;
@@ -454,7 +454,7 @@ export interface paths {
         };
         /**
          * List Failures
-         * @description The history of exceptions of a job, newest first. Filters: `run_id`, `kind`, `recovery`.
+         * @description List the failures of a job, newest first. Filters: `run_id`, `kind`, `recovery`.
          */
         get: operations["list_failures"];
         put?: never;
@@ -474,7 +474,7 @@ export interface paths {
         };
         /**
          * Get Job Metrics
-         * @description Throughput, use of time and memory of each subtask and slot, as series.
+         * @description Get time series of each subtask and slot: throughput, time per activity, memory, gauges.
          */
         get: operations["get_job_metrics"];
         put?: never;
@@ -496,8 +496,8 @@ export interface paths {
         put?: never;
         /**
          * Propose
-         * @description Compute what a rollback, a restore from elsewhere, an undo, an upgrade or a rescale would do. Nothing is done yet; a worker looks
-         *     into checkpoint storage and completes the preview. A dry run (answered with 200) is shown and not kept.
+         * @description Compute what a rollback, a restore by path, an undo, an upgrade or a rescale would do. Nothing is changed; a worker inspects the checkpoint
+         *     and completes the preview. A dry run (answered with 200) is not saved.
          */
         post: operations["propose_plan"];
         delete?: never;
@@ -517,7 +517,7 @@ export interface paths {
         put?: never;
         /**
          * Savepoint
-         * @description Take a checkpoint that is kept until somebody deletes it. The operation's result has its number.
+         * @description Take a savepoint: a checkpoint that is kept until a user deletes it. The result of the operation contains its number.
          */
         post: operations["take_savepoint"];
         delete?: never;
@@ -535,13 +535,13 @@ export interface paths {
         };
         /**
          * Specs
-         * @description All versions of a job's spec, newest first.
+         * @description List the versions of the spec of a job, newest first.
          */
         get: operations["list_specs"];
         put?: never;
         /**
          * Add Spec
-         * @description A new version. It is compiled at once, and runs once an upgrade to it is applied.
+         * @description Add a version to the spec of a job. It is compiled immediately and runs after an upgrade to it is applied.
          */
         post: operations["add_spec"];
         delete?: never;
@@ -559,7 +559,7 @@ export interface paths {
         };
         /**
          * Diff
-         * @description What differs between two versions: settings, code, operators.
+         * @description Compare two versions of the spec of a job: settings, code and operators.
          */
         get: operations["diff_specs"];
         put?: never;
@@ -579,7 +579,7 @@ export interface paths {
         };
         /**
          * Get Spec
-         * @description One version.
+         * @description Get a version of the spec of a job.
          */
         get: operations["get_spec"];
         put?: never;
@@ -599,7 +599,7 @@ export interface paths {
         };
         /**
          * Graph
-         * @description The graph that the code of this version makes: logical and physical.
+         * @description Get the logical and physical graph of a version of the spec of a job.
          */
         get: operations["get_spec_graph"];
         put?: never;
@@ -621,7 +621,7 @@ export interface paths {
         put?: never;
         /**
          * Start
-         * @description Run it, from its newest checkpoint if there is one. Also ends the waiting of a job that has failed.
+         * @description Start a job from its newest checkpoint, if it has one. A failed job restarts without waiting for its restart delay.
          */
         post: operations["start_job"];
         delete?: never;
@@ -641,7 +641,7 @@ export interface paths {
         put?: never;
         /**
          * Suspend
-         * @description Stop it with a last checkpoint, from which it goes on when it is started.
+         * @description Stop a job with a final checkpoint, from which it resumes when it is started.
          */
         post: operations["suspend_job"];
         delete?: never;
@@ -659,7 +659,7 @@ export interface paths {
         };
         /**
          * Get Job Rates
-         * @description What jobs do just now: throughput, lag, backpressure. Jobs that do not run, or have not told anything for half a minute, are left out.
+         * @description Get the current throughput, lag and backpressure of jobs. Jobs without a sample in the last 30 s are omitted.
          */
         get: operations["get_job_rates"];
         put?: never;
@@ -679,7 +679,7 @@ export interface paths {
         };
         /**
          * List
-         * @description What was asked for, newest first. Filters: id, job_id.
+         * @description List operations, newest first. Filters: `id`, `job_id`.
          */
         get: operations["list_operations"];
         put?: never;
@@ -699,7 +699,7 @@ export interface paths {
         };
         /**
          * Get
-         * @description One operation, with its steps so far. It is over once `ended_at` is set.
+         * @description Get an operation with its steps so far. It has ended when `ended_at` is set.
          */
         get: operations["get_operation"];
         put?: never;
@@ -719,7 +719,7 @@ export interface paths {
         };
         /**
          * List
-         * @description Plans, newest first. Filters: id, job_id, state.
+         * @description List plans, newest first. Filters: `id`, `job_id`, `state`.
          */
         get: operations["list_plans"];
         put?: never;
@@ -739,7 +739,7 @@ export interface paths {
         };
         /**
          * Get
-         * @description One plan. Its preview is complete once `preview.inspection` is there.
+         * @description Return one plan. Its preview is complete once `preview.inspection` is set.
          */
         get: operations["get_plan"];
         put?: never;
@@ -761,7 +761,7 @@ export interface paths {
         put?: never;
         /**
          * Apply
-         * @description Carry out an approved plan. Refused if the job has changed since it was made.
+         * @description Apply an approved plan. Refused if the job has changed since the plan was made.
          */
         post: operations["apply_plan"];
         delete?: never;
@@ -781,7 +781,7 @@ export interface paths {
         put?: never;
         /**
          * Approve
-         * @description Agree to exactly what the plan says. A plan that goes back needs the permission `rollback`.
+         * @description Approve the plan as it is. A plan that revokes output needs the permission `rollback`.
          */
         post: operations["approve_plan"];
         delete?: never;
@@ -790,7 +790,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/plans/{plan_id}/withdraw": {
+    "/api/v1/plans/{plan_id}/discard": {
         parameters: {
             query?: never;
             header?: never;
@@ -800,10 +800,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Withdraw
-         * @description Put a plan aside that was not applied.
+         * Discard
+         * @description Discard a plan that is not applied.
          */
-        post: operations["withdraw_plan"];
+        post: operations["discard_plan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -819,7 +819,7 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description Runs with their generations. Filters: `job_id`, `state` (as the run told it last: one of which nothing is heard is shown as RECONCILING).
+         * @description List runs with their generations. Filters: `job_id`, `state` (as last reported: an unreachable run is returned as RECONCILING).
          */
         get: operations["list_runs"];
         put?: never;
@@ -839,7 +839,7 @@ export interface paths {
         };
         /**
          * Get Run
-         * @description One run.
+         * @description Return one run.
          */
         get: operations["get_run"];
         put?: never;
@@ -859,7 +859,7 @@ export interface paths {
         };
         /**
          * Wait For Commands
-         * @description Commands of the run above `after`: at once if there are any, else as soon as there is one; none after `wait_s`.
+         * @description Return the commands of the run after number `after`. If there are none, wait up to `wait_s` for one.
          */
         get: operations["wait_for_commands"];
         put?: never;
@@ -881,10 +881,10 @@ export interface paths {
         put?: never;
         /**
          * Post Events
-         * @description Store a batch of events. What is known already is passed over, so a batch may be sent again, whole or in other pieces.
+         * @description Store a batch of events. Events that are already stored are skipped, so a driver may repeat batches or divide them differently.
          *
-         *     409: events before this batch are missing; `stored` says what there is. 410: the control plane has taken the job from this run, or the
-         *     run has told that it is over, and more than that.
+         *     409: events before this batch are missing; `stored` is the number of the last stored event. 410: the run is fenced, or it has ended and
+         *     reports more events after its end.
          */
         post: operations["post_events"];
         delete?: never;
@@ -902,7 +902,7 @@ export interface paths {
         };
         /**
          * Get Run Graph
-         * @description What the run deployed last: the physical graph, with the logical one in it.
+         * @description Return the graph that the run deployed last: the physical graph, which contains the logical one.
          */
         get: operations["get_run_graph"];
         put?: never;
@@ -921,8 +921,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read
-         * @description A piece of what the run's driver has said, at most 256 KiB.
+         * Read Log
+         * @description Return a chunk of the driver's log, at most 256 KiB.
          */
         get: operations["read_log"];
         put?: never;
@@ -942,18 +942,18 @@ export interface paths {
         };
         /**
          * Get Session
-         * @description Who is calling, and what he may do with this token.
+         * @description Get the caller and the permissions of the token.
          */
         get: operations["get_session"];
         put?: never;
         /**
          * Create Session
-         * @description Log in with name and password. The token comes in the answer, for programs, and as a cookie, for browsers; it lasts 12 hours.
+         * @description Log in with name and password. The session token is valid for 12 hours. It is in the response, for programs, and in a cookie.
          */
         post: operations["create_session"];
         /**
          * Delete Session
-         * @description Log out: the token is not valid any more, the cookie is cleared.
+         * @description Log out: revoke the session token and clear the cookie.
          */
         delete: operations["delete_session"];
         options?: never;
@@ -970,7 +970,7 @@ export interface paths {
         };
         /**
          * Begin Oidc Session
-         * @description Log in by OpenID Connect: a browser is sent to the provider.
+         * @description Start a login by OpenID Connect: redirect the browser to the provider.
          */
         get: operations["begin_oidc_session"];
         put?: never;
@@ -990,7 +990,7 @@ export interface paths {
         };
         /**
          * Finish Oidc Session
-         * @description Where the provider sends the browser back to. Who is confirmed has a session, and an account from the first time on.
+         * @description Complete a login by OpenID Connect: open a session, and create the user at the first login.
          */
         get: operations["finish_oidc_session"];
         put?: never;
@@ -1011,7 +1011,7 @@ export interface paths {
         get?: never;
         /**
          * Change Own Password
-         * @description Change one's own password. All other sessions of the user end; tokens for programs go on.
+         * @description Change your password. Your other sessions end; API tokens remain valid.
          */
         put: operations["change_own_password"];
         post?: never;
@@ -1030,8 +1030,7 @@ export interface paths {
         };
         /**
          * Get Visit
-         * @description What a page asks before anything else: who is logged in, if somebody is, and how one can log in. For everybody; a token that is not
-         *     valid is as good as none.
+         * @description Get the current session and the available ways to log in. Requires no token; an invalid token counts as none.
          */
         get: operations["get_visit"];
         put?: never;
@@ -1051,8 +1050,8 @@ export interface paths {
         };
         /**
          * Follow Jobs
-         * @description All jobs, as they change: server-sent events `job` with a summary, first of each job there is, then of those that change,
-         *     each at most twice a second. It ends as that of one job does.
+         * @description Stream summaries of all jobs as server-sent events `job`: first every job, then each job that changes, at most twice a second. The
+         *     stream ends like that of a single job.
          */
         get: operations["follow_jobs"];
         put?: never;
@@ -1072,14 +1071,14 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description One's own tokens and sessions; an administrator gets those of others by the filter user_id, all with everybody (true). Further
-         *     filters: id, name (a part of it), kind, live.
+         * @description List your tokens and sessions. Administrators list those of another user with the filter `user_id`, and all with `everybody` (true).
+         *     Further filters: `id`, `name` (part of it), `kind`, `live`.
          */
         get: operations["list_tokens"];
         put?: never;
         /**
          * Create Token
-         * @description Make a token for a program. It is shown in this answer, and never again.
+         * @description Create a token for a program. Only this response contains it.
          */
         post: operations["create_token"];
         delete?: never;
@@ -1097,14 +1096,14 @@ export interface paths {
         };
         /**
          * Get Token
-         * @description One of one's own tokens; for administrators anybody's.
+         * @description Get one of your tokens. Administrators can get any token.
          */
         get: operations["get_token"];
         put?: never;
         post?: never;
         /**
          * Revoke Token
-         * @description Revoke one of one's own tokens, or, as an administrator, anybody's. It is refused from now on.
+         * @description Revoke one of your tokens. Administrators can revoke any token.
          */
         delete: operations["revoke_token"];
         options?: never;
@@ -1121,13 +1120,13 @@ export interface paths {
         };
         /**
          * List Users
-         * @description All accounts. Filters: id, name (a part of it), role, rollback, disabled.
+         * @description List users. Filters: `id`, `name` (part of it), `role`, `rollback`, `disabled`.
          */
         get: operations["list_users"];
         put?: never;
         /**
          * Create User
-         * @description Make an account.
+         * @description Create a user.
          */
         post: operations["create_user"];
         delete?: never;
@@ -1145,22 +1144,22 @@ export interface paths {
         };
         /**
          * Get User
-         * @description One account, with its ETag.
+         * @description Get a user.
          */
         get: operations["get_user"];
         put?: never;
         post?: never;
         /**
          * Delete User
-         * @description Delete an account and its tokens. What it did stays in the audit. If-Match may be given.
+         * @description Delete a user and their tokens. The audit log keeps their entries. If-Match is optional.
          */
         delete: operations["delete_user"];
         options?: never;
         head?: never;
         /**
          * Change User
-         * @description Change role, rollback, disabled or password. A role that is taken away, or a disabled account, counts at once, for all its tokens;
-         *     with a new password all sessions of the user end.
+         * @description Update the role, permissions, status or password of a user. A lower role and a disabled account take effect immediately for all tokens.
+         *     A new password ends all sessions of the user.
          */
         patch: operations["change_user"];
         trace?: never;
@@ -1174,13 +1173,13 @@ export interface paths {
         };
         /**
          * List
-         * @description Where messages about alerts go. Filters: id, name (a part of it), enabled.
+         * @description List webhooks. Filters: `id`, `name` (a part of it), `enabled`.
          */
         get: operations["list_webhooks"];
         put?: never;
         /**
          * Create
-         * @description Make a webhook. Rules name it; `test` tells whether it works.
+         * @description Create a webhook. Send a message with `test`.
          */
         post: operations["create_webhook"];
         delete?: never;
@@ -1198,21 +1197,21 @@ export interface paths {
         };
         /**
          * Get
-         * @description One webhook, with its ETag.
+         * @description Return one webhook, with its ETag.
          */
         get: operations["get_webhook"];
         put?: never;
         post?: never;
         /**
          * Delete
-         * @description Delete a webhook that no rule names, with the list of its deliveries.
+         * @description Delete a webhook that no rule uses, with its deliveries.
          */
         delete: operations["delete_webhook"];
         options?: never;
         head?: never;
         /**
          * Change
-         * @description Change a webhook. Messages that wait are sent to where it points then.
+         * @description Update a webhook. Waiting messages are sent to its new URL.
          */
         patch: operations["update_webhook"];
         trace?: never;
@@ -1226,7 +1225,7 @@ export interface paths {
         };
         /**
          * Deliveries
-         * @description Messages to a webhook, newest first, and what came of them. Filters: id, alert_id, about, state.
+         * @description List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `about`, `state`.
          */
         get: operations["list_deliveries"];
         put?: never;
@@ -1246,7 +1245,7 @@ export interface paths {
         };
         /**
          * Delivery
-         * @description One message. It is over once `ended_at` is set.
+         * @description Return one delivery. It has ended once `ended_at` is set.
          */
         get: operations["get_delivery"];
         put?: never;
@@ -1268,8 +1267,7 @@ export interface paths {
         put?: never;
         /**
          * Test
-         * @description Have a worker send a message now, also if the webhook is switched off. The delivery, at `Location`, tells what came of it: look
-         *     until `ended_at` is set.
+         * @description Have a worker send a message now, also if the webhook is disabled. Read the delivery at `Location` until `ended_at` is set.
          */
         post: operations["test_webhook"];
         delete?: never;
@@ -1287,7 +1285,7 @@ export interface paths {
         };
         /**
          * Alive
-         * @description The process serves.
+         * @description Report that the process serves requests.
          */
         get: operations["alive_healthz_get"];
         put?: never;
@@ -1307,7 +1305,7 @@ export interface paths {
         };
         /**
          * Get Metrics
-         * @description All jobs, for Prometheus. It needs a token that may view.
+         * @description Get metrics of all jobs in the Prometheus format. Requires a token with the permission to view.
          */
         get: operations["get_metrics"];
         put?: never;
@@ -1327,7 +1325,7 @@ export interface paths {
         };
         /**
          * Ready
-         * @description The database is there, with the schema of this version: as it was a second ago at most.
+         * @description Report whether the database is reachable and has the schema of this version. The result is at most one second old.
          */
         get: operations["ready_readyz_get"];
         put?: never;
@@ -1343,15 +1341,26 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * ActionRead
+         * @description A verb that the caller sees. `reason`: why it is not allowed now, and what to do about that; null if it is allowed.
+         */
+        ActionRead: {
+            /** Allowed */
+            allowed: boolean;
+            /** Reason */
+            reason: string | null;
+            verb: components["schemas"]["Verb"];
+        };
+        /**
          * AlertKind
          * @enum {string}
          */
         AlertKind: "no-checkpoint" | "failures" | "lag" | "restarts";
         /**
-         * AlertShown
-         * @description A rule that holds for a job, or did. `rule_id` null: the rule has been deleted since. `resolution`: why it is over.
+         * AlertRead
+         * @description A rule that holds for a job, or did. `rule_id` null: the rule is deleted. `resolution`: why the alert was resolved.
          */
-        AlertShown: {
+        AlertRead: {
             /** Id */
             id: number;
             /** Job Id */
@@ -1375,15 +1384,70 @@ export interface components {
             state: components["schemas"]["AlertState"];
         };
         /**
+         * AlertRuleCreate
+         * @description `job_id` null: for all jobs. `webhook_id` null: no messages are sent.
+         */
+        AlertRuleCreate: {
+            /** Condition */
+            condition: components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"];
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled?: boolean;
+            /** Job Id */
+            job_id?: number | null;
+            /** Name */
+            name: string;
+            /** Webhook Id */
+            webhook_id?: number | null;
+        };
+        /** AlertRuleRead */
+        AlertRuleRead: {
+            /** Condition */
+            condition: components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Id */
+            id: number;
+            /** Job Id */
+            job_id: number | null;
+            /** Name */
+            name: string;
+            /** Version */
+            version: number;
+            /** Webhook Id */
+            webhook_id: number | null;
+        };
+        /**
+         * AlertRuleUpdate
+         * @description Missing fields stay. `condition`: of the same kind. `webhook_id` null: send no messages any more.
+         */
+        AlertRuleUpdate: {
+            /** Condition */
+            condition?: (components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"]) | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Name */
+            name?: string | null;
+            /** Webhook Id */
+            webhook_id?: number | null;
+        };
+        /**
          * AlertState
          * @enum {string}
          */
         AlertState: "FIRING" | "RESOLVED";
         /**
-         * AlignmentBody
+         * AlignmentRead
          * @description Alignment here is aligned: nothing is persisted, and what was buffered or processed meanwhile is not counted.
          */
-        AlignmentBody: {
+        AlignmentRead: {
             /** Buffered */
             buffered?: number | null;
             /** Duration */
@@ -1402,11 +1466,11 @@ export interface components {
          */
         ArtifactKind: "py" | "zip" | "whl";
         /**
-         * ArtifactShown
-         * @description ``digest``: SHA-256 of the content, hexadecimal. ``size`` in bytes. ``uploaded_at``: last; what no job uses is removed some days
-         *     after that.
+         * ArtifactRead
+         * @description `digest`: hexadecimal SHA-256 of the content. `size`: in bytes. `uploaded_at`: the last upload. Artifacts that no job uses are deleted
+         *     some days after it.
          */
-        ArtifactShown: {
+        ArtifactRead: {
             /**
              * Created At
              * Format: date-time
@@ -1430,10 +1494,10 @@ export interface components {
             uploaded_at: string;
         };
         /**
-         * AuditEntryView
-         * @description ``user_name``: as it was then, ``weir`` for the platform itself. ``before``, ``after``: what has changed.
+         * AuditEntryRead
+         * @description `user_name`: the name at that time; `weir` for the platform itself. `before`, `after`: the changed values.
          */
-        AuditEntryView: {
+        AuditEntryRead: {
             /** Action */
             action: string;
             /** Address */
@@ -1472,43 +1536,42 @@ export interface components {
          */
         BackpressureLevel: "ok" | "low" | "high";
         /**
-         * ChainStatisticsBody
+         * ChainStatisticsRead
          * @description Of operators that run in one subtask. ``operators`` is empty if the graph of the run is not known.
          */
-        ChainStatisticsBody: {
+        ChainStatisticsRead: {
             /** Chain */
             chain: number;
             /** Num Subtasks */
             num_subtasks: number;
             /** Operators */
-            operators: components["schemas"]["OperatorNameBody"][];
+            operators: components["schemas"]["OperatorNameRead"][];
             /** Subtasks */
-            subtasks: components["schemas"]["SubtaskBody"][];
-            summary: components["schemas"]["MeasuredBody"];
+            subtasks: components["schemas"]["SubtaskStatisticsRead"][];
+            summary: components["schemas"]["SubtaskStatsSummaryRead"];
+        };
+        /** CheckpointCountsRead */
+        CheckpointCountsRead: {
+            /** Completed */
+            completed: number;
+            /** Failed */
+            failed: number;
+            /** In Progress */
+            in_progress: number;
+            /** Savepoints */
+            savepoints: number;
+            /** Total */
+            total: number;
         };
         /**
-         * Change
-         * @description ``path``: of the field, with dots. ``before`` or ``after`` None: it was not there, or is not any more.
+         * CheckpointDetailRead
+         * @description `progress`: `[chain, index, after_ms]` of each acknowledgement in order, for the replay.
          */
-        Change: {
-            /** After */
-            after: unknown;
-            /** Before */
-            before: unknown;
-            /** Path */
-            path: string;
-        };
-        /**
-         * CheckpointBody
-         * @description ``number``: its id in the job's log. ``parent``: number of the one it goes on from. ``state_bytes``: of all files that it needs;
-         *     ``checkpointed_bytes``: of those that it wrote itself. ``version``: of its pin, for If-Match.
-         *     ``pin_in_force``: the job's log says that it is
-         *     pinned, so nobody retires it. ``leaving_at``: it is being deleted. ``discarded_at``: it was found retired, and its files are gone.
-         *     ``damage``: what reading its files has found, at ``verified_at``.
-         */
-        CheckpointBody: {
+        CheckpointDetailRead: {
             /** Acknowledged */
             acknowledged: number;
+            /** Actions */
+            actions: components["schemas"]["ActionRead"][];
             /** Checkpointed Bytes */
             checkpointed_bytes: number | null;
             /** Completed At */
@@ -1531,86 +1594,8 @@ export interface components {
             is_savepoint: boolean;
             /** Job Id */
             job_id: number;
-            /** Latest Ack At */
-            latest_ack_at: string | null;
-            /** Leaving At */
-            leaving_at: string | null;
-            /** Number */
-            number: number;
-            /** Parent */
-            parent: number | null;
-            /** Pin In Force */
-            pin_in_force: boolean;
-            /** Pinned */
-            pinned: boolean;
-            /** Pinned Reason */
-            pinned_reason: string;
-            /** Run Id */
-            run_id: number;
-            state: components["schemas"]["CheckpointState"];
-            /** State Bytes */
-            state_bytes: number | null;
-            /** Subtasks */
-            subtasks: number;
-            /** Trigger */
-            trigger: string;
-            /**
-             * Triggered At
-             * Format: date-time
-             */
-            triggered_at: string;
-            /** Verified At */
-            verified_at: string | null;
-            /** Version */
-            version: number;
-        };
-        /** CheckpointBrief */
-        CheckpointBrief: {
-            /**
-             * Completed At
-             * Format: date-time
-             */
-            completed_at: string;
-            /** End To End Ms */
-            end_to_end_ms: number | null;
-            /** Id */
-            id: number;
-            /** Is Savepoint */
-            is_savepoint: boolean;
-            /** Number */
-            number: number;
-            /** State Bytes */
-            state_bytes: number | null;
-        };
-        /**
-         * CheckpointDetailBody
-         * @description ``progress``: `[chain, index, after_ms]` of each acknowledgement in its order, so that it can be played again.
-         */
-        CheckpointDetailBody: {
-            /** Acknowledged */
-            acknowledged: number;
-            /** Checkpointed Bytes */
-            checkpointed_bytes: number | null;
-            /** Completed At */
-            completed_at: string | null;
-            /** Damage */
-            damage: string | null;
-            /** Discarded At */
-            discarded_at: string | null;
-            /** End To End Ms */
-            end_to_end_ms: number | null;
-            /** Failed At */
-            failed_at: string | null;
-            /** Failure */
-            failure: string | null;
-            /** Generation */
-            generation: number;
-            /** Id */
-            id: number;
-            /** Is Savepoint */
-            is_savepoint: boolean;
-            /** Job Id */
-            job_id: number;
+            /** Kept Because */
+            kept_because: string[];
             /** Latest Ack At */
             latest_ack_at: string | null;
             /** Leaving At */
@@ -1632,7 +1617,7 @@ export interface components {
             state: components["schemas"]["CheckpointState"];
             /** State Bytes */
             state_bytes: number | null;
-            statistics: components["schemas"]["CheckpointStatisticsBody"];
+            statistics: components["schemas"]["CheckpointStatisticsRead"];
             /** Subtasks */
             subtasks: number;
             /** Trigger */
@@ -1649,9 +1634,9 @@ export interface components {
         };
         /**
          * Checkpointing
-         * @description ``timeout``: a checkpoint that takes longer has failed. ``min_pause``: from the end of one to the beginning of the next, unless somebody
-         *     asks for it. ``tolerable_failed_checkpoints``: so many may fail in a row, after one more the job recovers as from a failure; None: any
-         *     number. ``directory`` None: one of the installation's own for this job.
+         * @description `timeout`: a checkpoint that takes longer fails. `min_pause`: the minimum time between the end of a checkpoint and the start of the
+         *     next periodic one. `tolerable_failed_checkpoints`: the number of consecutive checkpoints that may fail before the job recovers as from a
+         *     failure; null: unlimited. `directory` null: the default directory of this job.
          */
         Checkpointing: {
             /** Directory */
@@ -1685,23 +1670,141 @@ export interface components {
             tolerable_failed_checkpoints?: number | null;
         };
         /**
-         * CheckpointPatch
-         * @description Retention never takes a pinned one, once that is in force.
+         * CheckpointOverviewRead
+         * @description `counts`: of all rows. Summaries: over the last completed checkpoints. `latest_restore`: of the newest run that has reached RUNNING; null if
+         *     it started without state.
          */
-        CheckpointPatch: {
-            /** Pinned */
-            pinned: boolean;
-            /**
-             * Reason
-             * @default
-             */
-            reason?: string;
+        CheckpointOverviewRead: {
+            checkpointed_size: components["schemas"]["StatsSummaryRead"] | null;
+            counts: components["schemas"]["CheckpointCountsRead"];
+            end_to_end_duration: components["schemas"]["StatsSummaryRead"] | null;
+            latest_completed: components["schemas"]["CheckpointRead"] | null;
+            latest_failed: components["schemas"]["CheckpointRead"] | null;
+            latest_restore: components["schemas"]["RestoreRead"] | null;
+            latest_savepoint: components["schemas"]["CheckpointRead"] | null;
+            /** Over */
+            over: number;
+            state_size: components["schemas"]["StatsSummaryRead"] | null;
         };
         /**
-         * CheckpointPointBody
-         * @description Of a completed one. ``start_delay_ms`` and the like: of the subtask that took longest; null where nothing was measured.
+         * CheckpointPhaseSeriesRead
+         * @description Of a subtask, or of the slowest subtask of a chain (`index` null): a value for each checkpoint. Null: not measured, or with another graph.
          */
-        CheckpointPointBody: {
+        CheckpointPhaseSeriesRead: {
+            /** Alignment Ms */
+            alignment_ms: (number | null)[];
+            /** Async Ms */
+            async_ms: (number | null)[];
+            /** Chain */
+            chain: number;
+            /** Index */
+            index: number | null;
+            /** Operators */
+            operators: components["schemas"]["OperatorNameRead"][];
+            /** Start Delay Ms */
+            start_delay_ms: (number | null)[];
+            /** Sync Ms */
+            sync_ms: (number | null)[];
+        };
+        /**
+         * CheckpointProgressRead
+         * @description The checkpoint in progress. `progress`: `[chain, index, after_ms]` of each acknowledgement so far.
+         */
+        CheckpointProgressRead: {
+            /** Acknowledged */
+            acknowledged: number;
+            /** Checkpoint */
+            checkpoint: number;
+            /** Checkpoint Id */
+            checkpoint_id: number;
+            /** Progress */
+            progress: number[][];
+            /** Run Id */
+            run_id: number;
+            /** Subtasks */
+            subtasks: number;
+            /** Trigger */
+            trigger: string;
+            /**
+             * Triggered At
+             * Format: date-time
+             */
+            triggered_at: string;
+        };
+        /**
+         * CheckpointRead
+         * @description `number`: its id in the job log. `parent`: number of the one before it in its branch. `state_bytes`: of all files that it references;
+         *     `checkpointed_bytes`: of those that it wrote. `version`: of its pin, for If-Match. `pin_in_force`: the job log contains the pin, so no driver
+         *     retires it. `leaving_at`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
+         *     verification at `verified_at` found.
+         */
+        CheckpointRead: {
+            /** Acknowledged */
+            acknowledged: number;
+            /** Actions */
+            actions: components["schemas"]["ActionRead"][];
+            /** Checkpointed Bytes */
+            checkpointed_bytes: number | null;
+            /** Completed At */
+            completed_at: string | null;
+            /** Damage */
+            damage: string | null;
+            /** Discarded At */
+            discarded_at: string | null;
+            /** End To End Ms */
+            end_to_end_ms: number | null;
+            /** Failed At */
+            failed_at: string | null;
+            /** Failure */
+            failure: string | null;
+            /** Generation */
+            generation: number;
+            /** Id */
+            id: number;
+            /** Is Savepoint */
+            is_savepoint: boolean;
+            /** Job Id */
+            job_id: number;
+            /** Kept Because */
+            kept_because: string[];
+            /** Latest Ack At */
+            latest_ack_at: string | null;
+            /** Leaving At */
+            leaving_at: string | null;
+            /** Number */
+            number: number;
+            /** Parent */
+            parent: number | null;
+            /** Pin In Force */
+            pin_in_force: boolean;
+            /** Pinned */
+            pinned: boolean;
+            /** Pinned Reason */
+            pinned_reason: string;
+            /** Run Id */
+            run_id: number;
+            state: components["schemas"]["CheckpointState"];
+            /** State Bytes */
+            state_bytes: number | null;
+            /** Subtasks */
+            subtasks: number;
+            /** Trigger */
+            trigger: string;
+            /**
+             * Triggered At
+             * Format: date-time
+             */
+            triggered_at: string;
+            /** Verified At */
+            verified_at: string | null;
+            /** Version */
+            version: number;
+        };
+        /**
+         * CheckpointSeriesPointRead
+         * @description A completed checkpoint. `start_delay_ms`, ...: of the slowest subtask; null where nothing was measured.
+         */
+        CheckpointSeriesPointRead: {
             /** Alignment Ms */
             alignment_ms: number | null;
             /** Async Ms */
@@ -1729,14 +1832,14 @@ export interface components {
             triggered_at: string;
         };
         /**
-         * CheckpointSeriesBody
-         * @description ``checkpoints``: oldest first. ``parts``: of the graph that the newest of them was taken with.
+         * CheckpointSeriesRead
+         * @description `checkpoints`: oldest first. `parts`: of the graph of the newest one.
          */
-        CheckpointSeriesBody: {
+        CheckpointSeriesRead: {
             /** Checkpoints */
-            checkpoints: components["schemas"]["CheckpointPointBody"][];
+            checkpoints: components["schemas"]["CheckpointSeriesPointRead"][];
             /** Parts */
-            parts: components["schemas"]["PartSeriesBody"][];
+            parts: components["schemas"]["CheckpointPhaseSeriesRead"][];
         };
         /**
          * CheckpointState
@@ -1744,15 +1847,15 @@ export interface components {
          */
         CheckpointState: "IN_PROGRESS" | "COMPLETED" | "FAILED";
         /**
-         * CheckpointStatisticsBody
-         * @description ``state_size``: of all files that it needs; ``checkpointed_size``: of those that it wrote itself. ``external_path``: of its manifest,
-         *     once it is completed; without what may be a secret in the address of a storage.
+         * CheckpointStatisticsRead
+         * @description `state_size`: of all files that it references; `checkpointed_size`: of those that it wrote. `external_path`: of its manifest, once it is
+         *     completed, without credentials.
          */
-        CheckpointStatisticsBody: {
+        CheckpointStatisticsRead: {
             /** Alignment Buffered */
             alignment_buffered?: number | null;
             /** Chains */
-            chains: components["schemas"]["ChainStatisticsBody"][];
+            chains: components["schemas"]["ChainStatisticsRead"][];
             /** Checkpointed Size */
             checkpointed_size: number | null;
             /** Discarded */
@@ -1785,88 +1888,47 @@ export interface components {
             /** State Size */
             state_size: number | null;
             status: components["schemas"]["CheckpointState"];
-            summary: components["schemas"]["MeasuredBody"];
+            summary: components["schemas"]["SubtaskStatsSummaryRead"];
             /** Trigger Timestamp */
             trigger_timestamp: number;
         };
-        /** CountsBody */
-        CountsBody: {
-            /** Completed */
-            completed: number;
-            /** Failed */
-            failed: number;
-            /** In Progress */
-            in_progress: number;
-            /** Savepoints */
-            savepoints: number;
-            /** Total */
-            total: number;
-        };
-        /**
-         * CreatedSession
-         * @description ``token``: shown here and never again.
-         */
-        CreatedSession: {
+        /** CheckpointSummaryRead */
+        CheckpointSummaryRead: {
             /**
-             * Expires At
+             * Completed At
              * Format: date-time
              */
-            expires_at: string;
-            /** Has Password */
-            has_password: boolean;
-            /** Name */
-            name: string;
-            /** Permissions */
-            permissions: components["schemas"]["Permission"][];
-            role: components["schemas"]["Role"];
-            /** Rollback */
-            rollback: boolean;
-            /** Token */
-            token: string;
-            /** Token Id */
-            token_id: number;
-            token_kind: components["schemas"]["TokenKind"];
-            /** User Id */
-            user_id: number;
-        };
-        /**
-         * CreatedToken
-         * @description ``token``: shown here and never again.
-         */
-        CreatedToken: {
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Expires At
-             * Format: date-time
-             */
-            expires_at: string;
+            completed_at: string;
+            /** End To End Ms */
+            end_to_end_ms: number | null;
             /** Id */
             id: number;
-            kind: components["schemas"]["TokenKind"];
-            /** Last Used At */
-            last_used_at: string | null;
-            /** Name */
-            name: string;
-            /** Revoked At */
-            revoked_at: string | null;
-            role: components["schemas"]["Role"];
-            /** Rollback */
-            rollback: boolean;
-            /** Token */
-            token: string;
-            /** User Id */
-            user_id: number;
+            /** Is Savepoint */
+            is_savepoint: boolean;
+            /** Number */
+            number: number;
+            /** State Bytes */
+            state_bytes: number | null;
         };
         /**
-         * DeliveryShown
-         * @description A message. `message_id`: what its receiver knows it by. `problem` and `status` (of HTTP): of the last try; `status` null: it was not
-         *     answered. It is over once `ended_at` is set. `alert_id` null: of a test.
+         * CheckpointUpdate
+         * @description Retention never deletes a pinned checkpoint, once the pin is in force.
          */
-        DeliveryShown: {
+        CheckpointUpdate: {
+            /** Pinned */
+            pinned: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+        };
+        /**
+         * DeliveryRead
+         * @description One message. `message_id`: identifies it for the receiver. `problem` and `status` (of HTTP): of the last attempt; `status` null: no answer.
+         *     It has ended once `ended_at` is set. `alert_id` null: a test.
+         */
+        DeliveryRead: {
             about: components["schemas"]["MessageAbout"];
             /** Alert Id */
             alert_id: number | null;
@@ -1903,17 +1965,25 @@ export interface components {
          * DeliveryState
          * @enum {string}
          */
-        DeliveryState: "PENDING" | "DELIVERED" | "GIVEN_UP";
+        DeliveryState: "PENDING" | "DELIVERED" | "FAILED";
         /**
          * DesiredState
          * @enum {string}
          */
         DesiredState: "RUNNING" | "SUSPENDED" | "CANCELLED";
         /**
-         * EventBody
-         * @description ``number``: of the job, without holes. ``run_event`` null: the control plane itself says so.
+         * EventAckRead
+         * @description `stored`: the number of the last durably stored event of the run.
          */
-        EventBody: {
+        EventAckRead: {
+            /** Stored */
+            stored: number;
+        };
+        /**
+         * EventRead
+         * @description `number`: consecutive within the job. `run_event` null: the control plane wrote the event, not a driver.
+         */
+        EventRead: {
             /**
              * At
              * Format: date-time
@@ -1942,10 +2012,10 @@ export interface components {
             run_id: number | null;
         };
         /**
-         * FailureBody
-         * @description ``recovery``: full, restart (another driver took over) or none (the run ended); null: not known yet.
+         * FailureRead
+         * @description `recovery`: full, restart (another driver took over) or none (the run ended); null: not known yet.
          */
-        FailureBody: {
+        FailureRead: {
             /**
              * At
              * Format: date-time
@@ -1972,8 +2042,8 @@ export interface components {
         };
         /**
          * FailuresCondition
-         * @description The job has failed `count` times, or `count` checkpoints have, without a completed checkpoint in between; or it was given up, after
-         *     however many failures.
+         * @description The job has failed `count` times, or `count` checkpoints have, without a completed checkpoint in between; or Weir does not restart the job,
+         *     whatever the count.
          */
         FailuresCondition: {
             /** Count */
@@ -1985,10 +2055,22 @@ export interface components {
             kind: "failures";
         };
         /**
-         * GraphBody
+         * FieldChange
+         * @description `path`: the field, with dots. `before` or `after` null: the field was added or removed.
+         */
+        FieldChange: {
+            /** After */
+            after: unknown;
+            /** Before */
+            before: unknown;
+            /** Path */
+            path: string;
+        };
+        /**
+         * GraphRead
          * @description ``digest``: SHA-256 of the graph as canonical JSON. ``graph``: physical, with the logical one in it.
          */
-        GraphBody: {
+        GraphRead: {
             /** Digest */
             digest: string;
             /** Graph */
@@ -1999,75 +2081,15 @@ export interface components {
             id: number;
         };
         /**
-         * GraphShown
-         * @description ``body``: the physical graph, the logical one in it, as ``weir graph --json`` prints it.
-         */
-        GraphShown: {
-            /** Body */
-            body: {
-                [key: string]: unknown;
-            };
-            /** Id */
-            id: number;
-        };
-        /**
          * Health
          * @enum {string}
          */
-        Health: "ok" | "working" | "needs a person";
+        Health: "healthy" | "degraded" | "needs_attention";
         /**
-         * Inspection
-         * @description What a worker found in checkpoint storage. `abandoned`: checkpoints that are left behind, and with them those that the job completes
-         *     until it is stopped; `returning`: those that are shown again. `again`: those that the job goes on from without anybody knowing that what
-         *     was committed with them was handed on, so it is, once more: a sink that is not revocable shows it twice.
-         *     `misfit`: why the graph that is to run cannot go on with that state, by the name of an operator. `origin`: of a restore, what was
-         *     found there. The plan would work if `whole` and no `misfit`.
+         * JobCreate
+         * @description `start` false: the job is created suspended.
          */
-        Inspection: {
-            /** Abandoned */
-            abandoned: number[];
-            /**
-             * Again
-             * @default []
-             */
-            again?: number[];
-            /** Bytes */
-            bytes: number;
-            /** Damage */
-            damage: string | null;
-            /** Files */
-            files: number;
-            /** Misfit */
-            misfit?: string | null;
-            /** Notes */
-            notes: string[];
-            origin?: components["schemas"]["Origin"] | null;
-            /** Returning */
-            returning: number[];
-            /** Sinks */
-            sinks: components["schemas"]["SinkEffect"][];
-            /** Sources */
-            sources: components["schemas"]["SourcePosition"][];
-            /** Whole */
-            whole: boolean;
-        };
-        /**
-         * JobChange
-         * @description What is left out stays.
-         */
-        JobChange: {
-            /** Description */
-            description?: string | null;
-            /** Labels */
-            labels?: {
-                [key: string]: string;
-            } | null;
-        };
-        /**
-         * JobDraft
-         * @description ``start`` False: it waits until somebody starts it.
-         */
-        JobDraft: {
+        JobCreate: {
             /**
              * Comment
              * @default
@@ -2087,7 +2109,7 @@ export interface components {
             };
             /** Name */
             name: string;
-            spec: components["schemas"]["SpecBody"];
+            spec: components["schemas"]["JobSpec"];
             /**
              * Start
              * @default true
@@ -2095,28 +2117,11 @@ export interface components {
             start?: boolean;
         };
         /**
-         * JobNewsBody
-         * @description ``state``: of its newest run; null without one. ``deleted``: there is no such job any more.
+         * JobRatesRead
+         * @description Current rates of a job. `records_per_s`: read by its sources. `lag_records`: the sum over all sources. `lag_seconds`: the maximum over
+         *     all sources. Null: no source reports it. `backpressure`: of the worst subtask. `at`: the time of the newest sample.
          */
-        JobNewsBody: {
-            /** Deleted */
-            deleted: boolean;
-            desired_state: components["schemas"]["DesiredState"];
-            /** Id */
-            id: number;
-            last_checkpoint: components["schemas"]["LastCheckpointBody"] | null;
-            /** Name */
-            name: string;
-            /** Run Id */
-            run_id: number | null;
-            state: components["schemas"]["RunState"] | null;
-        };
-        /**
-         * JobRatesBody
-         * @description What a job does just now. ``records_per_s``: that its sources read. ``lag_records``: of all sources together, ``lag_seconds``: of the
-         *     one that is most behind; null where none tells it. ``backpressure``: of its worst subtask. ``at``: when a slot last told something.
-         */
-        JobRatesBody: {
+        JobRatesRead: {
             /**
              * At
              * Format: date-time
@@ -2133,10 +2138,12 @@ export interface components {
             records_per_s: number | null;
         };
         /**
-         * JobShown
-         * @description ``state``: of the newest run; a job that has none yet has the state CREATED. ``version`` is that of If-Match.
+         * JobRead
+         * @description `state`: of the newest run; CREATED if there is none. `version`: for If-Match.
          */
-        JobShown: {
+        JobRead: {
+            /** Actions */
+            actions: components["schemas"]["ActionRead"][];
             /**
              * Created At
              * Format: date-time
@@ -2146,21 +2153,23 @@ export interface components {
             description: string;
             desired_state: components["schemas"]["DesiredState"];
             health: components["schemas"]["Health"];
+            /** Health Reason */
+            health_reason: string;
             /** Id */
             id: number;
             /** Labels */
             labels: {
                 [key: string]: string;
             };
-            last_checkpoint: components["schemas"]["CheckpointBrief"] | null;
+            last_checkpoint: components["schemas"]["CheckpointSummaryRead"] | null;
             /** Name */
             name: string;
-            /** Not Before */
-            not_before: string | null;
-            operation: components["schemas"]["OperationShown"] | null;
+            operation: components["schemas"]["OperationRead"] | null;
+            /** Restart At */
+            restart_at: string | null;
             /** Restarts */
             restarts: number;
-            run: components["schemas"]["RunBrief"] | null;
+            run: components["schemas"]["RunSummaryRead"] | null;
             /** Spec Number */
             spec_number: number;
             spec_state: components["schemas"]["SpecState"];
@@ -2172,810 +2181,13 @@ export interface components {
             updated_at: string;
             /** Version */
             version: number;
-            /** Why */
-            why: string;
         };
         /**
-         * JobSummaryBody
-         * @description ``counts``: of all that are kept. Summaries: over the last completed ones. ``latest_restore``: of the newest run that has come to run;
-         *     null if that began without state.
+         * JobSpec
+         * @description `artifact`: the digest of an uploaded file. `entry`: the function that builds the job: `function` in a .py file (default `job`), or
+         *     `package.module:function` in an archive.
          */
-        JobSummaryBody: {
-            checkpointed_size: components["schemas"]["SummaryBody"] | null;
-            counts: components["schemas"]["CountsBody"];
-            end_to_end_duration: components["schemas"]["SummaryBody"] | null;
-            latest_completed: components["schemas"]["CheckpointBody"] | null;
-            latest_failed: components["schemas"]["CheckpointBody"] | null;
-            latest_restore: components["schemas"]["RestoreBody"] | null;
-            latest_savepoint: components["schemas"]["CheckpointBody"] | null;
-            /** Over */
-            over: number;
-            state_size: components["schemas"]["SummaryBody"] | null;
-        };
-        /**
-         * LagCondition
-         * @description A source (`source`: its uid; null: any) tells by the gauge `lag_records` or `lag_seconds` that it is further behind than this, now and
-         *     a minute ago. At least one of both limits.
-         */
-        LagCondition: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "lag";
-            /** Records */
-            records?: number | null;
-            /** Seconds */
-            seconds?: number | null;
-            /** Source */
-            source?: string | null;
-        };
-        /** LastCheckpointBody */
-        LastCheckpointBody: {
-            /**
-             * Completed At
-             * Format: date-time
-             */
-            completed_at: string;
-            /** End To End Ms */
-            end_to_end_ms: number | null;
-            /** Id */
-            id: number;
-            /** Number */
-            number: number;
-            /** State Bytes */
-            state_bytes: number | null;
-        };
-        /** Login */
-        Login: {
-            /**
-             * Name
-             * @example alice
-             */
-            name: string;
-            /**
-             * Password
-             * Format: password
-             */
-            password: string;
-        };
-        /**
-         * MeasuredBody
-         * @description Summaries over subtasks; null where nothing was measured.
-         */
-        MeasuredBody: {
-            alignment: components["schemas"]["SummaryBody"] | null;
-            async: components["schemas"]["SummaryBody"] | null;
-            end_to_end_duration: components["schemas"]["SummaryBody"] | null;
-            start_delay: components["schemas"]["SummaryBody"] | null;
-            state_size: components["schemas"]["SummaryBody"] | null;
-            sync: components["schemas"]["SummaryBody"] | null;
-        };
-        /**
-         * MessageAbout
-         * @description What a message to a webhook tells.
-         * @enum {string}
-         */
-        MessageAbout: "FIRING" | "RESOLVED" | "TEST";
-        /**
-         * MetricsBody
-         * @description ``step_s``: the distance of points; wider than asked for where there would be too many.
-         */
-        MetricsBody: {
-            /**
-             * Since
-             * Format: date-time
-             */
-            since: string;
-            /** Slots */
-            slots: components["schemas"]["SlotSeriesBody"][];
-            /** Step S */
-            step_s: number;
-            /** Subtasks */
-            subtasks: components["schemas"]["SubtaskSeriesBody"][];
-            /**
-             * Until
-             * Format: date-time
-             */
-            until: string;
-        };
-        /**
-         * NewToken
-         * @description ``role`` and ``rollback``: no more than whoever makes it has.
-         */
-        NewToken: {
-            /** Expires In Days */
-            expires_in_days: number;
-            /**
-             * Name
-             * @example deployments from CI
-             */
-            name: string;
-            role: components["schemas"]["Role"];
-            /**
-             * Rollback
-             * @default false
-             */
-            rollback?: boolean;
-        };
-        /**
-         * NewUser
-         * @description ``rollback``: may approve and apply plans that abandon what was committed. Without a password he cannot log in until he is given one.
-         */
-        NewUser: {
-            /**
-             * Name
-             * @example alice
-             */
-            name: string;
-            /** Password */
-            password?: string | null;
-            role: components["schemas"]["Role"];
-            /**
-             * Rollback
-             * @default false
-             */
-            rollback?: boolean;
-        };
-        /**
-         * NoCheckpointCondition
-         * @description No checkpoint has completed for `minutes`, or for two of the job's own intervals if that is longer. Not of jobs that are stopped or
-         *     finished, that were started later than that, or that take no checkpoints by themselves; nor while the control plane itself has not
-         *     been there for as long.
-         */
-        NoCheckpointCondition: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "no-checkpoint";
-            /** Minutes */
-            minutes: number;
-        };
-        /**
-         * OidcView
-         * @description A provider of OpenID Connect. ``name``: what people know it by. ``begin``: where a browser goes to log in, a path of this server.
-         */
-        OidcView: {
-            /** Begin */
-            begin: string;
-            /** Name */
-            name: string;
-        };
-        /**
-         * OperationKind
-         * @enum {string}
-         */
-        OperationKind: "deploy" | "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "verify" | "apply-plan" | "delete";
-        /**
-         * OperationShown
-         * @description Something that takes its time. ``steps``: what was done so far; ``problem``: why it failed.
-         */
-        OperationShown: {
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Created By */
-            created_by: number | null;
-            /**
-             * Deadline At
-             * Format: date-time
-             */
-            deadline_at: string;
-            /** Ended At */
-            ended_at: string | null;
-            /** Id */
-            id: number;
-            /** Job Id */
-            job_id: number;
-            kind: components["schemas"]["OperationKind"];
-            /** Problem */
-            problem: string | null;
-            /** Request */
-            request: {
-                [key: string]: unknown;
-            };
-            /** Result */
-            result: {
-                [key: string]: unknown;
-            } | null;
-            state: components["schemas"]["OperationState"];
-            /** Steps */
-            steps: unknown[];
-        };
-        /**
-         * OperationState
-         * @enum {string}
-         */
-        OperationState: "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "ABANDONED";
-        /** OperatorNameBody */
-        OperatorNameBody: {
-            /** Name */
-            name: string;
-            /** Uid */
-            uid: string;
-        };
-        /**
-         * Origin
-         * @description A checkpoint elsewhere: number `checkpoint` of the job that its log calls `job`.
-         */
-        Origin: {
-            /** Checkpoint */
-            checkpoint: number;
-            /**
-             * Completed At
-             * Format: date-time
-             */
-            completed_at: string;
-            /** Is Savepoint */
-            is_savepoint: boolean;
-            /** Job */
-            job: string;
-            /** State Bytes */
-            state_bytes: number;
-        };
-        /**
-         * PartSeriesBody
-         * @description Of a subtask, or of the slowest subtask of a chain (``index`` null): a value for each checkpoint. Null: not measured, or with another graph.
-         */
-        PartSeriesBody: {
-            /** Alignment Ms */
-            alignment_ms: (number | null)[];
-            /** Async Ms */
-            async_ms: (number | null)[];
-            /** Chain */
-            chain: number;
-            /** Index */
-            index: number | null;
-            /** Operators */
-            operators: components["schemas"]["OperatorNameBody"][];
-            /** Start Delay Ms */
-            start_delay_ms: (number | null)[];
-            /** Sync Ms */
-            sync_ms: (number | null)[];
-        };
-        /** PasswordChange */
-        PasswordChange: {
-            /**
-             * New Password
-             * Format: password
-             * @description At least 12 characters
-             */
-            new_password: string;
-            /**
-             * Old Password
-             * Format: password
-             */
-            old_password: string;
-        };
-        /**
-         * Permission
-         * @enum {string}
-         */
-        Permission: "view" | "operate" | "rollback" | "administer";
-        /** PhasesBody */
-        PhasesBody: {
-            /** Async */
-            async: number;
-            /** Sync */
-            sync: number;
-        };
-        /**
-         * PlanDraft
-         * @description `dry_run`: show what would happen, and keep nothing.
-         */
-        PlanDraft: {
-            /**
-             * Dry Run
-             * @default false
-             */
-            dry_run?: boolean;
-            /** Request */
-            request: components["schemas"]["RollbackRequest"] | components["schemas"]["RestoreRequest"] | components["schemas"]["UndoRequest"] | components["schemas"]["UpgradeRequest"] | components["schemas"]["RescaleRequest"];
-        };
-        /**
-         * PlanKind
-         * @enum {string}
-         */
-        PlanKind: "restore" | "rollback" | "undo" | "upgrade" | "rescale";
-        /**
-         * PlanPhase
-         * @description Where a plan that is being applied has got to.
-         * @enum {string}
-         */
-        PlanPhase: "VERIFYING" | "STOPPING" | "STARTING" | "RETURNING";
-        /** PlanShown */
-        PlanShown: {
-            /** Approved At */
-            approved_at: string | null;
-            /** Approved By */
-            approved_by: number | null;
-            /** Created At */
-            created_at: string | null;
-            /** Created By */
-            created_by: number | null;
-            /** Ended At */
-            ended_at: string | null;
-            /** Id */
-            id: number | null;
-            /** Job Id */
-            job_id: number;
-            /** Job Version */
-            job_version: number;
-            kind: components["schemas"]["PlanKind"];
-            /** Operation Id */
-            operation_id: number | null;
-            phase: components["schemas"]["PlanPhase"] | null;
-            preview: components["schemas"]["Preview"];
-            /** Problem */
-            problem: string | null;
-            /** Request */
-            request: {
-                [key: string]: unknown;
-            };
-            /** Safety Checkpoint */
-            safety_checkpoint: number | null;
-            state: components["schemas"]["PlanState"];
-            /** Undo Of */
-            undo_of: number | null;
-        };
-        /**
-         * PlanState
-         * @enum {string}
-         */
-        PlanState: "PROPOSED" | "APPROVED" | "APPLYING" | "APPLIED" | "FAILED" | "WITHDRAWN";
-        /**
-         * Preview
-         * @description `checkpoint`: the one that the job will go on from; None: the one that it is stopped with, unless `origin`, the path of one that is
-         *     elsewhere, or `anew` (without any state) says otherwise. `age_s`: how old it was when this was
-         *     computed. `restarts`: operators that begin anew: all of them, as a driver is replaced. `duplicates`: sinks whose readers will
-         *     see records twice: those that were committed with `inspection.abandoned` (and until the job is stopped) and `inspection.again`; without
-         *     a checkpoint to go back to, those that were committed with the one that it is stopped with.
-         */
-        Preview: {
-            /** Age S */
-            age_s: number | null;
-            /**
-             * Anew
-             * @default false
-             */
-            anew?: boolean;
-            /** Checkpoint */
-            checkpoint: number | null;
-            /** Completed At */
-            completed_at: string | null;
-            /** Duplicates */
-            duplicates: string[];
-            inspection: components["schemas"]["Inspection"] | null;
-            /** Is Savepoint */
-            is_savepoint: boolean;
-            /** Origin */
-            origin?: string | null;
-            /** Restarts */
-            restarts: string[];
-            /** State Bytes */
-            state_bytes: number | null;
-            /** Steps */
-            steps: string[];
-            /** Stop With */
-            stop_with: string;
-            /** Warnings */
-            warnings: string[];
-        };
-        /**
-         * ProblemBody
-         * @description RFC 9457, with a code for programs and a next step for people.
-         */
-        ProblemBody: {
-            /** Code */
-            code: string;
-            /** Detail */
-            detail: string;
-            /**
-             * Next Step
-             * @default
-             */
-            next_step?: string;
-            /** Status */
-            status: number;
-            /** Title */
-            title: string;
-            /** Type */
-            type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ProgressBody
-         * @description Of the checkpoint that is in progress. ``progress``: `[chain, index, after_ms]` of each acknowledgement so far.
-         */
-        ProgressBody: {
-            /** Acknowledged */
-            acknowledged: number;
-            /** Checkpoint */
-            checkpoint: number;
-            /** Checkpoint Id */
-            checkpoint_id: number;
-            /** Progress */
-            progress: number[][];
-            /** Run Id */
-            run_id: number;
-            /** Subtasks */
-            subtasks: number;
-            /** Trigger */
-            trigger: string;
-            /**
-             * Triggered At
-             * Format: date-time
-             */
-            triggered_at: string;
-        };
-        /**
-         * RescaleRequest
-         * @description Run with another parallelism, from a last checkpoint.
-         */
-        RescaleRequest: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "rescale";
-            /** Parallelism */
-            parallelism: number;
-        };
-        /**
-         * RestartsCondition
-         * @description The job was restarted `count` times within `minutes`.
-         */
-        RestartsCondition: {
-            /** Count */
-            count: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "restarts";
-            /** Minutes */
-            minutes: number;
-        };
-        /**
-         * RestartStrategy
-         * @description Of the driver: each restart in a row waits longer. Slots that are lost are the runtime's own matter.
-         *
-         *     After ``well_after_s`` of running the next failure counts as the first.
-         */
-        RestartStrategy: {
-            /**
-             * Attempts
-             * @default 10
-             */
-            attempts?: number;
-            /**
-             * Initial S
-             * @default 1
-             */
-            initial_s?: number;
-            /**
-             * Max S
-             * @default 60
-             */
-            max_s?: number;
-            /**
-             * Multiplier
-             * @default 2
-             */
-            multiplier?: number;
-            /**
-             * Well After S
-             * @default 300
-             */
-            well_after_s?: number;
-        };
-        /**
-         * RestoreBody
-         * @description What a run went on from, and when it ran with that. ``cause``: why the run was begun: restart, rollback, ... ``checkpoint``: number of
-         *     one of the job; ``is_savepoint`` is null if nothing else is known of it any more. ``path``: instead of that, of one that was elsewhere.
-         */
-        RestoreBody: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Cause */
-            cause: string;
-            /** Checkpoint */
-            checkpoint: number | null;
-            /** Is Savepoint */
-            is_savepoint: boolean | null;
-            /** Path */
-            path: string | null;
-            /** Run */
-            run: number;
-            /** Run Id */
-            run_id: number;
-        };
-        /**
-         * RestoreRequest
-         * @description Go on from a checkpoint that is somewhere else: of another job, or a copy. It is copied, and what is there is never changed. What
-         *     this job has committed is taken back where the sink can. `path`: a directory of checkpoints with one job in it, or the one of a
-         *     job, at a place that the installation allows. `checkpoint`: its number there; without it the newest.
-         */
-        RestoreRequest: {
-            /** Checkpoint */
-            checkpoint?: number | null;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "restore";
-            /** Path */
-            path: string;
-        };
-        /**
-         * Role
-         * @description Each may do what the one before it may.
-         * @enum {string}
-         */
-        Role: "viewer" | "operator" | "admin";
-        /**
-         * RollbackRequest
-         * @description Go back to a completed checkpoint or savepoint of this job. What was committed after it is taken back where the sink can.
-         */
-        RollbackRequest: {
-            /** Checkpoint */
-            checkpoint: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "rollback";
-        };
-        /**
-         * RuleChange
-         * @description What is left out stays. `condition`: of the same kind. `webhook_id` null: none any more.
-         */
-        RuleChange: {
-            /** Condition */
-            condition?: (components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"]) | null;
-            /** Enabled */
-            enabled?: boolean | null;
-            /** Name */
-            name?: string | null;
-            /** Webhook Id */
-            webhook_id?: number | null;
-        };
-        /**
-         * RuleDraft
-         * @description `job_id` null: for all jobs. `webhook_id` null: alerts are shown, and nobody is sent a message.
-         */
-        RuleDraft: {
-            /** Condition */
-            condition: components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"];
-            /**
-             * Enabled
-             * @default true
-             */
-            enabled?: boolean;
-            /** Job Id */
-            job_id?: number | null;
-            /** Name */
-            name: string;
-            /** Webhook Id */
-            webhook_id?: number | null;
-        };
-        /** RuleShown */
-        RuleShown: {
-            /** Condition */
-            condition: components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"];
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Enabled */
-            enabled: boolean;
-            /** Id */
-            id: number;
-            /** Job Id */
-            job_id: number | null;
-            /** Name */
-            name: string;
-            /** Version */
-            version: number;
-            /** Webhook Id */
-            webhook_id: number | null;
-        };
-        /**
-         * RunBody
-         * @description ``number``: the generation of the control plane. ``generation``: of the runtime within the run. ``fenced_at``: when the job was
-         *     taken from this run. ``missing_events``: that its driver could not send any more. ``directory``: name of its own below ``runs`` in the
-         *     data directory of its host; ``files_cleared_at``: since when that is gone, with its log. ``stranded``: why no other machine goes on with
-         *     the job though nothing is heard of ``host``.
-         */
-        RunBody: {
-            /** Cause */
-            cause: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Directory */
-            directory: string;
-            /** Ended At */
-            ended_at: string | null;
-            /** Fenced At */
-            fenced_at: string | null;
-            /** Files Cleared At */
-            files_cleared_at: string | null;
-            /** Generation */
-            generation: number;
-            /** Graph Id */
-            graph_id: number | null;
-            /** Host */
-            host: string | null;
-            /** Id */
-            id: number;
-            /** Job Id */
-            job_id: number;
-            /** Last Contact At */
-            last_contact_at: string | null;
-            /** Missing Events */
-            missing_events: number;
-            /** Number */
-            number: number;
-            /** Pid */
-            pid: number | null;
-            /** Reason */
-            reason: string;
-            /** Running At */
-            running_at: string | null;
-            /** Spec Id */
-            spec_id: number;
-            /** Start */
-            start: {
-                [key: string]: unknown;
-            };
-            state: components["schemas"]["RunState"];
-            /** Stored Event */
-            stored_event: number;
-            /** Stranded */
-            stranded: string | null;
-            /** Submitted At */
-            submitted_at: string | null;
-        };
-        /**
-         * RunBrief
-         * @description ``graph_id`` null: it has not told its graph yet, so there is none to be asked for.
-         */
-        RunBrief: {
-            /** Cause */
-            cause: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Ended At */
-            ended_at: string | null;
-            /** Generation */
-            generation: number;
-            /** Graph Id */
-            graph_id: number | null;
-            /** Id */
-            id: number;
-            /** Last Contact At */
-            last_contact_at: string | null;
-            /** Number */
-            number: number;
-            /** Reason */
-            reason: string;
-            /** Running At */
-            running_at: string | null;
-            state: components["schemas"]["RunState"];
-        };
-        /**
-         * RunNewsBody
-         * @description The newest run of the job, as far as it can change.
-         */
-        RunNewsBody: {
-            /** Ended At */
-            ended_at: string | null;
-            /** Generation */
-            generation: number;
-            /** Id */
-            id: number;
-            /** Number */
-            number: number;
-            /** Reason */
-            reason: string;
-            /** Running At */
-            running_at: string | null;
-            state: components["schemas"]["RunState"];
-        };
-        /**
-         * RunState
-         * @description Of a run as the control plane sees it. What the driver says of itself is ``weir.protocol.events.RunState``.
-         * @enum {string}
-         */
-        RunState: "CREATED" | "INITIALIZING" | "RUNNING" | "RESTARTING" | "FAILING" | "CANCELLING" | "RECONCILING" | "FINISHED" | "SUSPENDED" | "CANCELED" | "FAILED";
-        /**
-         * SessionView
-         * @description Who is calling. ``permissions``: of this token, which may be fewer than the user's.
-         */
-        SessionView: {
-            /**
-             * Expires At
-             * Format: date-time
-             */
-            expires_at: string;
-            /** Has Password */
-            has_password: boolean;
-            /** Name */
-            name: string;
-            /** Permissions */
-            permissions: components["schemas"]["Permission"][];
-            role: components["schemas"]["Role"];
-            /** Rollback */
-            rollback: boolean;
-            /** Token Id */
-            token_id: number;
-            token_kind: components["schemas"]["TokenKind"];
-            /** User Id */
-            user_id: number;
-        };
-        /**
-         * SinkEffect
-         * @description `revocable`: what is abandoned is taken back from readers. If not, they will see these records twice. `records`: of one that is not
-         *     revocable, how many were committed with `abandoned` and `again` when this was looked into; null: that is not known.
-         */
-        SinkEffect: {
-            /** Kind */
-            kind: string;
-            /** Records */
-            records?: number | null;
-            /** Revocable */
-            revocable: boolean;
-            /** Sink */
-            sink: string;
-        };
-        /**
-         * SlotSeriesBody
-         * @description ``gauges``: what operators show (``<uid>.<name>``), among it lag where they know it. Null: not at that moment.
-         */
-        SlotSeriesBody: {
-            /** At */
-            at: string[];
-            /** Gauges */
-            gauges: {
-                [key: string]: (number | null)[];
-            };
-            /** Rss Bytes */
-            rss_bytes: number[];
-            /** Slot */
-            slot: number;
-            /** Utilisation */
-            utilisation: (number | null)[];
-        };
-        /**
-         * SourcePosition
-         * @description `splits`: unfinished ones, which are read again from their position; `position` as the source writes it.
-         */
-        SourcePosition: {
-            /** Source */
-            source: string;
-            /** Splits */
-            splits: unknown[];
-        };
-        /**
-         * SpecBody
-         * @description ``artifact``: digest of an uploaded file. ``entry``: which function makes the job: ``function`` of a .py file (default ``job``),
-         *     ``package.module:function`` of an archive.
-         */
-        SpecBody: {
+        JobSpec: {
             /**
              * Allow Non Restored State
              * @default false
@@ -3039,16 +2251,753 @@ export interface components {
             };
         };
         /**
-         * SpecDiff
-         * @description From one version to another. ``code``: unified diff of the job's file, where both are text.
+         * JobStatusRead
+         * @description `state`: of the newest run; null without a run. `deleted`: the job has been deleted.
          */
-        SpecDiff: {
+        JobStatusRead: {
+            /** Deleted */
+            deleted: boolean;
+            desired_state: components["schemas"]["DesiredState"];
+            /** Id */
+            id: number;
+            last_checkpoint: components["schemas"]["LastCheckpointRead"] | null;
+            /** Name */
+            name: string;
+            /** Run Id */
+            run_id: number | null;
+            state: components["schemas"]["RunState"] | null;
+        };
+        /**
+         * JobUpdate
+         * @description Omitted fields keep their values.
+         */
+        JobUpdate: {
+            /** Description */
+            description?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
+         * LagCondition
+         * @description A source (`source`: its uid; null: any) reports a larger `lag_records` or `lag_seconds`, now and a minute ago. Set at least one limit.
+         */
+        LagCondition: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "lag";
+            /** Records */
+            records?: number | null;
+            /** Seconds */
+            seconds?: number | null;
+            /** Source */
+            source?: string | null;
+        };
+        /** LastCheckpointRead */
+        LastCheckpointRead: {
+            /**
+             * Completed At
+             * Format: date-time
+             */
+            completed_at: string;
+            /** End To End Ms */
+            end_to_end_ms: number | null;
+            /** Id */
+            id: number;
+            /** Number */
+            number: number;
+            /** State Bytes */
+            state_bytes: number | null;
+        };
+        /** LoginRequest */
+        LoginRequest: {
+            /**
+             * Name
+             * @example alice
+             */
+            name: string;
+            /**
+             * Password
+             * Format: password
+             */
+            password: string;
+        };
+        /**
+         * LoginStatusRead
+         * @description `session` null: the caller is not logged in. `oidc` null: users log in with name and password only.
+         */
+        LoginStatusRead: {
+            oidc: components["schemas"]["OidcProviderRead"] | null;
+            session: components["schemas"]["SessionRead"] | null;
+        };
+        /**
+         * MessageAbout
+         * @description What a message to a webhook tells.
+         * @enum {string}
+         */
+        MessageAbout: "FIRING" | "RESOLVED" | "TEST";
+        /**
+         * MetricsRead
+         * @description `step_s`: the interval between points. It is larger than requested if there would be too many points.
+         */
+        MetricsRead: {
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Slots */
+            slots: components["schemas"]["SlotSeriesRead"][];
+            /** Step S */
+            step_s: number;
+            /** Subtasks */
+            subtasks: components["schemas"]["SubtaskSeriesRead"][];
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+        };
+        /**
+         * NoCheckpointCondition
+         * @description No checkpoint has completed for `minutes`, or for two of the job's own intervals if that is longer. Does not apply to stopped or finished
+         *     jobs, to jobs that take no periodic checkpoints, nor after the job or the control plane was started, for as long.
+         */
+        NoCheckpointCondition: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "no-checkpoint";
+            /** Minutes */
+            minutes: number;
+        };
+        /**
+         * OidcProviderRead
+         * @description An OpenID Connect provider. `name`: its display name. `begin`: the path on this server at which a browser starts to log in.
+         */
+        OidcProviderRead: {
+            /** Begin */
+            begin: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * OperationKind
+         * @enum {string}
+         */
+        OperationKind: "deploy" | "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "verify" | "apply-plan" | "delete";
+        /**
+         * OperationRead
+         * @description An asynchronous request and its outcome. `steps`: its progress. `problem`: why it failed.
+         */
+        OperationRead: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: number | null;
+            /**
+             * Deadline At
+             * Format: date-time
+             */
+            deadline_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Id */
+            id: number;
+            /** Job Id */
+            job_id: number;
+            kind: components["schemas"]["OperationKind"];
+            /** Problem */
+            problem: string | null;
+            /** Request */
+            request: {
+                [key: string]: unknown;
+            };
+            /** Result */
+            result: {
+                [key: string]: unknown;
+            } | null;
+            state: components["schemas"]["OperationState"];
+            /** Steps */
+            steps: unknown[];
+        };
+        /**
+         * OperationState
+         * @enum {string}
+         */
+        OperationState: "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "SUPERSEDED";
+        /** OperatorNameRead */
+        OperatorNameRead: {
+            /** Name */
+            name: string;
+            /** Uid */
+            uid: string;
+        };
+        /** PasswordUpdate */
+        PasswordUpdate: {
+            /**
+             * New Password
+             * Format: password
+             * @description At least 12 characters
+             */
+            new_password: string;
+            /**
+             * Old Password
+             * Format: password
+             */
+            old_password: string;
+        };
+        /**
+         * Permission
+         * @enum {string}
+         */
+        Permission: "view" | "operate" | "rollback" | "administer";
+        /** PhaseDurationsRead */
+        PhaseDurationsRead: {
+            /** Async */
+            async: number;
+            /** Sync */
+            sync: number;
+        };
+        /**
+         * PlanCreate
+         * @description `dry_run`: return the plan without saving it.
+         */
+        PlanCreate: {
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run?: boolean;
+            /** Request */
+            request: components["schemas"]["RollbackRequest"] | components["schemas"]["RestoreRequest"] | components["schemas"]["UndoRequest"] | components["schemas"]["UpgradeRequest"] | components["schemas"]["RescaleRequest"];
+        };
+        /**
+         * PlanInspection
+         * @description What a worker found in checkpoint storage. `abandoned`: checkpoints that the plan abandons; until the job is stopped, those that it
+         *     completes are added. `returning`: those whose output is reinstated. `again`: those whose output may not have been published and is committed
+         *     again: a sink that is not revocable shows it twice. `misfit`: why the graph that is to run is incompatible with the state. `origin`: for a
+         *     restore by path, the checkpoint that was found. The plan can be applied if `whole` and no `misfit`.
+         */
+        PlanInspection: {
+            /** Abandoned */
+            abandoned: number[];
+            /**
+             * Again
+             * @default []
+             */
+            again?: number[];
+            /** Bytes */
+            bytes: number;
+            /** Damage */
+            damage: string | null;
+            /** Files */
+            files: number;
+            /** Misfit */
+            misfit?: string | null;
+            /** Notes */
+            notes: string[];
+            origin?: components["schemas"]["RestoreOrigin"] | null;
+            /** Returning */
+            returning: number[];
+            /** Sinks */
+            sinks: components["schemas"]["SinkEffect"][];
+            /** Sources */
+            sources: components["schemas"]["SourcePosition"][];
+            /** Whole */
+            whole: boolean;
+        };
+        /**
+         * PlanKind
+         * @enum {string}
+         */
+        PlanKind: "restore" | "rollback" | "undo" | "upgrade" | "rescale";
+        /**
+         * PlanPhase
+         * @description Where a plan that is being applied has got to.
+         * @enum {string}
+         */
+        PlanPhase: "VERIFYING" | "STOPPING" | "STARTING" | "REVERTING";
+        /**
+         * PlanPreview
+         * @description `checkpoint`: the one that the job will restore; null: the one that it is stopped with, unless `origin` (the path of another one) or `anew`
+         *     (no state) says otherwise. `age_s`: its age when this was computed. `restarts`: the operators that restart: all, as the driver is replaced.
+         *     `duplicates`: sinks whose readers see records twice: those committed with `inspection.abandoned` (and until the job is stopped) and
+         *     `inspection.again`; for a plan without a checkpoint, those committed with the one that the job is stopped with.
+         */
+        PlanPreview: {
+            /** Age S */
+            age_s: number | null;
+            /**
+             * Anew
+             * @default false
+             */
+            anew?: boolean;
+            /** Checkpoint */
+            checkpoint: number | null;
+            /** Completed At */
+            completed_at: string | null;
+            /** Duplicates */
+            duplicates: string[];
+            inspection: components["schemas"]["PlanInspection"] | null;
+            /** Is Savepoint */
+            is_savepoint: boolean;
+            /** Origin */
+            origin?: string | null;
+            /** Restarts */
+            restarts: string[];
+            /** State Bytes */
+            state_bytes: number | null;
+            /** Steps */
+            steps: string[];
+            /** Stop With */
+            stop_with: string;
+            /** Warnings */
+            warnings: string[];
+        };
+        /** PlanRead */
+        PlanRead: {
+            /** Actions */
+            actions: components["schemas"]["ActionRead"][];
+            /** Approved At */
+            approved_at: string | null;
+            /** Approved By */
+            approved_by: number | null;
+            /** Created At */
+            created_at: string | null;
+            /** Created By */
+            created_by: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Id */
+            id: number | null;
+            /** Job Id */
+            job_id: number;
+            /** Job Version */
+            job_version: number;
+            kind: components["schemas"]["PlanKind"];
+            /** Operation Id */
+            operation_id: number | null;
+            phase: components["schemas"]["PlanPhase"] | null;
+            preview: components["schemas"]["PlanPreview"];
+            /** Problem */
+            problem: string | null;
+            /** Request */
+            request: {
+                [key: string]: unknown;
+            };
+            /** Safety Checkpoint */
+            safety_checkpoint: number | null;
+            state: components["schemas"]["PlanState"];
+            /** Undo Of */
+            undo_of: number | null;
+        };
+        /**
+         * PlanState
+         * @enum {string}
+         */
+        PlanState: "PROPOSED" | "APPROVED" | "APPLYING" | "APPLIED" | "FAILED" | "DISCARDED";
+        /**
+         * ProblemDetails
+         * @description RFC 9457 problem details, with a `code` for programs and a `next_step` for users.
+         */
+        ProblemDetails: {
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /**
+             * Next Step
+             * @default
+             */
+            next_step?: string;
+            /** Status */
+            status: number;
+            /** Title */
+            title: string;
+            /** Type */
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RescaleRequest
+         * @description Run with another parallelism, from a last checkpoint.
+         */
+        RescaleRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "rescale";
+            /** Parallelism */
+            parallelism: number;
+        };
+        /**
+         * RestartsCondition
+         * @description The job was restarted `count` times within `minutes`.
+         */
+        RestartsCondition: {
+            /** Count */
+            count: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "restarts";
+            /** Minutes */
+            minutes: number;
+        };
+        /**
+         * RestartStrategy
+         * @description How the driver restarts: the delay grows with each consecutive restart. The runtime replaces lost slots without restarting the driver.
+         *
+         *     After `well_after_s` of running, the count starts again.
+         */
+        RestartStrategy: {
+            /**
+             * Attempts
+             * @default 10
+             */
+            attempts?: number;
+            /**
+             * Initial S
+             * @default 1
+             */
+            initial_s?: number;
+            /**
+             * Max S
+             * @default 60
+             */
+            max_s?: number;
+            /**
+             * Multiplier
+             * @default 2
+             */
+            multiplier?: number;
+            /**
+             * Well After S
+             * @default 300
+             */
+            well_after_s?: number;
+        };
+        /**
+         * RestoreOrigin
+         * @description A checkpoint elsewhere: number `checkpoint` of the job that its log calls `job`.
+         */
+        RestoreOrigin: {
+            /** Checkpoint */
+            checkpoint: number;
+            /**
+             * Completed At
+             * Format: date-time
+             */
+            completed_at: string;
+            /** Is Savepoint */
+            is_savepoint: boolean;
+            /** Job */
+            job: string;
+            /** State Bytes */
+            state_bytes: number;
+        };
+        /**
+         * RestoreRead
+         * @description What a run restored, and when it was running. `cause`: why the run was created: restart, rollback, ... `checkpoint`: number of a checkpoint
+         *     of the job; `is_savepoint` is null if its row is deleted. `path`: of a checkpoint elsewhere.
+         */
+        RestoreRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Cause */
+            cause: string;
+            /** Checkpoint */
+            checkpoint: number | null;
+            /** Is Savepoint */
+            is_savepoint: boolean | null;
+            /** Path */
+            path: string | null;
+            /** Run */
+            run: number;
+            /** Run Id */
+            run_id: number;
+        };
+        /**
+         * RestoreRequest
+         * @description Restore a checkpoint of another job, or a copy. It is copied; the original is never changed. Sinks revoke the committed output of this job,
+         *     where they can. `path`: a checkpoint directory with one job, or the directory of one job, below a directory that the installation allows.
+         *     `checkpoint`: its number there; without it, the newest.
+         */
+        RestoreRequest: {
+            /** Checkpoint */
+            checkpoint?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "restore";
+            /** Path */
+            path: string;
+        };
+        /**
+         * Role
+         * @description Each may do what the one before it may.
+         * @enum {string}
+         */
+        Role: "viewer" | "operator" | "admin";
+        /**
+         * RollbackRequest
+         * @description Restore a completed checkpoint or savepoint of this job. Sinks revoke the output committed after it, where they can.
+         */
+        RollbackRequest: {
+            /** Checkpoint */
+            checkpoint: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "rollback";
+        };
+        /**
+         * RunRead
+         * @description `number`: the generation of the control plane. `generation`: of the runtime within the run. `fenced_at`: when the job was reassigned from
+         *     this run. `missing_events`: how many its driver could not send. `directory`: its name below `runs` in the data directory of its host;
+         *     `files_cleared_at`: when it was deleted, with the log. `reassignment_problem`: why the job is not reassigned although `host` is unreachable.
+         */
+        RunRead: {
+            /** Cause */
+            cause: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Directory */
+            directory: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Fenced At */
+            fenced_at: string | null;
+            /** Files Cleared At */
+            files_cleared_at: string | null;
+            /** Generation */
+            generation: number;
+            /** Graph Id */
+            graph_id: number | null;
+            /** Host */
+            host: string | null;
+            /** Id */
+            id: number;
+            /** Job Id */
+            job_id: number;
+            /** Last Contact At */
+            last_contact_at: string | null;
+            /** Missing Events */
+            missing_events: number;
+            /** Number */
+            number: number;
+            /** Pid */
+            pid: number | null;
+            /** Reason */
+            reason: string;
+            /** Reassignment Problem */
+            reassignment_problem: string | null;
+            /** Running At */
+            running_at: string | null;
+            /** Spec Id */
+            spec_id: number;
+            /** Start */
+            start: {
+                [key: string]: unknown;
+            };
+            state: components["schemas"]["RunState"];
+            /** Stored Event */
+            stored_event: number;
+            /** Submitted At */
+            submitted_at: string | null;
+        };
+        /**
+         * RunState
+         * @description Of a run as the control plane sees it. What the driver says of itself is ``weir.protocol.events.RunState``.
+         * @enum {string}
+         */
+        RunState: "CREATED" | "INITIALIZING" | "RUNNING" | "RESTARTING" | "FAILING" | "CANCELLING" | "RECONCILING" | "FINISHED" | "SUSPENDED" | "CANCELED" | "FAILED";
+        /**
+         * RunStatusRead
+         * @description The changing fields of the newest run of a job.
+         */
+        RunStatusRead: {
+            /** Ended At */
+            ended_at: string | null;
+            /** Generation */
+            generation: number;
+            /** Id */
+            id: number;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string;
+            /** Running At */
+            running_at: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        /**
+         * RunSummaryRead
+         * @description `graph_id` null: the driver has not reported its graph yet.
+         */
+        RunSummaryRead: {
+            /** Cause */
+            cause: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Generation */
+            generation: number;
+            /** Graph Id */
+            graph_id: number | null;
+            /** Id */
+            id: number;
+            /** Last Contact At */
+            last_contact_at: string | null;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string;
+            /** Running At */
+            running_at: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        /**
+         * SessionCreatedRead
+         * @description `token`: only this response contains it.
+         */
+        SessionCreatedRead: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Has Password */
+            has_password: boolean;
+            /** Name */
+            name: string;
+            /** Permissions */
+            permissions: components["schemas"]["Permission"][];
+            role: components["schemas"]["Role"];
+            /** Rollback */
+            rollback: boolean;
+            /** Token */
+            token: string;
+            /** Token Id */
+            token_id: number;
+            token_kind: components["schemas"]["TokenKind"];
+            /** User Id */
+            user_id: number;
+        };
+        /**
+         * SessionRead
+         * @description The caller. `permissions`: those of the token, which may be fewer than the user's.
+         */
+        SessionRead: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Has Password */
+            has_password: boolean;
+            /** Name */
+            name: string;
+            /** Permissions */
+            permissions: components["schemas"]["Permission"][];
+            role: components["schemas"]["Role"];
+            /** Rollback */
+            rollback: boolean;
+            /** Token Id */
+            token_id: number;
+            token_kind: components["schemas"]["TokenKind"];
+            /** User Id */
+            user_id: number;
+        };
+        /**
+         * SinkEffect
+         * @description `revocable`: abandoned output is revoked. Otherwise readers see these records twice. `records`: for a sink that is not revocable, how many
+         *     records were committed with `abandoned` and `again` at the time of the inspection; null: unknown.
+         */
+        SinkEffect: {
+            /** Kind */
+            kind: string;
+            /** Records */
+            records?: number | null;
+            /** Revocable */
+            revocable: boolean;
+            /** Sink */
+            sink: string;
+        };
+        /**
+         * SlotSeriesRead
+         * @description `gauges`: values of operators by `<uid>.<name>`, such as lag. Null: no value at that time.
+         */
+        SlotSeriesRead: {
+            /** At */
+            at: string[];
+            /** Gauges */
+            gauges: {
+                [key: string]: (number | null)[];
+            };
+            /** Rss Bytes */
+            rss_bytes: number[];
+            /** Slot */
+            slot: number;
+            /** Utilisation */
+            utilisation: (number | null)[];
+        };
+        /**
+         * SourcePosition
+         * @description `splits`: the unfinished ones, which are read again from their position; `position` as the source writes it.
+         */
+        SourcePosition: {
+            /** Source */
+            source: string;
+            /** Splits */
+            splits: unknown[];
+        };
+        /**
+         * SpecCreate
+         * @description A new version of the spec. It runs after an upgrade to it.
+         */
+        SpecCreate: {
+            /**
+             * Comment
+             * @default
+             */
+            comment?: string;
+            spec: components["schemas"]["JobSpec"];
+        };
+        /**
+         * SpecDiffRead
+         * @description The changes from one version to another. `code`: a unified diff of the job's file; null if it is not text.
+         */
+        SpecDiffRead: {
             /** After */
             after: number;
             /** Before */
             before: number;
             /** Changes */
-            changes: components["schemas"]["Change"][];
+            changes: components["schemas"]["FieldChange"][];
             /** Code */
             code: string | null;
             /** Operators Added */
@@ -3059,19 +3008,19 @@ export interface components {
             operators_removed: string[];
         };
         /**
-         * SpecDraft
-         * @description A new version. It runs once an upgrade to it is asked for.
+         * SpecGraphRead
+         * @description `body`: the physical graph, including the logical graph, in the format of `weir graph --json`.
          */
-        SpecDraft: {
-            /**
-             * Comment
-             * @default
-             */
-            comment?: string;
-            spec: components["schemas"]["SpecBody"];
+        SpecGraphRead: {
+            /** Body */
+            body: {
+                [key: string]: unknown;
+            };
+            /** Id */
+            id: number;
         };
-        /** SpecShown */
-        SpecShown: {
+        /** SpecRead */
+        SpecRead: {
             /** Artifact Id */
             artifact_id: number;
             /** Body */
@@ -3105,20 +3054,62 @@ export interface components {
          * @enum {string}
          */
         SpecState: "COMPILING" | "VALID" | "INVALID";
-        /**
-         * Stored
-         * @description ``stored``: number of the last event of this run that is here for good.
-         */
-        Stored: {
-            /** Stored */
-            stored: number;
+        /** StatsSummaryRead */
+        StatsSummaryRead: {
+            /** Avg */
+            avg: number;
+            /** Max */
+            max: number;
+            /** Min */
+            min: number;
+            /** P50 */
+            p50: number;
+            /** P90 */
+            p90: number;
+            /** P95 */
+            p95: number;
+            /** P99 */
+            p99: number;
+            /** P999 */
+            p999: number;
         };
         /**
-         * SubtaskBody
-         * @description ``straggler``: it took at least the 95th percentile and half as long again as the median, of all subtasks of a checkpoint that is
-         *     completed.
+         * SubtaskSeriesRead
+         * @description The four times add up to 1000 ms per second. `operators`: the operators of the chain, if the graph is known.
          */
-        SubtaskBody: {
+        SubtaskSeriesRead: {
+            /** At */
+            at: string[];
+            /** Backpressure */
+            backpressure: components["schemas"]["BackpressureLevel"][];
+            /** Backpressured Ms Per S */
+            backpressured_ms_per_s: number[];
+            /** Busy Ms Per S */
+            busy_ms_per_s: number[];
+            /** Bytes In Per S */
+            bytes_in_per_s: number[];
+            /** Bytes Out Per S */
+            bytes_out_per_s: number[];
+            /** Chain */
+            chain: number;
+            /** Idle Ms Per S */
+            idle_ms_per_s: number[];
+            /** Index */
+            index: number;
+            /** Operators */
+            operators: components["schemas"]["OperatorNameRead"][];
+            /** Queued Ms Per S */
+            queued_ms_per_s: number[];
+            /** Records In Per S */
+            records_in_per_s: number[];
+            /** Records Out Per S */
+            records_out_per_s: number[];
+        };
+        /**
+         * SubtaskStatisticsRead
+         * @description `straggler`: in a completed checkpoint, the subtask took at least the 95th percentile and 1.5 times the median of all subtasks.
+         */
+        SubtaskStatisticsRead: {
             /**
              * Aborted
              * @default false
@@ -3126,8 +3117,8 @@ export interface components {
             aborted?: boolean;
             /** Ack Timestamp */
             ack_timestamp: number | null;
-            alignment: components["schemas"]["AlignmentBody"] | null;
-            checkpoint: components["schemas"]["PhasesBody"] | null;
+            alignment: components["schemas"]["AlignmentRead"] | null;
+            checkpoint: components["schemas"]["PhaseDurationsRead"] | null;
             /** End To End Duration */
             end_to_end_duration: number | null;
             /** Index */
@@ -3150,55 +3141,67 @@ export interface components {
             unaligned_checkpoint?: boolean;
         };
         /**
-         * SubtaskSeriesBody
-         * @description The four times add up to 1000 ms a second. ``operators``: that run in the subtask, if the graph is known.
+         * SubtaskStatsSummaryRead
+         * @description Summaries over subtasks; null where nothing was measured.
          */
-        SubtaskSeriesBody: {
-            /** At */
-            at: string[];
-            /** Backpressure */
-            backpressure: components["schemas"]["BackpressureLevel"][];
-            /** Backpressured Ms Per S */
-            backpressured_ms_per_s: number[];
-            /** Busy Ms Per S */
-            busy_ms_per_s: number[];
-            /** Bytes In Per S */
-            bytes_in_per_s: number[];
-            /** Bytes Out Per S */
-            bytes_out_per_s: number[];
-            /** Chain */
-            chain: number;
-            /** Idle Ms Per S */
-            idle_ms_per_s: number[];
-            /** Index */
-            index: number;
-            /** Operators */
-            operators: components["schemas"]["OperatorNameBody"][];
-            /** Queued Ms Per S */
-            queued_ms_per_s: number[];
-            /** Records In Per S */
-            records_in_per_s: number[];
-            /** Records Out Per S */
-            records_out_per_s: number[];
+        SubtaskStatsSummaryRead: {
+            alignment: components["schemas"]["StatsSummaryRead"] | null;
+            async: components["schemas"]["StatsSummaryRead"] | null;
+            end_to_end_duration: components["schemas"]["StatsSummaryRead"] | null;
+            start_delay: components["schemas"]["StatsSummaryRead"] | null;
+            state_size: components["schemas"]["StatsSummaryRead"] | null;
+            sync: components["schemas"]["StatsSummaryRead"] | null;
         };
-        /** SummaryBody */
-        SummaryBody: {
-            /** Avg */
-            avg: number;
-            /** Max */
-            max: number;
-            /** Min */
-            min: number;
-            /** P50 */
-            p50: number;
-            /** P90 */
-            p90: number;
-            /** P95 */
-            p95: number;
-            /** P99 */
-            p99: number;
-            /** P999 */
-            p999: number;
+        /**
+         * TokenCreate
+         * @description `role` and `rollback`: at most those of the caller.
+         */
+        TokenCreate: {
+            /** Expires In Days */
+            expires_in_days: number;
+            /**
+             * Name
+             * @example deployments from CI
+             */
+            name: string;
+            role: components["schemas"]["Role"];
+            /**
+             * Rollback
+             * @default false
+             */
+            rollback?: boolean;
+        };
+        /**
+         * TokenCreatedRead
+         * @description `token`: only this response contains it.
+         */
+        TokenCreatedRead: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Id */
+            id: number;
+            kind: components["schemas"]["TokenKind"];
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Revoked At */
+            revoked_at: string | null;
+            role: components["schemas"]["Role"];
+            /** Rollback */
+            rollback: boolean;
+            /** Token */
+            token: string;
+            /** User Id */
+            user_id: number;
         };
         /**
          * TokenKind
@@ -3206,10 +3209,10 @@ export interface components {
          */
         TokenKind: "api" | "session";
         /**
-         * TokenView
-         * @description ``last_used_at``: to the minute. Valid until it is revoked or expires.
+         * TokenRead
+         * @description Valid until it expires or is revoked. `last_used_at` has a resolution of one minute.
          */
-        TokenView: {
+        TokenRead: {
             /**
              * Created At
              * Format: date-time
@@ -3250,9 +3253,9 @@ export interface components {
         };
         /**
          * UpgradeRequest
-         * @description Run another version of the spec. `savepoint`: stop with a last checkpoint and go on from it. `last-state`: stop at once and go
-         *     on from the last completed one. `stateless`: stop with a last checkpoint, so that it can be undone, and begin anew without any
-         *     state; what was committed is taken back where the sink can, and all input is read again.
+         * @description Run another version of the spec. `savepoint`: stop with a last checkpoint and resume from it. `last-state`: stop at once and resume from the
+         *     newest completed checkpoint. `stateless`: stop with a last checkpoint, which an undo can return to, and start without state; sinks revoke
+         *     committed output where they can, and all input is read again.
          */
         UpgradeRequest: {
             /**
@@ -3270,23 +3273,30 @@ export interface components {
             spec: number;
         };
         /**
-         * UserChange
-         * @description What is not given stays as it is.
+         * UserCreate
+         * @description `rollback`: the user may approve and apply plans that revoke committed output. Without a password, the user cannot log in until an
+         *     administrator sets one.
          */
-        UserChange: {
-            /** Disabled */
-            disabled?: boolean | null;
+        UserCreate: {
+            /**
+             * Name
+             * @example alice
+             */
+            name: string;
             /** Password */
             password?: string | null;
-            role?: components["schemas"]["Role"] | null;
-            /** Rollback */
-            rollback?: boolean | null;
+            role: components["schemas"]["Role"];
+            /**
+             * Rollback
+             * @default false
+             */
+            rollback?: boolean;
         };
         /**
-         * UserView
-         * @description ``has_password``, ``has_oidc``: how he can log in.
+         * UserRead
+         * @description `has_password`, `has_oidc`: the ways in which the user can log in.
          */
-        UserView: {
+        UserRead: {
             /**
              * Created At
              * Format: date-time
@@ -3309,34 +3319,29 @@ export interface components {
             version: number;
         };
         /**
-         * VisitView
-         * @description ``session`` null: nobody is logged in. ``oidc`` null: name and password are the only way to log in.
+         * UserUpdate
+         * @description Omitted fields keep their values.
          */
-        VisitView: {
-            oidc: components["schemas"]["OidcView"] | null;
-            session: components["schemas"]["SessionView"] | null;
+        UserUpdate: {
+            /** Disabled */
+            disabled?: boolean | null;
+            /** Password */
+            password?: string | null;
+            role?: components["schemas"]["Role"] | null;
+            /** Rollback */
+            rollback?: boolean | null;
         };
         /**
-         * WebhookChange
-         * @description What is left out stays. `secret_reference` null: messages are not signed any more. A webhook that is switched off gives up what it has
-         *     not sent yet.
+         * Verb
+         * @enum {string}
          */
-        WebhookChange: {
-            /** Enabled */
-            enabled?: boolean | null;
-            /** Name */
-            name?: string | null;
-            /** Secret Reference */
-            secret_reference?: string | null;
-            /** Url */
-            url?: string | null;
-        };
+        Verb: "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "upgrade" | "rescale" | "restore" | "start_without_state" | "roll_back" | "pin" | "unpin" | "verify" | "delete" | "approve" | "apply" | "discard" | "undo";
         /**
-         * WebhookDraft
-         * @description `url`: http or https, without user and password. `secret_reference`: where workers find the key that messages are signed with:
-         *     `env:WEIR_WEBHOOK_KEY_OPS`, a variable of theirs, or `file:ops`, a file in their directory of keys; null: messages are not signed.
+         * WebhookCreate
+         * @description `url`: http or https, without user and password. `secret_reference`: where workers find the key that signs messages:
+         *     `env:WEIR_WEBHOOK_KEY_OPS`, an environment variable, or `file:ops`, a file in their key directory; null: messages are not signed.
          */
-        WebhookDraft: {
+        WebhookCreate: {
             /**
              * Enabled
              * @default true
@@ -3350,11 +3355,10 @@ export interface components {
             url: string;
         };
         /**
-         * WebhookShown
-         * @description `receiver`: scheme, host and port of the URL. `url`: all of it, shown to administrators only, as with some services it is as good as a
-         *     password; null for everybody else.
+         * WebhookRead
+         * @description `receiver`: scheme, host and port of the URL. `url`: the whole URL, for administrators only, as it may be a secret; null for others.
          */
-        WebhookShown: {
+        WebhookRead: {
             /**
              * Created At
              * Format: date-time
@@ -3375,6 +3379,20 @@ export interface components {
             /** Version */
             version: number;
         };
+        /**
+         * WebhookUpdate
+         * @description Missing fields stay. `secret_reference` null: messages are no longer signed. Disabling a webhook fails its waiting messages.
+         */
+        WebhookUpdate: {
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Name */
+            name?: string | null;
+            /** Secret Reference */
+            secret_reference?: string | null;
+            /** Url */
+            url?: string | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -3389,7 +3407,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -3406,7 +3424,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RuleShown"][];
+                    "application/json": components["schemas"]["AlertRuleRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -3415,7 +3433,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -3424,7 +3442,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -3433,7 +3451,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -3442,7 +3460,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3451,7 +3469,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -3459,7 +3477,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RuleDraft"];
+                "application/json": components["schemas"]["AlertRuleCreate"];
             };
         };
         responses: {
@@ -3469,7 +3487,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RuleShown"];
+                    "application/json": components["schemas"]["AlertRuleRead"];
                 };
             };
             /** @description Not authenticated */
@@ -3478,7 +3496,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -3487,7 +3505,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -3496,7 +3514,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -3505,7 +3523,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -3514,7 +3532,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3536,7 +3554,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RuleShown"];
+                    "application/json": components["schemas"]["AlertRuleRead"];
                 };
             };
             /** @description Not authenticated */
@@ -3545,7 +3563,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -3554,7 +3572,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -3563,7 +3581,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -3572,7 +3590,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -3581,7 +3599,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3590,7 +3608,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -3613,7 +3631,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -3622,7 +3640,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -3631,7 +3649,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -3640,16 +3658,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -3658,7 +3676,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -3667,7 +3685,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -3676,7 +3694,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3685,7 +3703,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -3695,7 +3713,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RuleChange"];
+                "application/json": components["schemas"]["AlertRuleUpdate"];
             };
         };
         responses: {
@@ -3705,7 +3723,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RuleShown"];
+                    "application/json": components["schemas"]["AlertRuleRead"];
                 };
             };
             /** @description Not authenticated */
@@ -3714,7 +3732,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -3723,7 +3741,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -3732,16 +3750,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -3750,7 +3768,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -3759,7 +3777,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -3768,7 +3786,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3778,7 +3796,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -3795,7 +3813,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AlertShown"][];
+                    "application/json": components["schemas"]["AlertRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -3804,7 +3822,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -3813,7 +3831,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -3822,7 +3840,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -3831,7 +3849,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3853,7 +3871,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AlertShown"];
+                    "application/json": components["schemas"]["AlertRead"];
                 };
             };
             /** @description Not authenticated */
@@ -3862,7 +3880,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -3871,7 +3889,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -3880,7 +3898,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -3889,7 +3907,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -3898,7 +3916,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3908,7 +3926,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -3925,7 +3943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ArtifactShown"][];
+                    "application/json": components["schemas"]["ArtifactRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -3934,7 +3952,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -3943,7 +3961,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -3952,7 +3970,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -3961,7 +3979,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3969,7 +3987,7 @@ export interface operations {
     upload_artifact: {
         parameters: {
             query: {
-                /** @description Its name, with .py, .zip or .whl */
+                /** @description The file name, ending in .py, .zip or .whl */
                 name: string;
             };
             header?: never;
@@ -3983,13 +4001,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The same content is there already */
+            /** @description The content already exists */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ArtifactShown"];
+                    "application/json": components["schemas"]["ArtifactRead"];
                 };
             };
             /** @description Successful Response */
@@ -3998,7 +4016,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ArtifactShown"];
+                    "application/json": components["schemas"]["ArtifactRead"];
                 };
             };
             /** @description Not authenticated */
@@ -4007,7 +4025,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4016,7 +4034,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too large */
@@ -4025,7 +4043,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4034,7 +4052,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4043,7 +4061,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4065,7 +4083,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ArtifactShown"];
+                    "application/json": components["schemas"]["ArtifactRead"];
                 };
             };
             /** @description Not authenticated */
@@ -4074,7 +4092,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4083,7 +4101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -4092,7 +4110,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4101,7 +4119,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4110,7 +4128,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4141,7 +4159,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4150,7 +4168,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -4159,7 +4177,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4168,7 +4186,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4177,7 +4195,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4187,7 +4205,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -4204,7 +4222,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditEntryView"][];
+                    "application/json": components["schemas"]["AuditEntryRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -4213,7 +4231,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4222,7 +4240,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4231,7 +4249,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4240,7 +4258,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4250,7 +4268,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -4267,7 +4285,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckpointBody"][];
+                    "application/json": components["schemas"]["CheckpointRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -4276,7 +4294,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4285,7 +4303,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4294,7 +4312,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4303,7 +4321,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4313,7 +4331,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the id in the list, not the number in the job */
+                /** @description The id in the list, not the number in the job */
                 checkpoint_id: number;
             };
             cookie?: never;
@@ -4326,7 +4344,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckpointDetailBody"];
+                    "application/json": components["schemas"]["CheckpointDetailRead"];
                 };
             };
             /** @description Not authenticated */
@@ -4335,7 +4353,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4344,7 +4362,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -4353,7 +4371,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4362,7 +4380,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4371,7 +4389,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4380,18 +4398,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
-                /** @description the id in the list, not the number in the job */
+                /** @description The id in the list, not the number in the job */
                 checkpoint_id: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CheckpointPatch"];
+                "application/json": components["schemas"]["CheckpointUpdate"];
             };
         };
         responses: {
@@ -4401,7 +4419,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckpointBody"];
+                    "application/json": components["schemas"]["CheckpointRead"];
                 };
             };
             /** @description Not authenticated */
@@ -4410,7 +4428,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4419,7 +4437,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -4428,7 +4446,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -4437,16 +4455,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4455,7 +4473,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -4464,7 +4482,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4473,7 +4491,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4483,7 +4501,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -4500,7 +4518,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventBody"][];
+                    "application/json": components["schemas"]["EventRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -4509,7 +4527,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4518,7 +4536,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4527,7 +4545,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4536,7 +4554,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4546,7 +4564,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -4563,7 +4581,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobShown"][];
+                    "application/json": components["schemas"]["JobRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -4572,7 +4590,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4581,7 +4599,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4590,7 +4608,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4599,7 +4617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4608,7 +4626,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4616,7 +4634,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["JobDraft"];
+                "application/json": components["schemas"]["JobCreate"];
             };
         };
         responses: {
@@ -4626,7 +4644,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobShown"];
+                    "application/json": components["schemas"]["JobRead"];
                 };
             };
             /** @description Not authenticated */
@@ -4635,7 +4653,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4644,7 +4662,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -4653,7 +4671,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4662,7 +4680,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4671,7 +4689,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4693,7 +4711,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobShown"];
+                    "application/json": components["schemas"]["JobRead"];
                 };
             };
             /** @description Not authenticated */
@@ -4702,7 +4720,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4711,7 +4729,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -4720,7 +4738,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4729,7 +4747,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4738,7 +4756,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4747,7 +4765,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -4770,7 +4788,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4779,7 +4797,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -4788,7 +4806,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -4797,16 +4815,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4815,7 +4833,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -4824,7 +4842,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4833,7 +4851,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4842,7 +4860,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -4852,7 +4870,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["JobChange"];
+                "application/json": components["schemas"]["JobUpdate"];
             };
         };
         responses: {
@@ -4862,7 +4880,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobShown"];
+                    "application/json": components["schemas"]["JobRead"];
                 };
             };
             /** @description Not authenticated */
@@ -4871,7 +4889,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4880,7 +4898,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -4889,16 +4907,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4907,7 +4925,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -4916,7 +4934,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -4925,7 +4943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -4934,7 +4952,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -4950,7 +4968,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -4959,7 +4977,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -4968,7 +4986,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -4977,7 +4995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -4986,7 +5004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -4995,7 +5013,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5004,7 +5022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5013,7 +5031,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5029,7 +5047,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5038,7 +5056,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5047,7 +5065,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5056,7 +5074,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -5065,7 +5083,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5074,7 +5092,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5083,7 +5101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5106,7 +5124,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5115,7 +5133,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5124,7 +5142,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5133,7 +5151,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -5142,7 +5160,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5151,7 +5169,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5160,7 +5178,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5169,7 +5187,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5186,7 +5204,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5195,7 +5213,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5204,7 +5222,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5213,7 +5231,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -5222,7 +5240,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5231,7 +5249,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5240,7 +5258,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5250,9 +5268,9 @@ export interface operations {
             query?: {
                 /** @description `parts` are the subtasks of this one, not chains */
                 chain?: number | null;
-                /** @description over how many completed ones */
+                /** @description How many completed checkpoints */
                 last?: number;
-                /** @description false: only how they went in all, as parts of a large job are many */
+                /** @description false: leave out `parts`, which are many for a large job */
                 parts?: boolean;
             };
             header?: never;
@@ -5269,7 +5287,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckpointSeriesBody"];
+                    "application/json": components["schemas"]["CheckpointSeriesRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5278,7 +5296,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5287,7 +5305,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5296,7 +5314,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5305,7 +5323,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5314,7 +5332,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5322,7 +5340,7 @@ export interface operations {
     get_checkpoint_summary: {
         parameters: {
             query?: {
-                /** @description over how many completed ones */
+                /** @description How many completed checkpoints */
                 last?: number;
             };
             header?: never;
@@ -5339,7 +5357,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobSummaryBody"];
+                    "application/json": components["schemas"]["CheckpointOverviewRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5348,7 +5366,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5357,7 +5375,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5366,7 +5384,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5375,7 +5393,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5384,7 +5402,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5396,7 +5414,7 @@ export interface operations {
                 after?: number | null;
             };
             header?: {
-                /** @description sent by browsers when they come again; it goes before `after` */
+                /** @description Sent by browsers when they reconnect. It takes precedence over `after`. */
                 "last-event-id"?: number | null;
             };
             path: {
@@ -5421,7 +5439,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5430,7 +5448,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5439,7 +5457,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5448,7 +5466,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5457,7 +5475,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5467,7 +5485,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -5486,7 +5504,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FailureBody"][];
+                    "application/json": components["schemas"]["FailureRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -5495,7 +5513,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5504,7 +5522,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5513,7 +5531,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5522,7 +5540,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5531,7 +5549,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5539,11 +5557,11 @@ export interface operations {
     get_job_metrics: {
         parameters: {
             query?: {
-                /** @description of its subtasks only: a large job has many */
+                /** @description Return only the subtasks of this chain. */
                 chain?: number | null;
-                /** @description with a time zone; 15 minutes ago if not given */
+                /** @description With a time zone. Default: 15 minutes ago. */
                 since?: string | null;
-                /** @description distance of the points */
+                /** @description The interval between points. */
                 step_s?: number;
             };
             header?: never;
@@ -5560,7 +5578,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MetricsBody"];
+                    "application/json": components["schemas"]["MetricsRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5569,7 +5587,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5578,7 +5596,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5587,7 +5605,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5596,7 +5614,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5605,7 +5623,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5614,7 +5632,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5624,7 +5642,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PlanDraft"];
+                "application/json": components["schemas"]["PlanCreate"];
             };
         };
         responses: {
@@ -5634,7 +5652,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanShown"];
+                    "application/json": components["schemas"]["PlanRead"];
                 };
             };
             /** @description Successful Response */
@@ -5643,7 +5661,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanShown"];
+                    "application/json": components["schemas"]["PlanRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5652,7 +5670,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5661,7 +5679,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5670,7 +5688,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -5679,7 +5697,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5688,7 +5706,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5697,7 +5715,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5706,7 +5724,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5722,7 +5740,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5731,7 +5749,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5740,7 +5758,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5749,7 +5767,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -5758,7 +5776,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5767,7 +5785,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5776,7 +5794,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5786,7 +5804,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -5805,7 +5823,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpecShown"][];
+                    "application/json": components["schemas"]["SpecRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -5814,7 +5832,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5823,7 +5841,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5832,7 +5850,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5841,7 +5859,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5850,7 +5868,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5859,9 +5877,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -5871,7 +5889,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SpecDraft"];
+                "application/json": components["schemas"]["SpecCreate"];
             };
         };
         responses: {
@@ -5881,7 +5899,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpecShown"];
+                    "application/json": components["schemas"]["SpecRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5890,7 +5908,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5899,7 +5917,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -5908,7 +5926,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -5917,16 +5935,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -5935,7 +5953,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -5944,7 +5962,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -5953,7 +5971,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -5977,7 +5995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpecDiff"];
+                    "application/json": components["schemas"]["SpecDiffRead"];
                 };
             };
             /** @description Not authenticated */
@@ -5986,7 +6004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -5995,7 +6013,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6004,7 +6022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6013,7 +6031,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6022,7 +6040,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6045,7 +6063,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpecShown"];
+                    "application/json": components["schemas"]["SpecRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6054,7 +6072,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6063,7 +6081,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6072,7 +6090,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6081,7 +6099,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6090,7 +6108,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6113,7 +6131,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GraphShown"];
+                    "application/json": components["schemas"]["SpecGraphRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6122,7 +6140,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6131,7 +6149,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6140,7 +6158,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6149,7 +6167,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6158,7 +6176,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6167,7 +6185,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -6183,7 +6201,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6192,7 +6210,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6201,7 +6219,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6210,7 +6228,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -6219,7 +6237,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6228,7 +6246,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6237,7 +6255,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6246,7 +6264,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -6262,7 +6280,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6271,7 +6289,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6280,7 +6298,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6289,7 +6307,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -6298,7 +6316,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6307,7 +6325,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6316,7 +6334,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6324,7 +6342,7 @@ export interface operations {
     get_job_rates: {
         parameters: {
             query?: {
-                /** @description of which jobs; of the first 200 that run if not given */
+                /** @description The jobs to include. Default: the first 200 running jobs. */
                 job_id?: number[];
             };
             header?: never;
@@ -6339,7 +6357,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobRatesBody"][];
+                    "application/json": components["schemas"]["JobRatesRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -6348,7 +6366,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6357,7 +6375,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6366,7 +6384,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6375,7 +6393,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6385,7 +6403,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -6402,7 +6420,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"][];
+                    "application/json": components["schemas"]["OperationRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -6411,7 +6429,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6420,7 +6438,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6429,7 +6447,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6438,7 +6456,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6460,7 +6478,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6469,7 +6487,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6478,7 +6496,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6487,7 +6505,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6496,7 +6514,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6505,7 +6523,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6515,7 +6533,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -6532,7 +6550,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanShown"][];
+                    "application/json": components["schemas"]["PlanRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -6541,7 +6559,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6550,7 +6568,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6559,7 +6577,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6568,7 +6586,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6590,7 +6608,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanShown"];
+                    "application/json": components["schemas"]["PlanRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6599,7 +6617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6608,7 +6626,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6617,7 +6635,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6626,7 +6644,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6635,7 +6653,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6644,7 +6662,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -6660,7 +6678,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperationShown"];
+                    "application/json": components["schemas"]["OperationRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6669,7 +6687,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6678,7 +6696,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6687,7 +6705,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -6696,7 +6714,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6705,7 +6723,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6714,7 +6732,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6723,7 +6741,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -6739,7 +6757,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanShown"];
+                    "application/json": components["schemas"]["PlanRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6748,7 +6766,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6757,7 +6775,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6766,7 +6784,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -6775,7 +6793,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6784,7 +6802,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6793,16 +6811,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
     };
-    withdraw_plan: {
+    discard_plan: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -6818,7 +6836,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanShown"];
+                    "application/json": components["schemas"]["PlanRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6827,7 +6845,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6836,7 +6854,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6845,7 +6863,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -6854,7 +6872,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6863,7 +6881,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6872,7 +6890,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6882,7 +6900,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -6899,7 +6917,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunBody"][];
+                    "application/json": components["schemas"]["RunRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -6908,7 +6926,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6917,7 +6935,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6926,7 +6944,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -6935,7 +6953,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -6957,7 +6975,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunBody"];
+                    "application/json": components["schemas"]["RunRead"];
                 };
             };
             /** @description Not authenticated */
@@ -6966,7 +6984,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -6975,7 +6993,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -6984,7 +7002,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -6993,7 +7011,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7002,7 +7020,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7010,9 +7028,9 @@ export interface operations {
     wait_for_commands: {
         parameters: {
             query: {
-                /** @description number of the last command seen */
+                /** @description The number of the last command that the driver has received. */
                 after: number;
-                /** @description at most 30 */
+                /** @description The time to wait for a command, at most 30 s. */
                 wait_s?: number;
             };
             header?: never;
@@ -7044,7 +7062,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -7053,7 +7071,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Gone */
@@ -7062,7 +7080,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7071,7 +7089,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7080,7 +7098,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Unavailable */
@@ -7089,7 +7107,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7097,9 +7115,9 @@ export interface operations {
     post_events: {
         parameters: {
             query: {
-                /** @description number of the first event of the batch */
+                /** @description The number of the first event in the batch. */
                 first: number;
-                /** @description number of the oldest event that could still be sent */
+                /** @description The number of the oldest event that the driver can still send. */
                 oldest: number;
             };
             header?: never;
@@ -7108,7 +7126,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Events of the run in order, without holes: `[[number, at_ms, kind, {fields}], ...]` */
+        /** @description Consecutive events of the run: `[[number, at_ms, kind, {fields}], ...]` */
         requestBody: {
             content: {
                 "application/json": unknown[][];
@@ -7121,7 +7139,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Stored"];
+                    "application/json": components["schemas"]["EventAckRead"];
                 };
             };
             /** @description Not authenticated */
@@ -7130,7 +7148,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -7139,7 +7157,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -7148,7 +7166,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Gone */
@@ -7157,7 +7175,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too large */
@@ -7166,7 +7184,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7175,7 +7193,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7184,7 +7202,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Unavailable */
@@ -7193,7 +7211,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7215,7 +7233,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GraphBody"];
+                    "application/json": components["schemas"]["GraphRead"];
                 };
             };
             /** @description Not authenticated */
@@ -7224,7 +7242,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7233,7 +7251,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -7242,7 +7260,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7251,7 +7269,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7260,7 +7278,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7268,7 +7286,7 @@ export interface operations {
     read_log: {
         parameters: {
             query?: {
-                /** @description Bytes from the beginning; negative: from the end */
+                /** @description In bytes from the beginning; negative: from the end */
                 offset?: number;
             };
             header?: never;
@@ -7282,9 +7300,9 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description The offset to go on with */
+                    /** @description Offset of the next chunk */
                     "X-Log-Next"?: number;
-                    /** @description Bytes that the log has now */
+                    /** @description Size of the log in bytes */
                     "X-Log-Size"?: number;
                     [name: string]: unknown;
                 };
@@ -7298,7 +7316,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7307,7 +7325,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -7316,7 +7334,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -7325,7 +7343,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Gone */
@@ -7334,7 +7352,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7343,7 +7361,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7352,7 +7370,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7372,7 +7390,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionView"];
+                    "application/json": components["schemas"]["SessionRead"];
                 };
             };
             /** @description Not authenticated */
@@ -7381,7 +7399,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7390,7 +7408,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7399,7 +7417,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7413,7 +7431,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Login"];
+                "application/json": components["schemas"]["LoginRequest"];
             };
         };
         responses: {
@@ -7423,7 +7441,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreatedSession"];
+                    "application/json": components["schemas"]["SessionCreatedRead"];
                 };
             };
             /** @description Not authenticated */
@@ -7432,7 +7450,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too large */
@@ -7441,7 +7459,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7450,7 +7468,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7459,7 +7477,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7486,7 +7504,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7495,7 +7513,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -7504,7 +7522,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7513,7 +7531,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7540,7 +7558,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7549,7 +7567,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Unavailable */
@@ -7558,7 +7576,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7590,7 +7608,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7599,7 +7617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -7608,7 +7626,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -7617,7 +7635,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7626,7 +7644,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7635,7 +7653,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Unavailable */
@@ -7644,7 +7662,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7658,7 +7676,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PasswordChange"];
+                "application/json": components["schemas"]["PasswordUpdate"];
             };
         };
         responses: {
@@ -7675,7 +7693,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7684,7 +7702,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -7693,7 +7711,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too large */
@@ -7702,7 +7720,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7711,7 +7729,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7720,7 +7738,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7740,7 +7758,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["VisitView"];
+                    "application/json": components["schemas"]["LoginStatusRead"];
                 };
             };
             /** @description Too many requests */
@@ -7749,7 +7767,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7778,7 +7796,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7787,7 +7805,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7796,7 +7814,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7806,7 +7824,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -7823,7 +7841,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TokenView"][];
+                    "application/json": components["schemas"]["TokenRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -7832,7 +7850,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7841,7 +7859,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7850,7 +7868,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7859,7 +7877,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7873,7 +7891,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewToken"];
+                "application/json": components["schemas"]["TokenCreate"];
             };
         };
         responses: {
@@ -7883,7 +7901,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreatedToken"];
+                    "application/json": components["schemas"]["TokenCreatedRead"];
                 };
             };
             /** @description Not authenticated */
@@ -7892,7 +7910,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7901,7 +7919,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -7910,7 +7928,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too large */
@@ -7919,7 +7937,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7928,7 +7946,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -7937,7 +7955,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -7959,7 +7977,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TokenView"];
+                    "application/json": components["schemas"]["TokenRead"];
                 };
             };
             /** @description Not authenticated */
@@ -7968,7 +7986,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -7977,7 +7995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -7986,7 +8004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -7995,7 +8013,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8004,7 +8022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8033,7 +8051,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8042,7 +8060,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8051,7 +8069,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8060,7 +8078,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8069,7 +8087,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8079,7 +8097,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -8096,7 +8114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserView"][];
+                    "application/json": components["schemas"]["UserRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -8105,7 +8123,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8114,7 +8132,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8123,7 +8141,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8132,7 +8150,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8146,7 +8164,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewUser"];
+                "application/json": components["schemas"]["UserCreate"];
             };
         };
         responses: {
@@ -8156,7 +8174,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserView"];
+                    "application/json": components["schemas"]["UserRead"];
                 };
             };
             /** @description Not authenticated */
@@ -8165,7 +8183,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8174,7 +8192,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -8183,7 +8201,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too large */
@@ -8192,7 +8210,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8201,7 +8219,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8210,7 +8228,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8232,7 +8250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserView"];
+                    "application/json": components["schemas"]["UserRead"];
                 };
             };
             /** @description Not authenticated */
@@ -8241,7 +8259,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8250,7 +8268,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8259,7 +8277,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8268,7 +8286,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8277,7 +8295,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8286,7 +8304,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -8309,7 +8327,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8318,7 +8336,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8327,7 +8345,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -8336,16 +8354,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8354,7 +8372,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8363,7 +8381,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8372,7 +8390,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -8382,7 +8400,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["UserChange"];
+                "application/json": components["schemas"]["UserUpdate"];
             };
         };
         responses: {
@@ -8392,7 +8410,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserView"];
+                    "application/json": components["schemas"]["UserRead"];
                 };
             };
             /** @description Not authenticated */
@@ -8401,7 +8419,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8410,7 +8428,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8419,7 +8437,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -8428,16 +8446,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too large */
@@ -8446,7 +8464,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8455,7 +8473,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -8464,7 +8482,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8473,7 +8491,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8483,7 +8501,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -8500,7 +8518,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookShown"][];
+                    "application/json": components["schemas"]["WebhookRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -8509,7 +8527,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8518,7 +8536,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8527,7 +8545,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8536,7 +8554,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8545,7 +8563,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -8553,7 +8571,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WebhookDraft"];
+                "application/json": components["schemas"]["WebhookCreate"];
             };
         };
         responses: {
@@ -8563,7 +8581,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookShown"];
+                    "application/json": components["schemas"]["WebhookRead"];
                 };
             };
             /** @description Not authenticated */
@@ -8572,7 +8590,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8581,7 +8599,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -8590,7 +8608,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8599,7 +8617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8608,7 +8626,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8630,7 +8648,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookShown"];
+                    "application/json": components["schemas"]["WebhookRead"];
                 };
             };
             /** @description Not authenticated */
@@ -8639,7 +8657,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8648,7 +8666,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8657,7 +8675,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8666,7 +8684,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8675,7 +8693,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8684,7 +8702,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -8707,7 +8725,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8716,7 +8734,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8725,7 +8743,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -8734,16 +8752,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8752,7 +8770,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -8761,7 +8779,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8770,7 +8788,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8779,7 +8797,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version that you have seen, for example `"7"`; `*`: whichever */
+                /** @description The ETag of the version to change, for example `"7"`. `*`: any version. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -8789,7 +8807,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WebhookChange"];
+                "application/json": components["schemas"]["WebhookUpdate"];
             };
         };
         responses: {
@@ -8799,7 +8817,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookShown"];
+                    "application/json": components["schemas"]["WebhookRead"];
                 };
             };
             /** @description Not authenticated */
@@ -8808,7 +8826,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8817,7 +8835,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8826,7 +8844,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Conflict */
@@ -8835,16 +8853,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed meanwhile */
+            /** @description Precondition failed */
             412: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8853,7 +8871,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Precondition required */
@@ -8862,7 +8880,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8871,7 +8889,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8881,7 +8899,7 @@ export interface operations {
             query?: {
                 /** @description `{field: value}` */
                 filter?: string | null;
-                /** @description `[first,last]`, both included, from 0 */
+                /** @description `[first,last]`: inclusive, starting at 0 */
                 range?: string | null;
                 /** @description `["field","ASC"]` or `["field","DESC"]` */
                 sort?: string | null;
@@ -8900,7 +8918,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeliveryShown"][];
+                    "application/json": components["schemas"]["DeliveryRead"][];
                 };
             };
             /** @description Not authenticated */
@@ -8909,7 +8927,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8918,7 +8936,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8927,7 +8945,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -8936,7 +8954,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -8945,7 +8963,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -8968,7 +8986,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeliveryShown"];
+                    "application/json": components["schemas"]["DeliveryRead"];
                 };
             };
             /** @description Not authenticated */
@@ -8977,7 +8995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -8986,7 +9004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -8995,7 +9013,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -9004,7 +9022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -9013,7 +9031,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -9022,7 +9040,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, for one request: sent again with it, the request has no second effect and gets the first answer. Forgotten after a day. */
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -9038,7 +9056,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeliveryShown"];
+                    "application/json": components["schemas"]["DeliveryRead"];
                 };
             };
             /** @description Not authenticated */
@@ -9047,7 +9065,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -9056,7 +9074,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not found */
@@ -9065,7 +9083,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Invalid */
@@ -9074,7 +9092,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -9083,7 +9101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -9134,7 +9152,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Not allowed */
@@ -9143,7 +9161,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Too many requests */
@@ -9152,7 +9170,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -9183,7 +9201,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -9202,19 +9220,19 @@ export const alertStateValues: ReadonlyArray<FlattenedDeepRequired<components>["
 export const artifactKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ArtifactKind"]> = ["py", "zip", "whl"];
 export const backpressureLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BackpressureLevel"]> = ["ok", "low", "high"];
 export const checkpointStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["CheckpointState"]> = ["IN_PROGRESS", "COMPLETED", "FAILED"];
-export const deliveryStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryState"]> = ["PENDING", "DELIVERED", "GIVEN_UP"];
+export const deliveryStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryState"]> = ["PENDING", "DELIVERED", "FAILED"];
 export const desiredStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DesiredState"]> = ["RUNNING", "SUSPENDED", "CANCELLED"];
 export const failuresConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FailuresCondition"]["kind"]> = ["failures"];
-export const healthValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]> = ["ok", "working", "needs a person"];
+export const healthValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]> = ["healthy", "degraded", "needs_attention"];
 export const lagConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LagCondition"]["kind"]> = ["lag"];
 export const messageAboutValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MessageAbout"]> = ["FIRING", "RESOLVED", "TEST"];
 export const noCheckpointConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NoCheckpointCondition"]["kind"]> = ["no-checkpoint"];
 export const operationKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationKind"]> = ["deploy", "start", "suspend", "cancel", "savepoint", "checkpoint", "verify", "apply-plan", "delete"];
-export const operationStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationState"]> = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "ABANDONED"];
+export const operationStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationState"]> = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "SUPERSEDED"];
 export const permissionValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Permission"]> = ["view", "operate", "rollback", "administer"];
 export const planKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanKind"]> = ["restore", "rollback", "undo", "upgrade", "rescale"];
-export const planPhaseValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanPhase"]> = ["VERIFYING", "STOPPING", "STARTING", "RETURNING"];
-export const planStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanState"]> = ["PROPOSED", "APPROVED", "APPLYING", "APPLIED", "FAILED", "WITHDRAWN"];
+export const planPhaseValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanPhase"]> = ["VERIFYING", "STOPPING", "STARTING", "REVERTING"];
+export const planStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanState"]> = ["PROPOSED", "APPROVED", "APPLYING", "APPLIED", "FAILED", "DISCARDED"];
 export const rescaleRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RescaleRequest"]["kind"]> = ["rescale"];
 export const restartsConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RestartsCondition"]["kind"]> = ["restarts"];
 export const restoreRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RestoreRequest"]["kind"]> = ["restore"];
@@ -9226,3 +9244,4 @@ export const tokenKindValues: ReadonlyArray<FlattenedDeepRequired<components>["s
 export const undoRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UndoRequest"]["kind"]> = ["undo"];
 export const upgradeRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["kind"]> = ["upgrade"];
 export const upgradeRequestModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["mode"]> = ["savepoint", "last-state", "stateless"];
+export const verbValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Verb"]> = ["start", "suspend", "cancel", "savepoint", "checkpoint", "upgrade", "rescale", "restore", "start_without_state", "roll_back", "pin", "unpin", "verify", "delete", "approve", "apply", "discard", "undo"];

@@ -4,16 +4,16 @@ export type Transport = (request: Request) => Promise<Response>;
 
 let transport: Transport = (request) => fetch(request);
 
-/** Another way to reach the API: the fake one, in development without a backend and in tests. Gives back what undoes it. */
-export function setTransport(other: Transport): () => void {
-  const before = transport;
-  transport = other;
+/** Replace the transport, for example with the fake API. Returns a function that restores the previous one. */
+export function setTransport(replacement: Transport): () => void {
+  const previous = transport;
+  transport = replacement;
   return () => {
-    transport = before;
+    transport = previous;
   };
 }
 
-/** `fetch`, which says by an ApiProblem that nobody answers. The cookie of the session goes along by itself: one origin. */
+/** `fetch` that throws UNREACHABLE if there is no response. The browser adds the session cookie: the API has the same origin. */
 export async function send(request: Request): Promise<Response> {
   try {
     return await transport(request);
@@ -23,20 +23,20 @@ export async function send(request: Request): Promise<Response> {
   }
 }
 
-/** Absolute, as a Request needs it outside of a page, too. */
-export function address(path: string): string {
+/** An absolute URL, which a Request needs outside of a page. */
+export function absoluteUrl(path: string): string {
   return new URL(path, globalThis.location.origin).href;
 }
 
 type Listener = (problem: ApiProblem) => void;
 const listeners = new Set<Listener>();
 
-/** Called when any request finds that the session is over. */
-export function onSessionOver(listener: Listener): () => void {
+/** Call the listener when any request finds that the session has ended. */
+export function onSessionEnded(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-export function sessionIsOver(problem: ApiProblem): void {
+export function notifySessionEnded(problem: ApiProblem): void {
   for (const listener of listeners) listener(problem);
 }

@@ -1,6 +1,6 @@
 import type { components } from './schema';
 
-/** What the API tells, by the names of the OpenAPI document: `Schemas['JobShown']`. */
+/** The schemas of the OpenAPI document by name: `Schemas['JobRead']`. */
 export type Schemas = components['schemas'];
 
 export type Permission = Schemas['Permission'];

@@ -2,12 +2,11 @@ import type { AuthProvider } from 'react-admin';
 
 import { ApiProblem } from '../api/problem';
 import type { Permission } from '../api/types';
-import { neededFor } from './needed';
-import { roleSaid } from './roleSaid';
-import { currentSession, forgetSession, logIn, logOut, visit } from './session';
+import { formatRole, requiredPermission } from './permissions';
+import { currentSession, forgetSession, logIn, logOut, fetchSessionStatus } from './session';
 
-/** To react-admin `message: false` is a reason to go to the log-in page without a word: who comes for the first time did nothing wrong. */
-const NOBODY = Object.assign(new Error(), { message: false as unknown as string });
+/** `message: false` makes react-admin open the log-in page without an error message. */
+const NOT_LOGGED_IN = Object.assign(new Error(), { message: false as unknown as string });
 
 export const authProvider: AuthProvider = {
   async login({ username, password }: { username: string; password: string }) {
@@ -17,11 +16,11 @@ export const authProvider: AuthProvider = {
     try {
       await logOut();
     } catch {
-      // The control plane is away. The session stays until it ends by itself, but this page forgets whose it was.
+      // The API does not respond. The session stays valid until it expires, but this page forgets it.
     }
   },
   async checkAuth() {
-    if ((await visit()).session === null) throw NOBODY;
+    if ((await fetchSessionStatus()).session === null) throw NOT_LOGGED_IN;
   },
   async checkError(error: unknown) {
     if (!(error instanceof ApiProblem && error.status === 401)) return;
@@ -30,16 +29,16 @@ export const authProvider: AuthProvider = {
   },
   async getIdentity() {
     const session = await currentSession();
-    return { id: session.user_id, fullName: session.name, role: roleSaid(session), tokenId: session.token_id };
+    return { id: session.user_id, fullName: session.name, role: formatRole(session), tokenId: session.token_id };
   },
   async getPermissions(): Promise<Permission[]> {
-    const { session } = await visit();
-    // Not an empty list: who has permissions, be it none, is taken for logged in, and logged out again without end.
-    if (session === null) throw NOBODY;
+    const { session } = await fetchSessionStatus();
+    // Not an empty list: react-admin would treat that as logged in, and log out in an endless loop.
+    if (session === null) throw NOT_LOGGED_IN;
     return session.permissions;
   },
   async canAccess({ resource, action }) {
-    const needed = neededFor(resource, action);
+    const needed = requiredPermission(resource, action);
     return needed === null || (await currentSession()).permissions.includes(needed);
   },
 };

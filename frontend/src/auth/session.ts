@@ -1,59 +1,59 @@
-/** Who is logged in, asked once and kept until that changes. The secret itself is in a cookie that scripts cannot read. */
-import { answered, api } from '../api/client';
+/** The session of the current user, fetched once and kept until it changes. Its token is in a cookie that scripts cannot read. */
+import { unwrap, api } from '../api/client';
 import { ApiProblem } from '../api/problem';
 import type { Schemas } from '../api/types';
 
-export type Session = Schemas['SessionView'];
-export type Visit = Schemas['VisitView'];
+export type Session = Schemas['SessionRead'];
+export type SessionStatus = Schemas['LoginStatusRead'];
 
-const DRAWN_MS = 50;
+const LOGIN_PAGE_DELAY_MS = 50;
 
-let asked: Promise<Visit> | null = null;
-/** As far as this page knows: who has none need not be logged out. */
+let status: Promise<SessionStatus> | null = null;
+/** Whether this page knows of a session. Without one there is nothing to log out from. */
 let loggedIn = false;
 
-/** Who is logged in, if somebody is, and how one can log in. That nobody is is no problem here, and none in the browser's console. */
-export function visit(): Promise<Visit> {
-  asked ??= answered(api.GET('/api/v1/session/visit')).then(
-    (found) => {
-      loggedIn = found.session !== null;
-      return found;
+/** The current session and the available ways to log in. A missing session is no error, so the browser's console stays clean. */
+export function fetchSessionStatus(): Promise<SessionStatus> {
+  status ??= unwrap(api.GET('/api/v1/session/visit')).then(
+    (loaded) => {
+        loggedIn = loaded.session !== null;
+        return loaded;
     },
     (error: unknown) => {
-      asked = null;
+      status = null;
       throw error;
     },
   );
-  return asked;
+  return status;
 }
 
-/** Throws an ApiProblem with status 401 if nobody is. */
+/** Return the current session. Throws an ApiProblem with status 401 without one. */
 export async function currentSession(): Promise<Session> {
-  const { session } = await visit();
-  if (session === null) throw new ApiProblem(401, 'unauthenticated', 'nobody is logged in', 'log in');
+  const { session } = await fetchSessionStatus();
+  if (session === null) throw new ApiProblem(401, 'unauthenticated', 'You are not logged in', 'Log in');
   return session;
 }
 
 export function forgetSession(): void {
-  asked = null;
+  status = null;
   loggedIn = false;
 }
 
 export async function logIn(name: string, password: string): Promise<void> {
   forgetSession();
-  // The answer holds the token, for programs: it is let go at once.
-  await answered(api.POST('/api/v1/session', { body: { name, password } }));
+  // The response contains the token for API clients. The browser uses the cookie and drops it.
+  await unwrap(api.POST('/api/v1/session', { body: { name, password } }));
 }
 
 export async function logOut(): Promise<void> {
-  const open = loggedIn;
+  const hadSession = loggedIn;
   forgetSession();
-  // React-admin logs out again and again until the log-in page is drawn: it needs a moment for that.
-  if (!open) return new Promise((resolve) => setTimeout(resolve, DRAWN_MS));
+  // React-admin logs out repeatedly until the log-in page is rendered. Give it time for that.
+  if (!hadSession) return new Promise((resolve) => setTimeout(resolve, LOGIN_PAGE_DELAY_MS));
   try {
     await api.DELETE('/api/v1/session');
   } catch (error) {
-    // Whose session is over is logged out already.
+    // The session has already ended.
     if (!(error instanceof ApiProblem && error.status === 401)) throw error;
   }
 }

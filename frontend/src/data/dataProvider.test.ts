@@ -2,10 +2,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { ApiProblem } from '../api/problem';
 import { setTransport } from '../api/transport';
-import { totalOf } from './contentRange';
+import { parseTotal } from './contentRange';
 import { changes, dataProvider } from './dataProvider';
 
-/** Answers all requests with this, and keeps them. */
+/** Responds to all requests with this and records them. */
 function server(answer: (request: Request) => Response): Request[] {
   const asked: Request[] = [];
   onTestFinished(
@@ -23,7 +23,7 @@ const query = ({ url }: Request): Record<string, unknown> =>
 const path = ({ url }: Request): string => new URL(url).pathname;
 
 describe('the data provider', () => {
-  it('asks for lists as the API has them', async () => {
+  it('sends range, sort and filter of a list as JSON', async () => {
     const asked = server(rows);
     const found = await dataProvider.getList('jobs', { pagination: { page: 2, perPage: 25 }, sort: { field: 'name', order: 'DESC' }, filter: { q: 'a' } });
     expect(found).toEqual({ data: [{ id: 26 }], total: 319 });
@@ -31,21 +31,21 @@ describe('the data provider', () => {
     expect(path(asked[0]!)).toBe('/api/v1/jobs');
   });
 
-  it('puts what a list is under into the path', async () => {
+  it('puts the parent of a nested list into the path', async () => {
     const asked = server(rows);
     await dataProvider.getManyReference('failures', { target: 'job_id', id: 7, pagination: { page: 1, perPage: 10 }, sort: { field: 'id', order: 'ASC' }, filter: { kind: 'x' } });
     expect(path(asked[0]!)).toBe('/api/v1/jobs/7/failures');
     expect(query(asked[0]!).filter).toEqual({ kind: 'x' });
-    await expect(dataProvider.getList('specs', { filter: {} })).rejects.toThrow('a list of specs needs job_id in its filter');
+    await expect(dataProvider.getList('specs', { filter: {} })).rejects.toThrow('A list of specs requires job_id in its filter');
   });
 
-  it('asks for many at once', async () => {
+  it('fetches many records in one request', async () => {
     const asked = server(rows);
     await dataProvider.getMany('checkpoints', { ids: [3, 4] });
     expect(query(asked[0]!)).toEqual({ range: [0, 1], filter: { id: [3, 4] } });
   });
 
-  it('sends what was changed, and which version was seen', async () => {
+  it('sends the changed fields and the version they apply to', async () => {
     const asked = server(() => Response.json({ id: 2 }));
     await dataProvider.update('users', { id: 2, data: { role: 'admin', disabled: false, version: 5 }, previousData: { id: 2, role: 'viewer', disabled: false, version: 5 } });
     expect(asked[0]!.method).toBe('PATCH');
@@ -53,7 +53,7 @@ describe('the data provider', () => {
     expect(await asked[0]!.json()).toEqual({ role: 'admin' });
   });
 
-  it('makes something with a key, and deletes what was seen', async () => {
+  it('creates with an idempotency key and deletes with a version', async () => {
     const asked = server(({ method }) => (method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json({ id: 9 }, { status: 201 })));
     expect(await dataProvider.create('webhooks', { data: { name: 'ops' } })).toEqual({ data: { id: 9 } });
     expect(asked[0]!.headers.get('Idempotency-Key')).toMatch(/^[0-9a-f]{32}$/);
@@ -61,26 +61,26 @@ describe('the data provider', () => {
     expect([asked[1]!.method, path(asked[1]!), asked[1]!.headers.get('If-Match')]).toEqual(['DELETE', '/api/v1/webhooks/9', '"2"']);
   });
 
-  it('changes nothing whose version nobody has seen', async () => {
+  it('rejects bulk changes, which have no version', async () => {
     const asked = server(rows);
     await expect(dataProvider.updateMany('users', { ids: [1], data: {} })).rejects.toThrow('one by one');
     await expect(dataProvider.deleteMany('users', { ids: [1] })).rejects.toThrow('one by one');
     expect(asked).toEqual([]);
   });
 
-  it('gives the problem of the backend, with fields for the form', async () => {
+  it('returns the problem of the API with errors by form field', async () => {
     server(() => Response.json({ code: 'invalid', detail: 'name: too long', next_step: '', errors: [{ where: 'body.name', what: 'too long' }, { where: 'query.x', what: 'odd' }] }, { status: 422 }));
     const refused: unknown = await dataProvider.create('users', { data: {} }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ApiProblem);
     expect(refused).toMatchObject({ status: 422, message: 'Name: too long.', body: { errors: { name: 'too long' } } });
   });
 
-  it('knows only what has changed', () => {
+  it('finds the changed fields', () => {
     expect(changes({ a: 1, b: { c: [1] }, d: null }, { a: 1, b: { c: [2] }, d: null, e: 'x' })).toEqual({ b: { c: [2] }, e: 'x' });
   });
 
-  it('says that a proxy swallows Content-Range', () => {
-    expect([totalOf('jobs 0-24/319'), totalOf('jobs */0')]).toEqual([319, 0]);
-    expect(() => totalOf(null)).toThrow('a proxy must let it through');
+  it('reports a missing Content-Range', () => {
+    expect([parseTotal('jobs 0-24/319'), parseTotal('jobs */0')]).toEqual([319, 0]);
+    expect(() => parseTotal(null)).toThrow('A proxy must pass this header through');
   });
 });

@@ -1,12 +1,12 @@
 import type { DataProvider, GetListParams, Identifier, RaRecord } from 'react-admin';
 
-import { newKey } from '../api/client';
-import { problemOf } from '../api/problem';
-import { address, send, sessionIsOver } from '../api/transport';
-import { totalOf } from './contentRange';
-import { placeOf } from './resources';
+import { newIdempotencyHeader } from '../api/client';
+import { parseProblem } from '../api/problem';
+import { absoluteUrl, send, notifySessionEnded } from '../api/transport';
+import { parseTotal } from './contentRange';
+import { endpointsOf } from './resources';
 
-/** Lists and entries of the API for react-admin. What is no list goes through api/client.ts. */
+/** Lists and records of the API for react-admin. Everything else uses api/client.ts. */
 export const dataProvider: DataProvider = {
   supportAbortSignal: true,
 
@@ -17,76 +17,76 @@ export const dataProvider: DataProvider = {
     return list(resource, { ...params, filter: { ...filter, [target]: id } });
   },
   async getOne(resource, { id, signal }) {
-    return { data: await call('GET', oneOf(resource, id), { signal }) };
+    return { data: await requestJson('GET', entryPath(resource, id), { signal }) };
   },
   async getMany(resource, { ids, signal }) {
-    if (!placeOf(resource).manyById) return { data: await Promise.all(ids.map((id) => call('GET', oneOf(resource, id), { signal }))) };
+    if (!endpointsOf(resource).manyById) return { data: await Promise.all(ids.map((id) => requestJson('GET', entryPath(resource, id), { signal }))) };
     const { data } = await list(resource, { pagination: { page: 1, perPage: Math.max(1, ids.length) }, filter: { id: ids.map(Number) }, signal });
     return { data };
   },
   async create(resource, { data }) {
-    return { data: await call('POST', placeOf(resource).list({}).path, { body: data, headers: { ...newKey() } }) };
+    return { data: await requestJson('POST', endpointsOf(resource).list({}).path, { body: data, headers: { ...newIdempotencyHeader() } }) };
   },
   async update(resource, { id, data, previousData }) {
-    return { data: await call('PATCH', oneOf(resource, id), { body: changes(previousData ?? {}, data), headers: seen(previousData) }) };
+    return { data: await requestJson('PATCH', entryPath(resource, id), { body: changes(previousData ?? {}, data), headers: ifMatchHeader(previousData) }) };
   },
-  updateMany: (resource) => refused(resource),
+  updateMany: (resource) => rejectBulk(resource),
   async delete(resource, { id, previousData }) {
-    await call('DELETE', oneOf(resource, id), { headers: seen(previousData) });
+    await requestJson('DELETE', entryPath(resource, id), { headers: ifMatchHeader(previousData) });
     return { data: (previousData ?? { id }) as never };
   },
-  deleteMany: (resource) => refused(resource),
+  deleteMany: (resource) => rejectBulk(resource),
 };
 
-/** React-admin wants these two, and nothing here uses them: of many at once nobody has seen the versions that are changed. */
-function refused(resource: string): Promise<never> {
-  return Promise.reject(new Error(`${resource} are changed and deleted one by one`));
+/** React-admin requires bulk methods. The UI does not use them, because a change needs the version of its record. */
+function rejectBulk(resource: string): Promise<never> {
+  return Promise.reject(new Error(`Bulk changes of ${resource} are not supported: change and delete them one by one`));
 }
 
-function oneOf(resource: string, id: Identifier): string {
-  const { one } = placeOf(resource);
-  if (!one) throw new Error(`entries of ${resource} are read by their list only`);
-  return one(id);
+function entryPath(resource: string, id: Identifier): string {
+  const { entry } = endpointsOf(resource);
+  if (!entry) throw new Error(`${resource} have no endpoint for a single record: use their list`);
+  return entry(id);
 }
 
-/** Who changes something has seen a version of it. */
-function seen(record: Partial<RaRecord> | undefined): Record<string, string> {
+/** The `If-Match` header with the version that the user saw. */
+function ifMatchHeader(record: Partial<RaRecord> | undefined): Record<string, string> {
   return typeof record?.version === 'number' ? { 'If-Match': `"${record.version}"` } : {};
 }
 
-/** What is not sent stays as it is, so only what was changed is sent. */
+/** The changed fields. The API keeps fields that are not sent. */
 export function changes(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
 }
 
 type ListParams = Partial<Pick<GetListParams, 'pagination' | 'sort' | 'filter' | 'signal'>>;
 
-// Generic in what react-admin expects: the API's document is the judge of what comes, tests of what is asked.
+// React-admin expects a generic type here. The OpenAPI document defines the responses.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 async function list(resource: string, params: ListParams): Promise<{ data: any[]; total: number }> {
-  const { path, filter } = placeOf(resource).list((params.filter ?? {}) as Record<string, unknown>);
+  const { path, filter } = endpointsOf(resource).list((params.filter ?? {}) as Record<string, unknown>);
   const { page, perPage } = params.pagination ?? { page: 1, perPage: 25 };
   const query = new URLSearchParams({ range: JSON.stringify([(page - 1) * perPage, page * perPage - 1]), filter: JSON.stringify(filter) });
   if (params.sort?.field) query.set('sort', JSON.stringify([params.sort.field, params.sort.order]));
-  const response = await ask('GET', `${path}?${query}`, { signal: params.signal });
+  const response = await request('GET', `${path}?${query}`, { signal: params.signal });
   const data = (await response.json()) as RaRecord[];
-  return { data, total: totalOf(response.headers.get('Content-Range')) };
+  return { data, total: parseTotal(response.headers.get('Content-Range')) };
 }
 
-interface Asked {
+interface RequestOptions {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-async function call(method: string, path: string, asked: Asked): Promise<any> {
-  const response = await ask(method, path, asked);
+async function requestJson(method: string, path: string, asked: RequestOptions): Promise<any> {
+  const response = await request(method, path, asked);
   return response.status === 204 ? null : response.json();
 }
 
-async function ask(method: string, path: string, { body, headers = {}, signal }: Asked): Promise<Response> {
-  const request = new Request(address(path), {
+async function request(method: string, path: string, { body, headers = {}, signal }: RequestOptions): Promise<Response> {
+  const request = new Request(absoluteUrl(path), {
     method,
     headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
     body: body === undefined ? null : JSON.stringify(body),
@@ -94,7 +94,7 @@ async function ask(method: string, path: string, { body, headers = {}, signal }:
   });
   const response = await send(request);
   if (response.ok) return response;
-  const problem = await problemOf(response);
-  if (problem.status === 401) sessionIsOver(problem);
+  const problem = await parseProblem(response);
+  if (problem.status === 401) notifySessionEnded(problem);
   throw problem;
 }

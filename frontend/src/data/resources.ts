@@ -1,56 +1,56 @@
-/** Where the lists and entries of the data provider are in the API. */
-export interface Place {
-  /** Of the list. What it takes out of the filter goes into the path. */
+/** The endpoints of the data provider's resources. */
+export interface ResourceEndpoints {
+  /** The list endpoint. Parts of the filter may move into the path. */
   list(filter: Record<string, unknown>): { path: string; filter: Record<string, unknown> };
-  /** Of one entry; null: there is no such endpoint. */
-  one: ((id: number | string) => string) | null;
-  /** Does its list take `id` as a filter, and many at once? */
+  /** The endpoint of one record. Null: none. */
+  entry: ((id: number | string) => string) | null;
+  /** Whether the list accepts several values of `id` as a filter. */
   manyById: boolean;
 }
 
 const API = '/api/v1';
 
-function flat(path: string, { one = true } = {}): Place {
+function topLevel(path: string, { one = true } = {}): ResourceEndpoints {
   return {
     list: (filter) => ({ path: `${API}/${path}`, filter }),
-    one: one ? (id) => `${API}/${path}/${encodeURIComponent(id)}` : null,
+    entry: one ? (id) => `${API}/${path}/${encodeURIComponent(id)}` : null,
     manyById: true,
   };
 }
 
-/** A list under something else, which has to be in the filter: `{ job_id: 7 }`. */
-function under(parent: string, key: string, path: string): Place {
+/** A list below a parent resource, whose id is in the filter: `{ job_id: 7 }`. */
+function nested(parent: string, key: string, path: string): ResourceEndpoints {
   return {
     list: ({ [key]: id, ...filter }) => {
-      if (typeof id !== 'number' && typeof id !== 'string') throw new Error(`a list of ${path} needs ${key} in its filter`);
+      if (typeof id !== 'number' && typeof id !== 'string') throw new Error(`A list of ${path} requires ${key} in its filter`);
       return { path: `${API}/${parent}/${encodeURIComponent(id)}/${path}`, filter };
     },
-    one: null,
+    entry: null,
     manyById: false,
   };
 }
 
-export const RESOURCES: Record<string, Place> = {
-  jobs: flat('jobs'),
-  runs: flat('runs'),
-  checkpoints: flat('checkpoints'),
-  events: flat('events', { one: false }),
-  operations: flat('operations'),
-  plans: flat('plans'),
-  artifacts: flat('artifacts'),
-  specs: under('jobs', 'job_id', 'specs'),
-  failures: under('jobs', 'job_id', 'failures'),
-  users: flat('users'),
-  tokens: flat('tokens'),
-  audit: flat('audit', { one: false }),
-  'alert-rules': flat('alert-rules'),
-  alerts: flat('alerts'),
-  webhooks: flat('webhooks'),
-  deliveries: under('webhooks', 'webhook_id', 'deliveries'),
+export const RESOURCES: Record<string, ResourceEndpoints> = {
+  jobs: topLevel('jobs'),
+  runs: topLevel('runs'),
+  checkpoints: topLevel('checkpoints'),
+  events: topLevel('events', { one: false }),
+  operations: topLevel('operations'),
+  plans: topLevel('plans'),
+  artifacts: topLevel('artifacts'),
+  specs: nested('jobs', 'job_id', 'specs'),
+  failures: nested('jobs', 'job_id', 'failures'),
+  users: topLevel('users'),
+  tokens: topLevel('tokens'),
+  audit: topLevel('audit', { one: false }),
+  'alert-rules': topLevel('alert-rules'),
+  alerts: topLevel('alerts'),
+  webhooks: topLevel('webhooks'),
+  deliveries: nested('webhooks', 'webhook_id', 'deliveries'),
 };
 
-export function placeOf(resource: string): Place {
-  const found = RESOURCES[resource];
-  if (!found) throw new Error(`there is no resource ${resource}: see data/resources.ts`);
-  return found;
+export function endpointsOf(resource: string): ResourceEndpoints {
+  const endpoints = RESOURCES[resource];
+  if (!endpoints) throw new Error(`Unknown resource ${resource}: add it to data/resources.ts`);
+  return endpoints;
 }

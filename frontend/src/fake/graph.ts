@@ -1,4 +1,4 @@
-/** Physical graphs as the runtime writes them (`weir.graph.physical`): only as far as anybody reads them. */
+/** Physical graphs as the runtime writes them (`weir.graph.physical`), with the fields that the UI reads. */
 export interface FakeInput {
   operator: string;
   partitioning: 'forward' | 'hash' | 'rebalance' | 'broadcast' | 'global';
@@ -40,7 +40,7 @@ export interface FakeGraph {
 
 type Step = [uid: string, name: string, kind: string, from: [uid: string, partitioning: FakeInput['partitioning'], ...key: string[]][]];
 
-/** From a few words. Operators that are joined by `forward` to their only reader run in one chain. */
+/** Build a graph. Operators with a `forward` edge to their only reader share a chain. */
 export function graphOf(job: string, parallelism: number, steps: Step[]): FakeGraph {
   const operators = steps.map(([uid, name, kind, from], at): FakeOperator => ({
     uid, name, kind, stateful: kind === 'aggregate', columns: [{ name: 'key', type: 'string', nullable: true }, { name: 'value', type: 'int64', nullable: true }],

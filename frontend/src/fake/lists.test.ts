@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 
-import { listAnswer } from './lists';
+import { listResponse } from './lists';
 
 it.each([
   ['ASC', [3, 1, 2, 4]],
   ['DESC', [1, 3, 4, 2]],
-])('what has no value comes last, %s', async (order, wanted) => {
+])('null values come last: %s', async (order, wanted) => {
   const rows = [{ id: 1, took: 9 }, { id: 2, took: null }, { id: 3, took: 5 }, { id: 4, took: null }];
-  const answer = listAnswer(rows, new URLSearchParams({ sort: JSON.stringify(['took', order]) }), 'rows');
+  const answer = listResponse(rows, new URLSearchParams({ sort: JSON.stringify(['took', order]) }), 'rows');
   expect(((await answer.json()) as typeof rows).map(({ id }) => id)).toEqual(wanted);
 });

@@ -1,30 +1,30 @@
-/** Lists as weir_backend.kit.listing answers them: sort, range, filter, Content-Range. */
+/** List responses like the API's: sort, range, filter, Content-Range. */
 type Row = Record<string, unknown>;
 
-/** `q`: part of the name, as the API has it for jobs. */
-export function listAnswer(rows: readonly object[], query: URLSearchParams, unit: string, fallback: [string, 'ASC' | 'DESC'] = ['id', 'DESC']): Response {
+/** A list response. The filter `q` is a part of the name. */
+export function listResponse(rows: readonly object[], query: URLSearchParams, unit: string, fallback: [string, 'ASC' | 'DESC'] = ['id', 'DESC']): Response {
   const [field, order] = JSON.parse(query.get('sort') ?? JSON.stringify(fallback)) as [string, 'ASC' | 'DESC'];
   const [first, last] = JSON.parse(query.get('range') ?? '[0,24]') as [number, number];
   const filter = JSON.parse(query.get('filter') ?? '{}') as Row;
-  const found = (rows as Row[]).filter((row) => Object.entries(filter).every(([name, wanted]) => fits(row, name, wanted)));
+  const found = (rows as Row[]).filter((row) => Object.entries(filter).every(([name, wanted]) => matches(row, name, wanted)));
   const turned = order === 'DESC' ? -1 : 1;
-  const sorted = [...found].sort((a, b) => emptyLast(a[field], b[field]) || turned * compare(a[field], b[field]) || turned * compare(a.id, b.id));
+  const sorted = [...found].sort((a, b) => nullsLast(a[field], b[field]) || turned * compare(a[field], b[field]) || turned * compare(a.id, b.id));
   const page = sorted.slice(first, last + 1);
   const shown = page.length > 0 ? `${first}-${first + page.length - 1}` : '*';
   return Response.json(page, { headers: { 'Content-Range': `${unit} ${shown}/${found.length}` } });
 }
 
-function fits(row: Row, name: string, wanted: unknown): boolean {
+function matches(row: Row, name: string, wanted: unknown): boolean {
   if (name === 'q') return String(row.name).toLowerCase().includes(String(wanted).toLowerCase());
   if (name === 'before_id') return (row.id as number) < (wanted as number);
-  if (name === 'needs_person') return wanted === (row.health === 'needs a person');
+  if (name === 'needs_attention') return wanted === (row.health === 'needs_attention');
   // Of checkpoints: completed, and their files are there.
   if (name === 'kept') return wanted === (row.state === 'COMPLETED' && row.discarded_at === null);
   return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);
 }
 
-/** Whichever way the rest is sorted. */
-const emptyLast = (a: unknown, b: unknown): number => Number(a === null) - Number(b === null);
+/** Sort nulls last in both directions. */
+const nullsLast = (a: unknown, b: unknown): number => Number(a === null) - Number(b === null);
 
 function compare(a: unknown, b: unknown): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;

@@ -1,22 +1,22 @@
-/** How endpoints of the invented installation are written down, and how they refuse. */
+/** Routes and error responses of the fake API. */
 import type { Permission } from '../api/types';
-import type { World } from './world';
+import type { Installation } from './installation';
 
-export interface Asked {
-  world: World;
-  /** Name of whoever asks, and what he may. */
-  who: string;
-  may: Permission[];
+export interface RouteRequest {
+  installation: Installation;
+  /** The caller's name and permissions. */
+  userName: string;
+  permissions: Permission[];
   request: Request;
   query: URLSearchParams;
-  /** What stood for `:id` and the like in the path. */
+  /** The values of `:id` in the path. */
   ids: string[];
 }
-export type Answer = Response | Promise<Response>;
-export type Route = [method: string, path: RegExp, needs: Permission | null, answer: (asked: Asked) => Answer];
+export type RouteResponse = Response | Promise<Response>;
+export type Route = [method: string, path: RegExp, needs: Permission | null, answer: (asked: RouteRequest) => RouteResponse];
 
-/** `/jobs/:id/specs/:id`: each `:id` is a number, given in `ids`. */
-export const at = (path: string): RegExp => new RegExp(`^/api/v1${path.replaceAll(':id', '(\\d+)')}$`);
+/** A path such as `/jobs/:id/specs/:id`; each `:id` is a number in `ids`. */
+export const apiPath = (path: string): RegExp => new RegExp(`^/api/v1${path.replaceAll(':id', '(\\d+)')}$`);
 
 export function problem(status: number, code: string, detail: string, next_step = ''): Response {
   return Response.json(

@@ -1,32 +1,33 @@
-/** Server-sent events of the invented installation, as weir_backend.events.streams tells them. */
+/** The server-sent events of the fake installation, as the backend sends them. */
 import type { Schemas } from '../api/types';
-import type { FakeJob, World } from './world';
+import type { FakeJob } from './model';
+import type { JobSimulator } from './jobSimulator';
 
 const KEEP_ALIVE_MS = 15_000;
-const NOT_VALID = { status: 401, code: 'unauthenticated', detail: 'the token is not valid, or not any more', next_step: 'log in again, or make a new token' };
+const NOT_VALID = { status: 401, code: 'unauthenticated', detail: 'The token is not valid.', next_step: 'Log in again or create a new token.' };
 
-/** `begin` is given what tells and what ends the stream, and gives back what stops its telling. */
-function stream(world: World, begin: (say: (text: string) => void, finish: () => void) => () => void, signal: AbortSignal): Response {
+/** An event stream. `begin` gets functions that send and end it, and returns a function that stops it. */
+function stream(simulator: JobSimulator, begin: (send: (text: string) => void, finish: () => void) => () => void, signal: AbortSignal): Response {
   let end: (() => void) | undefined;
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       const encoder = new TextEncoder();
-      const say = (text: string): void => controller.enqueue(encoder.encode(text));
+      const send = (text: string): void => controller.enqueue(encoder.encode(text));
       const finish = (): void => {
         end?.();
         controller.close();
       };
-      const takeAway = (): void => {
-        say(message('closed', NOT_VALID));
+      const revoke = (): void => {
+        send(message('closed', NOT_VALID));
         finish();
       };
-      const stop = begin(say, finish);
-      world.followers.add(takeAway);
-      const alive = setInterval(() => say(': \n\n'), KEEP_ALIVE_MS);
+      const stop = begin(send, finish);
+      simulator.streamClosers.add(revoke);
+      const alive = setInterval(() => send(': \n\n'), KEEP_ALIVE_MS);
       end = () => {
         stop();
         clearInterval(alive);
-        world.followers.delete(takeAway);
+        simulator.streamClosers.delete(revoke);
         end = undefined;
       };
       signal.addEventListener('abort', () => {
@@ -41,59 +42,59 @@ function stream(world: World, begin: (say: (text: string) => void, finish: () =>
 
 const message = (event: string, data: unknown, id?: number): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n${id === undefined ? '' : `id: ${id}\n`}\n`;
 
-export function followJob(world: World, one: FakeJob, lastId: string | null, signal: AbortSignal): Response {
-  return stream(world, (say, finish) => {
+export function streamJob(simulator: JobSimulator, one: FakeJob, lastId: string | null, signal: AbortSignal): Response {
+  return stream(simulator, (send, finish) => {
     let after = lastId === null ? (one.events.at(-1)?.number ?? 0) : Number(lastId);
     let run = '';
     let progress = '';
     const look = (changed: FakeJob): void => {
       if (changed !== one) return;
-      if (!world.jobs.includes(one)) return finish();
-      for (const event of one.events.filter(({ number }) => number > after)) say(message('event', event, (after = event.number)));
+      if (!simulator.jobs.includes(one)) return finish();
+      for (const event of one.events.filter(({ number }) => number > after)) send(message('event', event, (after = event.number)));
       const newRun = one.job.run ? JSON.stringify(runNews(one)) : '';
-      if (newRun !== run) say(message('run', JSON.parse((run = newRun))));
+      if (newRun !== run) send(message('run', JSON.parse((run = newRun))));
       const current = one.checkpoints[0];
       const newProgress = current?.body.state === 'IN_PROGRESS' ? JSON.stringify(progressOf(current)) : progress;
-      if (newProgress !== progress) say(message('progress', JSON.parse((progress = newProgress))));
+      if (newProgress !== progress) send(message('progress', JSON.parse((progress = newProgress))));
     };
-    say(`: following\nid: ${after}\n\n`);
+    send(`: following\nid: ${after}\n\n`);
     look(one);
-    world.listeners.add(look);
-    return () => world.listeners.delete(look);
+    simulator.listeners.add(look);
+    return () => simulator.listeners.delete(look);
   }, signal);
 }
 
-function runNews({ job, runs }: FakeJob): Schemas['RunNewsBody'] {
+function runNews({ job, runs }: FakeJob): Schemas['RunStatusRead'] {
   const { id, number, reason, generation, running_at, ended_at } = runs[0]!;
-  return { id, number, state: lastSaid(job.state), reason, generation, running_at, ended_at };
+  return { id, number, state: lastReported(job.state), reason, generation, running_at, ended_at };
 }
 
-function progressOf({ body, measured }: FakeJob['checkpoints'][number]): Schemas['ProgressBody'] {
+function progressOf({ body, snapshots }: FakeJob['checkpoints'][number]): Schemas['CheckpointProgressRead'] {
   return {
     checkpoint: body.number, checkpoint_id: body.id, run_id: body.run_id, trigger: body.trigger, triggered_at: body.triggered_at, subtasks: body.subtasks,
-    acknowledged: body.acknowledged, progress: measured.slice(0, body.acknowledged).map(({ chain, index, afterMs }) => [chain, index, afterMs]),
+    acknowledged: body.acknowledged, progress: snapshots.slice(0, body.acknowledged).map(({ chain, index, afterMs }) => [chain, index, afterMs]),
   };
 }
 
-/** Streams tell what the driver said last, and not that nothing is heard of it since. */
-const lastSaid = (state: Schemas['RunState']): Schemas['RunState'] => (state === 'RECONCILING' ? 'RUNNING' : state);
+/** Streams contain the state that the driver reported last, even if the driver is unreachable. */
+const lastReported = (state: Schemas['RunState']): Schemas['RunState'] => (state === 'RECONCILING' ? 'RUNNING' : state);
 
-export function followJobs(world: World, signal: AbortSignal): Response {
-  return stream(world, (say) => {
+export function streamJobs(simulator: JobSimulator, signal: AbortSignal): Response {
+  return stream(simulator, (send) => {
     const told = new Map<number, string>();
     const tell = (one: FakeJob): void => {
       const { job } = one;
       const { id, name, desired_state, state, run, last_checkpoint: last } = job;
-      const news: Schemas['JobNewsBody'] = {
-        id, name, desired_state, state: run ? lastSaid(state) : null, run_id: run?.id ?? null, deleted: !world.jobs.includes(one),
+      const news: Schemas['JobStatusRead'] = {
+        id, name, desired_state, state: run ? lastReported(state) : null, run_id: run?.id ?? null, deleted: !simulator.jobs.includes(one),
         last_checkpoint: last && { id: last.id, number: last.number, completed_at: last.completed_at, end_to_end_ms: last.end_to_end_ms, state_bytes: last.state_bytes },
       };
       const text = message('job', news);
-      if (told.get(id) !== text) say(text);
+      if (told.get(id) !== text) send(text);
       told.set(id, text);
     };
-    world.jobs.forEach(tell);
-    world.listeners.add(tell);
-    return () => world.listeners.delete(tell);
+    simulator.jobs.forEach(tell);
+    simulator.listeners.add(tell);
+    return () => simulator.listeners.delete(tell);
   }, signal);
 }

@@ -1,35 +1,35 @@
-/** The invented installation, in a worker of the page: see wire.ts. What it begins with is in its name. */
+/** The fake installation in a web worker: see messagePort.ts. The worker's name contains its options. */
 import { FakeApi } from './api';
-import { SCENES, wideScene } from './scenes';
-import { answerOver, type Port } from './wire';
-import { World } from './world';
+import { JOB_TEMPLATES, wideJobTemplate } from './jobTemplates';
+import { serveOverPort, type Port } from './messagePort';
+import { Installation } from './installation';
 
-/** A little less than what is promised, so that ten times a second is what comes of it. */
+/** Slightly below 100 ms, so that there are ten updates a second. */
 const TICK_MS = 85;
 
-export interface Beginning {
+export interface WorkerOptions {
   /** One more job, with 200 operators of 8 subtasks. */
   wide: boolean;
-  /** Who is logged in. */
+  /** The logged-in user. */
   user: 'viewer' | 'operator' | 'admin' | null;
 }
 
-export type Aside =
-  /** As if the control plane were away. */
+export type ControlMessage =
+  /** Simulate an unreachable API. */
   | { type: 'away'; away: boolean }
-  /** Who is logged in now. */
+  /** The logged-in user has changed. */
   | { type: 'user'; user: string | null };
 
-const { wide, user } = JSON.parse(self.name) as Beginning;
-const fake = new FakeApi(new World(Date.now(), 7, wide ? [...SCENES, wideScene()] : SCENES), user);
+const { wide, user } = JSON.parse(self.name) as WorkerOptions;
+const fake = new FakeApi(new Installation(Date.now(), 7, wide ? [...JOB_TEMPLATES, wideJobTemplate()] : JOB_TEMPLATES), user);
 const port: Port = self;
 let known: string | null = user;
-answerOver(port, async (request) => {
-  const answer = await fake.answer(request);
-  if (fake.user !== known) port.postMessage({ type: 'user', user: (known = fake.user) } satisfies Aside, { transfer: [] });
+serveOverPort(port, async (request) => {
+  const answer = await fake.handle(request);
+  if (fake.user !== known) port.postMessage({ type: 'user', user: (known = fake.user) } satisfies ControlMessage, { transfer: [] });
   return answer;
 });
-port.addEventListener('message', ({ data }: MessageEvent<Aside>) => {
-  if (data.type === 'away') fake.away = data.away;
+port.addEventListener('message', ({ data }: MessageEvent<ControlMessage>) => {
+  if (data.type === 'away') fake.unreachable = data.away;
 });
-setInterval(() => fake.world.advance(Date.now()), TICK_MS);
+setInterval(() => fake.installation.advance(Date.now()), TICK_MS);

@@ -1,4 +1,4 @@
-/** What people read: pure functions, `–` for what is not known. */
-export { bytes, bytesPerSecond, count, counted, countedRoughly, NOTHING, percent, perSecond } from './numbers';
-export { absolute, clock, clockOnDay, duration, relative, toMs, untenthed } from './times';
+/** Formats numbers and times for display. Pure; unknown values become `–`. */
+export { bytes, bytesPerSecond, count, pluralize, pluralizeShort, NO_VALUE, percent, perSecond } from './numbers';
+export { absolute, clock, clockWithDate, duration, relative, toMs, dropZeroTenths } from './times';
 export type { Moment } from './times';

@@ -1,11 +1,11 @@
-/** What stands where nothing is known. */
-export const NOTHING = '–';
+/** Shown for unknown values. */
+export const NO_VALUE = '–';
 
 type Number = number | null | undefined;
 
-const known = (value: Number): value is number => typeof value === 'number' && Number.isFinite(value);
+const isKnown = (value: Number): value is number => typeof value === 'number' && Number.isFinite(value);
 
-/** Three digits that count: 1.23, 12.3, 123. */
+/** Three significant digits: 1.23, 12.3, 123. */
 function short(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
@@ -15,7 +15,7 @@ function short(value: number): string {
 function scaled(value: number, units: readonly string[]): string {
   let unit = 0;
   let rest = value;
-  // 999.6 of a unit would be shown as 1000 of it.
+  // 999.6 would be rounded to 1000: use the next unit.
   while (Math.abs(rest) >= 999.5 && unit < units.length - 1) {
     rest /= 1000;
     unit += 1;
@@ -26,19 +26,19 @@ function scaled(value: number, units: readonly string[]): string {
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 const THOUSANDS = ['', 'k', 'M', 'G', 'T'] as const;
 
-/** 1.23 MB: powers of a thousand, as disks and object stores count. */
+/** 1.23 MB, in powers of 1000. */
 export function bytes(value: Number): string {
-  return known(value) ? scaled(value, BYTES) : NOTHING;
+  return isKnown(value) ? scaled(value, BYTES) : NO_VALUE;
 }
 
 /** 12.3 MB/s. */
 export function bytesPerSecond(value: Number): string {
-  return known(value) ? `${scaled(value, BYTES)}/s` : NOTHING;
+  return isKnown(value) ? `${scaled(value, BYTES)}/s` : NO_VALUE;
 }
 
-/** 12.3 k/s; below ten with its decimals. */
+/** 12.3 k/s; below ten with decimals. */
 export function perSecond(value: Number): string {
-  if (!known(value)) return NOTHING;
+  if (!isKnown(value)) return NO_VALUE;
   if (Math.abs(value) < 10) return `${short(value)}/s`;
   return `${scaled(value, THOUSANDS).trim()}/s`;
 }
@@ -47,22 +47,22 @@ const GROUPED = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
 /** 1,234,567. */
 export function count(value: Number): string {
-  return known(value) ? GROUPED.format(value) : NOTHING;
+  return isKnown(value) ? GROUPED.format(value) : NO_VALUE;
 }
 
 /** 1 subtask, 1,234 subtasks. */
-export function counted(value: Number, one: string): string {
+export function pluralize(value: Number, one: string): string {
   return `${count(value)} ${value === 1 ? one : `${one}s`}`;
 }
 
-/** 310 records, 2.42 M records: where there is no room for each of them. */
-export function countedRoughly(value: Number, one: string): string {
-  return known(value) ? `${scaled(value, THOUSANDS).trim()} ${value === 1 ? one : `${one}s`}` : NOTHING;
+/** 310 records, 2.42 M records: short form of `pluralize`. */
+export function pluralizeShort(value: Number, one: string): string {
+  return isKnown(value) ? `${scaled(value, THOUSANDS).trim()} ${value === 1 ? one : `${one}s`}` : NO_VALUE;
 }
 
-/** Of 0 to 1: 42 %. Something is never shown as nothing, nor a part as the whole. */
+/** A ratio from 0 to 1 as 42 %. A value above 0 is never shown as 0 %, nor one below 1 as 100 %. */
 export function percent(ratio: Number): string {
-  if (!known(ratio)) return NOTHING;
+  if (!isKnown(ratio)) return NO_VALUE;
   if (ratio > 0 && ratio < 0.01) return '<1 %';
   if (ratio > 0.99 && ratio < 1) return '>99 %';
   return `${Math.round(ratio * 100)} %`;

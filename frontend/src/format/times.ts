@@ -1,98 +1,98 @@
-import { NOTHING } from './numbers';
+import { NO_VALUE } from './numbers';
 
-/** As the API has it (ISO 8601 with a zone), or milliseconds since 1970. */
+/** A time as the API has it (ISO 8601 with a zone), or in milliseconds since 1970. */
 export type Moment = string | number | null | undefined;
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const AHEAD = 3 * SECOND;
+const CLOCK_SKEW = 3 * SECOND;
 
-/** Milliseconds since 1970; null: there is none. */
+/** Milliseconds since 1970. Null without a valid time. */
 export function toMs(moment: Moment): number | null {
   if (moment === null || moment === undefined) return null;
   const ms = typeof moment === 'number' ? moment : Date.parse(moment);
   return Number.isFinite(ms) ? ms : null;
 }
 
-const two = (value: number): string => String(value).padStart(2, '0');
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
-/** 84 ms, 4.2 s, 11.3 s, 3 min 12 s, 5 h 07 min, 3 d 4 h. Of milliseconds. */
+/** A duration in milliseconds as 84 ms, 4.2 s, 11.3 s, 3 min 12 s, 5 h 07 min, 3 d 4 h. */
 export function duration(ms: number | null | undefined): string {
-  if (typeof ms !== 'number' || !Number.isFinite(ms)) return NOTHING;
+  if (typeof ms !== 'number' || !Number.isFinite(ms)) return NO_VALUE;
   if (ms < 0) return `-${duration(-ms)}`;
   if (ms === 0) return '0 ms';
   if (ms < 1) return '<1 ms';
   if (Math.round(ms) < SECOND) return `${Math.round(ms)} ms`;
-  // Half a minute that somebody has set was not measured to a tenth of a second.
+  // Whole seconds are configured values, not measurements: no decimal.
   if (ms >= 10 * SECOND && ms < MINUTE && ms % SECOND === 0) return `${ms / SECOND} s`;
   if (ms < 59.95 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
   const s = Math.round(ms / SECOND);
-  if (s < 3600) return s % 60 === 0 ? `${s / 60} min` : `${Math.floor(s / 60)} min ${two(s % 60)} s`;
+  if (s < 3600) return s % 60 === 0 ? `${s / 60} min` : `${Math.floor(s / 60)} min ${twoDigits(s % 60)} s`;
   const min = Math.floor(s / 60);
-  if (min < 24 * 60) return `${Math.floor(min / 60)} h ${two(min % 60)} min`;
+  if (min < 24 * 60) return `${Math.floor(min / 60)} h ${twoDigits(min % 60)} min`;
   const h = Math.floor(min / 60);
   return `${Math.floor(h / 24)} d ${h % 24} h`;
 }
 
-/** 5 s and not 5.0 s: where a duration was set or is a mark on an axis, and nobody has measured it to a tenth. */
-export const untenthed = (said: string): string => said.replace('.0 ', ' ');
+/** 5 s instead of 5.0 s, for configured durations and axis labels. */
+export const dropZeroTenths = (text: string): string => text.replace('.0 ', ' ');
 
-/** 5 s ago, in 3 min, 1 h 30 min ago: rounded down, so that it does not run ahead of itself. Hours have their minutes, as durations beside it do. */
+/** 5 s ago, in 3 min, 1 h 30 min ago. Rounded down, so an age is never shown too early. */
 export function relative(moment: Moment, nowMs: number): string {
   const at = toMs(moment);
-  if (at === null) return NOTHING;
+  if (at === null) return NO_VALUE;
   const away = Math.abs(nowMs - at);
-  // The page's clock ticks once a second, and is not that of whoever tells.
-  if (away < SECOND || (at > nowMs && away < AHEAD)) return 'just now';
-  const said =
+  // The page's clock ticks once a second and differs from the server's.
+  if (away < SECOND || (at > nowMs && away < CLOCK_SKEW)) return 'just now';
+  const distance =
     away < MINUTE ? `${Math.floor(away / SECOND)} s`
     : away < HOUR ? `${Math.floor(away / MINUTE)} min`
     : away < DAY ? hours(away)
     : away < 2 * DAY ? `${Math.floor(away / HOUR)} h`
     : `${Math.floor(away / DAY)} d`;
-  return at <= nowMs ? `${said} ago` : `in ${said}`;
+  return at <= nowMs ? `${distance} ago` : `in ${distance}`;
 }
 
 function hours(ms: number): string {
   const minutes = Math.floor((ms % HOUR) / MINUTE);
-  return `${Math.floor(ms / HOUR)} h${minutes === 0 ? '' : ` ${two(minutes)} min`}`;
+  return `${Math.floor(ms / HOUR)} h${minutes === 0 ? '' : ` ${twoDigits(minutes)} min`}`;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(zone: string | undefined): Intl.DateTimeFormat {
   const key = zone ?? '';
-  let found = formats.get(key);
-  if (!found) {
-    found = new Intl.DateTimeFormat('en-GB', {
+  let format = formats.get(key);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-GB', {
       year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
       hourCycle: 'h23', timeZoneName: 'short', timeZone: zone,
     });
-    formats.set(key, found);
+    formats.set(key, format);
   }
-  return found;
+  return format;
 }
 
-/** 2026-11-22 04:08:02 GMT+1, in the zone of the browser unless another is given. */
+/** 2026-11-22 04:08:02 GMT+1, by default in the browser's zone. */
 export function absolute(moment: Moment, zone?: string): string {
   const at = toMs(moment);
-  if (at === null) return NOTHING;
+  if (at === null) return NO_VALUE;
   const part = Object.fromEntries(formatOf(zone).formatToParts(at).map(({ type, value }) => [type, value]));
   return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second} ${part.timeZoneName}`;
 }
 
-/** 04:08:02, for dense lists whose heading names the day. */
+/** 04:08:02. */
 export function clock(moment: Moment, zone?: string): string {
-  return absolute(moment, zone).split(' ')[1] ?? NOTHING;
+  return absolute(moment, zone).split(' ')[1] ?? NO_VALUE;
 }
 
-/** 04:08:02 today, 11-20 04:08:02 on another day of this year, 2025-11-20 04:08:02 on one before it. */
-export function clockOnDay(moment: Moment, nowMs: number, zone?: string): string {
+/** 04:08:02 today, 11-20 04:08:02 on another day of this year, 2025-11-20 04:08:02 in another year. */
+export function clockWithDate(moment: Moment, nowMs: number, zone?: string): string {
   const [day, time] = absolute(moment, zone).split(' ');
   const [today] = absolute(nowMs, zone).split(' ');
-  if (day === undefined || time === undefined || today === undefined) return NOTHING;
+  if (day === undefined || time === undefined || today === undefined) return NO_VALUE;
   if (day === today) return time;
   return `${day.slice(0, 4) === today.slice(0, 4) ? day.slice(5) : day} ${time}`;
 }

@@ -2,15 +2,15 @@ import { Box, ListItemText, MenuItem, Typography } from '@mui/material';
 import { AppBar as RaAppBar, Logout, ToggleThemeButton, useGetIdentity, UserMenu, useUserMenu } from 'react-admin';
 import { Link } from 'react-router-dom';
 
-import { useCan } from '../auth/useCan';
-import { Mark } from './Mark';
+import { useCan } from '../auth/permissions';
+import { Logo } from './Logo';
 
 export function AppBar() {
   const { data } = useGetIdentity();
   return (
     <RaAppBar userMenu={<UserMenu label={data ? `${data.fullName}: account` : 'Account'}><Account /><Logout /></UserMenu>} toolbar={<ToggleThemeButton />}>
       <Box component={Link} to="/" sx={{ display: 'flex', alignItems: 'center', gap: 1, color: 'inherit', textDecoration: 'none' }}>
-        <Mark />
+        <Logo />
         <Typography component="span" sx={{ fontWeight: 700, letterSpacing: '0.01em' }}>Weir</Typography>
       </Box>
       <Box sx={{ flex: 1 }} />
@@ -18,7 +18,7 @@ export function AppBar() {
   );
 }
 
-/** As whom one is logged in. Accounts are for administrators; everybody has a page of tokens and sessions. */
+/** The current user. Administrators can open their account; other users open their tokens and sessions. */
 function Account() {
   const { data } = useGetIdentity();
   const menu = useUserMenu();

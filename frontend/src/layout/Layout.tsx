@@ -1,9 +1,11 @@
-import { Layout as RaLayout, type LayoutProps } from 'react-admin';
+import { Layout as RaLayout, type LayoutProps, useLogoutIfAccessDenied } from 'react-admin';
+import { Box } from '@mui/material';
+import { type ComponentProps, useEffect } from 'react';
 
+import { onSessionEnded } from '../api/transport';
+import { ErrorState } from '../shared/DataStates';
 import { AppBar } from './AppBar';
 import { Menu } from './Menu';
-import { SessionWatch } from './SessionWatch';
-import { Trouble } from './Trouble';
 
 export function Layout({ children, ...props }: LayoutProps) {
   return (
@@ -12,12 +14,30 @@ export function Layout({ children, ...props }: LayoutProps) {
       appBar={AppBar}
       appBarAlwaysOn
       menu={Menu}
-      error={Trouble}
-      // The bar is 48 px high, in whatever size letters are; what is wider than the page (a graph) scrolls in its own place.
+      error={ErrorPage}
+      // The app bar is always 48 px high. Content wider than the page (a graph) scrolls inside its own box.
       sx={{ minWidth: 0, '& .RaLayout-content': { p: 0, minWidth: 0 }, '& .RaLayout-appFrame': { mt: '48px' }, '& .MuiDrawer-root, & .RaSidebar-fixed': { height: 'calc(100vh - 48px)' } }}
     >
-      <SessionWatch />
+      <LogoutOnSessionEnd />
       {children}
     </RaLayout>
   );
+}
+
+/** Replaces a page that threw while rendering. The menu stays. */
+type Props = ComponentProps<NonNullable<ComponentProps<typeof RaLayout>['error']>> & { resetErrorBoundary?: () => void };
+
+export function ErrorPage({ error, resetErrorBoundary }: Props) {
+  return (
+    <Box sx={{ p: 2 }}>
+      <ErrorState error={error} onRetry={resetErrorBoundary} />
+    </Box>
+  );
+}
+
+/** Opens the log-in page when any request or stream finds that the session has ended. After the log-in, the user returns here. */
+export function LogoutOnSessionEnd() {
+  const logOutIfOver = useLogoutIfAccessDenied();
+  useEffect(() => onSessionEnded((problem) => void logOutIfOver(problem)), [logOutIfOver]);
+  return null;
 }

@@ -10,36 +10,36 @@ import { Divider } from '@mui/material';
 import type { ReactElement } from 'react';
 import { Menu as RaMenu, useResourceDefinitions } from 'react-admin';
 
-import { useCan } from '../auth/useCan';
+import { useCan } from '../auth/permissions';
 
 interface Entry {
-  /** Of the resource; it is in the menu once App.tsx has a page for it. */
+  /** The resource's name. The menu shows it once the resource has a list page. */
   resource: string;
   label: string;
   icon: ReactElement;
 }
 
-const OPERATING: Entry[] = [
+const MAIN: Entry[] = [
   { resource: 'jobs', label: 'Jobs', icon: <WaterOutlined /> },
   { resource: 'alerts', label: 'Alerts', icon: <NotificationsOutlined /> },
   { resource: 'alert-rules', label: 'Alert rules', icon: <RuleOutlined /> },
   { resource: 'webhooks', label: 'Webhooks', icon: <WebhookOutlined /> },
 ];
-const OWN: Entry[] = [{ resource: 'tokens', label: 'Tokens', icon: <KeyOutlined /> }];
-const ADMINISTERING: Entry[] = [
+const ACCOUNT: Entry[] = [{ resource: 'tokens', label: 'Tokens', icon: <KeyOutlined /> }];
+const ADMINISTRATION: Entry[] = [
   { resource: 'users', label: 'Users', icon: <PeopleOutlined /> },
-  { resource: 'audit', label: 'Audit', icon: <HistoryOutlined /> },
+  { resource: 'audit', label: 'Audit log', icon: <HistoryOutlined /> },
 ];
 
 export function Menu() {
   const pages = useResourceDefinitions();
-  const apart = useCan('administer') ? [...OWN, ...ADMINISTERING] : OWN;
+  const secondary = useCan('administer') ? [...ACCOUNT, ...ADMINISTRATION] : ACCOUNT;
   return (
     <RaMenu sx={{ pt: 1 }}>
       <RaMenu.Item to="/" primaryText="Home" leftIcon={<HomeOutlined />} />
-      <Entries of={OPERATING} />
-      {apart.some(({ resource }) => pages[resource]?.hasList) && <Divider sx={{ my: 1 }} />}
-      <Entries of={apart} />
+      <Entries of={MAIN} />
+      {secondary.some(({ resource }) => pages[resource]?.hasList) && <Divider sx={{ my: 1 }} />}
+      <Entries of={secondary} />
     </RaMenu>
   );
 }

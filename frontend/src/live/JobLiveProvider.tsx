@@ -1,54 +1,54 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, use, useEffect, type ReactNode } from 'react';
 
-import { invalidate, staleSince, type Stale } from './refresh';
-import { nextJob, unknownJob, type JobLive, type JobNews } from './jobLive';
+import { invalidate, staleResources, type StaleResource } from './invalidation';
+import { reduceJob, initialJob, type JobLive, type JobUpdate } from './jobLive';
 import { useStore, type Store } from './store';
-import { useFollowed } from './useFollowed';
+import { useEventStream } from './useEventStream';
 
-type JobStore = Store<JobLive, JobNews>;
+type JobStore = Store<JobLive, JobUpdate>;
 const Context = createContext<JobStore | null>(null);
 
-/** Not more often: a job with many checkpoints a second must not make the browser ask as often. */
-const ASK_AGAIN_MS = 1_000;
+/** The minimum interval of refetches: a job with many checkpoints a second must not cause as many requests. */
+const REFETCH_MS = 1_000;
 
-/** Follows one job for all that is inside, and has what is shown of it asked for again when it has changed. */
+/** Subscribes to the stream of one job for its children, and refetches stale queries. */
 export function JobLiveProvider({ jobId, children }: { jobId: number; children: ReactNode }) {
-  const store = useFollowed(`/api/v1/jobs/${jobId}/events/stream`, unknownJob, nextJob);
+  const store = useEventStream(`/api/v1/jobs/${jobId}/events/stream`, initialJob, reduceJob);
   useRefresh(jobId, store);
   return <Context value={store}>{children}</Context>;
 }
 
-/** A part of what is known of the job: `useJobLive(inProgress)`. See `useStore` for what `select` may do. */
+/** A part of the job's live state: `useJobLive(inProgress)`. See `useStore` for the rules of `select`. */
 export function useJobLive<Part>(select: (job: JobLive) => Part): Part {
   return useStore(useJobStore(), select);
 }
 
-/** The store itself, for what draws by itself at each message (the wavefront). */
+/** The store itself, for components that draw on each message without React (the wavefront). */
 export function useJobStore(): JobStore {
   const store = use(Context);
-  if (store === null) throw new Error('this is shown inside of a JobLiveProvider only');
+  if (store === null) throw new Error('useJobLive and useJobStore require a JobLiveProvider');
   return store;
 }
 
 function useRefresh(jobId: number, store: JobStore): void {
   const queries = useQueryClient();
   useEffect(() => {
-    const waiting = new Set<Stale>();
+    const pending = new Set<StaleResource>();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let before = store.get();
-    const ask = (): void => {
+    const refetch = (): void => {
       timer = undefined;
-      invalidate(queries, jobId, waiting);
-      waiting.clear();
+      invalidate(queries, jobId, pending);
+      pending.clear();
     };
-    const look = (): void => {
+    const onUpdate = (): void => {
       const now = store.get();
-      for (const one of staleSince(before, now)) waiting.add(one);
+      for (const resource of staleResources(before, now)) pending.add(resource);
       before = now;
-      if (waiting.size > 0) timer ??= setTimeout(ask, ASK_AGAIN_MS);
+      if (pending.size > 0) timer ??= setTimeout(refetch, REFETCH_MS);
     };
-    const end = store.subscribe(look);
+    const end = store.subscribe(onUpdate);
     return () => {
       end();
       clearTimeout(timer);

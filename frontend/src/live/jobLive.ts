@@ -1,87 +1,87 @@
-/** What is known of one job from its stream: a pure reducer. */
+/** The live state of one job, reduced from its stream. Pure. */
 import type { Schemas } from '../api/types';
-import { nextLine, opening, type Line, type LineNews } from './line';
-import type { ServerMessage } from './sse';
+import { nextConnectionState, connecting, type ConnectionState, type ConnectionEvent } from './connectionState';
+import type { ServerMessage } from './sseParser';
 
-export type JobEvent = Schemas['EventBody'];
-export type RunNews = Schemas['RunNewsBody'];
-/** Of the checkpoint in progress. `progress`: [chain, index, after_ms] of each acknowledgement so far. */
-export type Progress = Schemas['ProgressBody'];
+export type JobEvent = Schemas['EventRead'];
+export type RunNews = Schemas['RunStatusRead'];
+/** The checkpoint in progress. `progress`: [chain, index, after_ms] of each acknowledgement so far. */
+export type Progress = Schemas['CheckpointProgressRead'];
 
-/** Of the log the newest entries only: the rest is in `GET /events`. */
+/** Only the newest events are kept. `GET /events` has the others. */
 export const EVENTS_MAX = 500;
 
 export interface JobLive {
-  line: Line;
-  /** Null: not told yet, or there is none. */
+  connection: ConnectionState;
+  /** Null: not received yet, or no run. */
   run: RunNews | null;
-  /** The checkpoint that was last in progress. It stays until the next one begins; `ended` says what became of it. */
+  /** The last checkpoint in progress. It stays until the next one starts; `outcome` tells how it ended. */
   progress: Progress | null;
-  ended: { checkpoint: number; how: 'completed' | 'failed'; reason: string } | null;
+  outcome: { checkpoint: number; result: 'completed' | 'failed'; reason: string } | null;
   /** Oldest first. */
   events: readonly JobEvent[];
-  /** Number of the newest event that was told; 0: none yet. */
-  eventNumber: number;
+  /** The number of the newest event. 0: none yet. */
+  lastEventNumber: number;
 }
 
-export type JobNews = LineNews | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
+export type JobUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
 
-export function unknownJob(nowMs: number): JobLive {
-  return { line: opening(nowMs), run: null, progress: null, ended: null, events: [], eventNumber: 0 };
+export function initialJob(nowMs: number): JobLive {
+  return { connection: connecting(nowMs), run: null, progress: null, outcome: null, events: [], lastEventNumber: 0 };
 }
 
-export function nextJob(job: JobLive, news: JobNews): JobLive {
-  if (news.type !== 'messages') return { ...job, line: nextLine(job.line, news) };
-  const told = news.messages.map(parsed).filter((one) => one !== null);
-  const entries = told.filter((one) => one.is === 'event').length;
-  const last = told.at(-1)?.is;
-  const what = last === undefined ? 'nothing' : last === 'event' ? 'entries' : 'standing';
-  const line = nextLine(job.line, { type: 'heard', nowMs: news.nowMs, what, entries });
-  return told.reduce(apply, { ...job, line });
+export function reduceJob(job: JobLive, update: JobUpdate): JobLive {
+  if (update.type !== 'messages') return { ...job, connection: nextConnectionState(job.connection, update) };
+  const messages = update.messages.map(parse).filter((message) => message !== null);
+  const entries = messages.filter(({ type }) => type === 'event').length;
+  const last = messages.at(-1)?.type;
+  const what = last === undefined ? 'nothing' : last === 'event' ? 'entries' : 'state';
+  const connection = nextConnectionState(job.connection, { type: 'received', nowMs: update.nowMs, what, entries });
+  return messages.reduce(apply, { ...job, connection });
 }
 
-type Told = { is: 'event'; body: JobEvent } | { is: 'run'; body: RunNews } | { is: 'progress'; body: Progress };
+type JobMessage = { type: 'event'; body: JobEvent } | { type: 'run'; body: RunNews } | { type: 'progress'; body: Progress };
 
-/** Null: a newer backend tells what this page does not know. */
-function parsed(message: ServerMessage): Told | null {
+/** Null: a type that this page does not know, from a newer backend. */
+function parse(message: ServerMessage): JobMessage | null {
   if (message.event !== 'event' && message.event !== 'run' && message.event !== 'progress') return null;
-  return { is: message.event, body: JSON.parse(message.data) };
+  return { type: message.event, body: JSON.parse(message.data) };
 }
 
-function apply(job: JobLive, told: Told): JobLive {
-  switch (told.is) {
+function apply(job: JobLive, { type, body }: JobMessage): JobLive {
+  switch (type) {
     case 'run':
-      return givenUp({ ...job, run: told.body }, told.body);
+      return failWithRun({ ...job, run: body }, body);
     case 'progress':
-      // Of an older checkpoint only what was known of it: the newest one counts.
-      if (job.progress !== null && told.body.checkpoint < job.progress.checkpoint && told.body.run_id === job.progress.run_id) return job;
-      return { ...job, progress: told.body, ended: job.ended?.checkpoint === told.body.checkpoint ? job.ended : null };
+      // Ignore an older checkpoint of the same run.
+      if (job.progress !== null && body.checkpoint < job.progress.checkpoint && body.run_id === job.progress.run_id) return job;
+      return { ...job, progress: body, outcome: job.outcome?.checkpoint === body.checkpoint ? job.outcome : null };
     case 'event': {
-      const known = job.events.at(-1)?.number ?? 0;
-      if (told.body.number <= known && told.body.number > 0 && job.events.some(({ number }) => number === told.body.number)) return job;
-      // The database was set back to a backup: what has higher numbers did not happen.
-      const before = told.body.number <= known ? job.events.filter(({ number }) => number < told.body.number) : job.events;
-      return { ...ending(job, told.body), events: [...before, told.body].slice(-EVENTS_MAX), eventNumber: told.body.number };
+      const newest = job.events.at(-1)?.number ?? 0;
+      if (body.number <= newest && body.number > 0 && job.events.some(({ number }) => number === body.number)) return job;
+      // The database was restored from a backup: events with higher numbers no longer exist.
+      const before = body.number <= newest ? job.events.filter(({ number }) => number < body.number) : job.events;
+      return { ...recordOutcome(job, body), events: [...before, body].slice(-EVENTS_MAX), lastEventNumber: body.number };
     }
   }
 }
 
-/** A driver that is lost says nothing of its checkpoint: that ends with its run. */
-function givenUp(job: JobLive, run: RunNews): JobLive {
-  const left = inProgress(job);
-  if (left === null || (run.id === left.run_id && run.ended_at === null)) return job;
-  return { ...job, ended: { checkpoint: left.checkpoint, how: 'failed', reason: 'its run is over' } };
+/** A lost driver reports no end of its checkpoint: the checkpoint fails with the run. */
+function failWithRun(job: JobLive, run: RunNews): JobLive {
+  const pending = inProgress(job);
+  if (pending === null || (run.id === pending.run_id && run.ended_at === null)) return job;
+  return { ...job, outcome: { checkpoint: pending.checkpoint, result: 'failed', reason: 'its run has ended' } };
 }
 
-function ending(job: JobLive, event: JobEvent): JobLive {
+function recordOutcome(job: JobLive, event: JobEvent): JobLive {
   const checkpoint = event.fields.checkpoint;
   if (typeof checkpoint !== 'number') return job;
-  if (event.kind === 'CheckpointCompleted') return { ...job, ended: { checkpoint, how: 'completed', reason: '' } };
-  if (event.kind === 'CheckpointFailed') return { ...job, ended: { checkpoint, how: 'failed', reason: String(event.fields.reason ?? '') } };
+  if (event.kind === 'CheckpointCompleted') return { ...job, outcome: { checkpoint, result: 'completed', reason: '' } };
+  if (event.kind === 'CheckpointFailed') return { ...job, outcome: { checkpoint, result: 'failed', reason: String(event.fields.reason ?? '') } };
   return job;
 }
 
-/** The checkpoint that runs at this moment, if one does. */
+/** The checkpoint in progress, or null. */
 export function inProgress(job: JobLive): Progress | null {
-  return job.progress !== null && job.ended?.checkpoint !== job.progress.checkpoint ? job.progress : null;
+  return job.progress !== null && job.outcome?.checkpoint !== job.progress.checkpoint ? job.progress : null;
 }

@@ -1,31 +1,68 @@
-/** What is known of all jobs from their stream: a pure reducer. */
-import type { Schemas } from '../api/types';
-import { nextLine, opening, type Line, type LineNews } from './line';
-import type { ServerMessage } from './sse';
+/** The live state of all jobs, reduced from their stream. The reducer is pure. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 
-/** `state` null: it has no run yet. */
-export type JobSummary = Schemas['JobNewsBody'];
+import type { Schemas } from '../api/types';
+import { connecting, type ConnectionEvent, type ConnectionState, nextConnectionState } from './connectionState';
+import type { ServerMessage } from './sseParser';
+import { useStore } from './store';
+import { useEventStream } from './useEventStream';
+
+/** `state` is null before the first run. */
+export type JobSummary = Schemas['JobStatusRead'];
 
 export interface JobsLive {
-  line: Line;
+  connection: ConnectionState;
   jobs: ReadonlyMap<number, JobSummary>;
 }
 
-export type JobsNews = LineNews | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
+export type JobsUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
 
-export function unknownJobs(nowMs: number): JobsLive {
-  return { line: opening(nowMs), jobs: new Map() };
+export function initialJobs(nowMs: number): JobsLive {
+  return { connection: connecting(nowMs), jobs: new Map() };
 }
 
-export function nextJobs(known: JobsLive, news: JobsNews): JobsLive {
-  if (news.type !== 'messages') return { ...known, line: nextLine(known.line, news) };
-  const line = nextLine(known.line, { type: 'heard', nowMs: news.nowMs, what: news.messages.length > 0 ? 'standing' : 'nothing', entries: 0 });
-  const told = news.messages.filter(({ event }) => event === 'job').map(({ data }) => JSON.parse(data) as JobSummary);
-  if (told.length === 0) return { ...known, line };
-  const jobs = new Map(known.jobs);
-  for (const job of told) {
+export function reduceJobs(live: JobsLive, update: JobsUpdate): JobsLive {
+  if (update.type !== 'messages') return { ...live, connection: nextConnectionState(live.connection, update) };
+  const connection = nextConnectionState(live.connection, { type: 'received', nowMs: update.nowMs, what: update.messages.length > 0 ? 'state' : 'nothing', entries: 0 });
+  const summaries = update.messages.filter(({ event }) => event === 'job').map(({ data }) => JSON.parse(data) as JobSummary);
+  if (summaries.length === 0) return { ...live, connection };
+  const jobs = new Map(live.jobs);
+  for (const job of summaries) {
     if (job.deleted) jobs.delete(job.id);
     else jobs.set(job.id, job);
   }
-  return { line, jobs };
+  return { connection, jobs };
+}
+
+/** Lists of jobs are refetched at most this often. Frequent changes are in the stream itself. */
+const REFETCH_MS = 2_000;
+
+/** The live state of all jobs. The stream does not contain health, so a changed state refetches the lists of jobs. */
+export function useJobsLive(): JobsLive {
+  const store = useEventStream('/api/v1/stream', initialJobs, reduceJobs);
+  const queries = useQueryClient();
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let before = statesKey(store.get());
+    const end = store.subscribe(() => {
+      const now = statesKey(store.get());
+      if (now === before) return;
+      before = now;
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void queries.invalidateQueries({ queryKey: ['jobs'] });
+      }, REFETCH_MS);
+    });
+    return () => {
+      end();
+      clearTimeout(timer);
+    };
+  }, [queries, store]);
+  return useStore(store, (jobs) => jobs);
+}
+
+/** Changes when a job's state or the connection changes: updates may have been missed while disconnected. */
+function statesKey({ jobs, connection }: JobsLive): string {
+  return `${connection.status === 'live'} ` + [...jobs.values()].map(({ id, state, desired_state, run_id }) => `${id} ${state} ${desired_state} ${run_id}`).join();
 }

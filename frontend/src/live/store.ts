@@ -1,20 +1,20 @@
 import { useSyncExternalStore } from 'react';
 
-/** State outside of React, so that ten messages a second render only what has changed. */
-export class Store<State, News> {
+/** State outside of React, so that ten updates a second render only what changed. */
+export class Store<State, Update> {
   readonly #listeners = new Set<() => void>();
 
   constructor(
     private state: State,
-    private readonly next: (state: State, news: News) => State,
+    private readonly reduce: (state: State, update: Update) => State,
   ) {}
 
   get = (): State => this.state;
 
-  tell = (news: News): void => {
-    const after = this.next(this.state, news);
-    if (after === this.state) return;
-    this.state = after;
+  dispatch = (update: Update): void => {
+    const next = this.reduce(this.state, update);
+    if (next === this.state) return;
+    this.state = next;
     for (const listener of this.#listeners) listener();
   };
 
@@ -24,7 +24,7 @@ export class Store<State, News> {
   };
 }
 
-/** A part of the state. `select` gives the same value for the same state: no new object or array each time. */
-export function useStore<State, News, Part>(store: Store<State, News>, select: (state: State) => Part): Part {
+/** A part of the state. `select` must return the same value for the same state, not a new object each time. */
+export function useStore<State, Update, Part>(store: Store<State, Update>, select: (state: State) => Part): Part {
   return useSyncExternalStore(store.subscribe, () => select(store.get()));
 }

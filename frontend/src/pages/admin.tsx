@@ -2,7 +2,7 @@
 import { lazy, type ComponentType } from 'react';
 import { Resource } from 'react-admin';
 
-import { forWhoMay } from '../auth/Denied';
+import { withAccessCheck } from '../auth/AccessDenied';
 
 const Alerts = lazy(() => import('./alerts'));
 const Rules = lazy(() => import('./rules'));
@@ -12,10 +12,10 @@ const Webhooks = lazy(() => import('./webhooks'));
 const NewWebhook = lazy(() => import('./webhooks/Create'));
 const EditWebhook = lazy(() => import('./webhooks/Edit'));
 const Users = lazy(() => import('./users'));
-const NewUser = lazy(() => import('./users/Create'));
+const UserCreate = lazy(() => import('./users/Create'));
 const EditUser = lazy(() => import('./users/Edit'));
 const Tokens = lazy(() => import('./tokens'));
-const NewToken = lazy(() => import('./tokens/Create'));
+const TokenCreate = lazy(() => import('./tokens/Create'));
 const Audit = lazy(() => import('./audit'));
 
 interface Pages {
@@ -32,9 +32,9 @@ function resource(name: string, { list, create, edit, named }: Pages, { readable
     <Resource
       key={name}
       name={name}
-      list={forWhoMay('list', name, list)}
-      {...(create && { create: forWhoMay('create', name, create) })}
-      {...(edit && { edit: readable ? edit : forWhoMay('edit', name, edit) })}
+      list={withAccessCheck('list', name, list)}
+      {...(create && { create: withAccessCheck('create', name, create) })}
+      {...(edit && { edit: readable ? edit : withAccessCheck('edit', name, edit) })}
       {...(named && { recordRepresentation: named })}
     />
   );
@@ -45,7 +45,7 @@ export const adminResources = [
   resource('alerts', { list: Alerts }),
   resource('alert-rules', { list: Rules, create: NewRule, edit: EditRule, named: 'name' }, { readable: true }),
   resource('webhooks', { list: Webhooks, create: NewWebhook, edit: EditWebhook, named: 'name' }, { readable: true }),
-  resource('tokens', { list: Tokens, create: NewToken, named: 'name' }),
-  resource('users', { list: Users, create: NewUser, edit: EditUser, named: 'name' }),
+  resource('tokens', { list: Tokens, create: TokenCreate, named: 'name' }),
+  resource('users', { list: Users, create: UserCreate, edit: EditUser, named: 'name' }),
   resource('audit', { list: Audit }),
 ];

@@ -5,28 +5,28 @@ import { Link } from 'react-router-dom';
 
 import { Page } from './Page';
 import { Panel } from './Panel';
-import { Failure, Waiting } from './Standins';
-import { Sure } from './Sure';
+import { ErrorState, LoadingState } from './DataStates';
+import { ConfirmDialog } from './ConfirmDialog';
 
-/** Fields of one width below each other, with room for the label of the next one. */
-export const FIELDS = { maxWidth: 520, p: 0, '& .MuiFormControl-root, & .ra-input': { width: '100%' }, '& .ra-input + *': { mt: 1 }, '& .MuiFormHelperText-root': { mb: 0.5 } } as const;
+/** Fields of equal width below each other. */
+export const FORM_STYLES = { maxWidth: 520, p: 0, '& .MuiFormControl-root, & .ra-input': { width: '100%' }, '& .ra-input + *': { mt: 1 }, '& .MuiFormHelperText-root': { mb: 0.5 } } as const;
 
 interface CreateProps {
   resource: string;
   title: string;
   defaults?: Record<string, unknown>;
-  /** What is sent, of what was filled in. */
+  /** Turns form values into the request body. */
   transform?: (form: Record<string, unknown>) => Record<string, unknown>;
   children: ReactNode;
 }
 
-/** Making something: a form, and back to the list. */
+/** A page with a form that creates a record and returns to the list. */
 export function CreatePage({ resource, title, defaults, transform, children }: CreateProps) {
   return (
     <CreateBase resource={resource} redirect="list" {...(transform ? { transform } : {})}>
       <Page title={title}>
         <Panel>
-          <SimpleForm sx={FIELDS} {...(defaults ? { defaultValues: defaults } : {})} toolbar={<Verbs save="Create" />}>{children}</SimpleForm>
+          <SimpleForm sx={FORM_STYLES} {...(defaults ? { defaultValues: defaults } : {})} toolbar={<FormToolbar save="Create" />}>{children}</SimpleForm>
         </Panel>
       </Page>
     </CreateBase>
@@ -35,52 +35,52 @@ export function CreatePage({ resource, title, defaults, transform, children }: C
 
 interface EditProps<Row> {
   resource: string;
-  /** Of what it is, when its name is not there yet: `User`. */
-  what: string;
+  /** The kind of record, shown until its name is loaded: `User`. */
+  noun: string;
   titleOf: (row: Row) => string;
-  /** Also who may not change it sees this page. */
-  readable?: boolean;
-  /** Beside the title. */
-  beside?: (row: Row) => ReactNode;
+  /** Users without the permission to change it may see this page. */
+  publiclyReadable?: boolean;
+  /** Shown next to the title. */
+  titleAddon?: (row: Row) => ReactNode;
   transform?: (form: Record<string, unknown>) => Record<string, unknown>;
-  /** The fields; null: there is nothing to be changed by whoever looks. */
+  /** The fields. Null: the user may not change anything. */
   form: ReactNode;
-  /** Said before something is deleted. */
-  deleted?: string;
+  /** The consequences of deleting it, shown in the confirmation. */
+  deleteWarning?: string;
   actions?: (row: Row) => ReactNode;
-  /** Below the form. */
+  /** Shown below the form. */
   children?: (row: Row) => ReactNode;
 }
 
-/** React-admin would go back to the list where something is not there, and leave whoever came by a link with nothing but the list. */
-const STAYING = { onError: () => {} };
+/** Show an error if the record is missing. By default react-admin redirects to the list. */
+const STAY_ON_ERROR = { onError: () => {} };
 
-/** One thing: what can be changed of it, and what belongs to it. It is saved and deleted when the API says so, and not before. */
-export function EditPage<Row extends RaRecord>({ resource, transform, readable = false, ...props }: EditProps<Row>) {
+/** The page of one record: its form and related content. Changes appear once the API has confirmed them. */
+export function EditPage<Row extends RaRecord>({ resource, transform, publiclyReadable = false, ...props }: EditProps<Row>) {
   return (
-    <EditBase resource={resource} redirect={false} mutationMode="pessimistic" disableAuthentication={readable} queryOptions={STAYING} {...(transform ? { transform } : {})}>
-      <Edited resource={resource} {...props} />
+    <EditBase resource={resource} redirect={false} mutationMode="pessimistic" disableAuthentication={publiclyReadable} queryOptions={STAY_ON_ERROR} {...(transform ? { transform } : {})}>
+      <EditContent resource={resource} {...props} />
     </EditBase>
   );
 }
 
-function Edited<Row extends RaRecord>({ resource, what, titleOf, beside, form, deleted, actions, children }: EditProps<Row>) {
+function EditContent<Row extends RaRecord>({ resource, noun, titleOf, titleAddon, form, deleteWarning, actions, children }: EditProps<Row>) {
   const { record, error, refetch } = useEditContext<Row>();
-  const { canAccess: mayDelete } = useCanAccess({ resource, action: 'delete' });
+  const { canAccess: canDelete } = useCanAccess({ resource, action: 'delete' });
   if (record === undefined) {
     return (
-      <Page title={what}>
-        {error ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting height={240} />}
-        {error && <Box><Button component={Link} to={`/${resource}`}>Back to the list</Button></Box>}
+      <Page title={noun}>
+        {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <LoadingState height={240} />}
+        {error && <Box><Button component={Link} to={`/${resource}`}>Back to list</Button></Box>}
       </Page>
     );
   }
   return (
-    <Page title={titleOf(record)} beside={beside?.(record)} actions={<>{actions?.(record)}{mayDelete && deleted && <Remove what={what} title={titleOf(record)} said={deleted} />}</>}>
+    <Page title={titleOf(record)} titleAddon={titleAddon?.(record)} actions={<>{actions?.(record)}{canDelete && deleteWarning && <DeleteButton what={noun} title={titleOf(record)} said={deleteWarning} />}</>}>
       {form && (
         <Panel>
-          {/* With what was saved the form begins anew. */}
-          <SimpleForm key={String(record.version)} sx={FIELDS} toolbar={<Verbs save="Save" />}>{form}</SimpleForm>
+          {/* A saved version resets the form. */}
+          <SimpleForm key={String(record.version)} sx={FORM_STYLES} toolbar={<FormToolbar save="Save" />}>{form}</SimpleForm>
         </Panel>
       )}
       {children?.(record)}
@@ -88,29 +88,29 @@ function Edited<Row extends RaRecord>({ resource, what, titleOf, beside, form, d
   );
 }
 
-function Remove({ what, title, said }: { what: string; title: string; said: string }) {
+function DeleteButton({ what, title, said }: { what: string; title: string; said: string }) {
   const record = useRecordContext();
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const { isPending, handleDelete } = useDeleteController({
     ...(record && { record }),
     redirect: 'list',
     mutationMode: 'pessimistic',
-    mutationOptions: { onSettled: () => setAsking(false) },
+    mutationOptions: { onSettled: () => setConfirming(false) },
   });
   return (
     <>
-      <Button size="small" variant="outlined" color="error" onClick={() => setAsking(true)}>Delete</Button>
-      {asking && <Sure title={`Delete ${what.toLowerCase()} ${title}?`} what={said} does="Delete" final busy={isPending} onConfirm={handleDelete} onClose={() => setAsking(false)} />}
+      <Button size="small" variant="outlined" color="error" onClick={() => setConfirming(true)}>Delete</Button>
+      {confirming && <ConfirmDialog title={`Delete ${what.toLowerCase()} ${title}?`} description={said} confirmLabel="Delete" destructive busy={isPending} onConfirm={handleDelete} onClose={() => setConfirming(false)} />}
     </>
   );
 }
 
-function Verbs({ save }: { save: string }) {
+function FormToolbar({ save }: { save: string }) {
   const resource = useResourceContext();
   return (
     <Box sx={{ display: 'flex', gap: 1, pt: 1.5 }}>
       <SaveButton label={save} icon={<></>} />
-      <Button component={Link} to={`/${resource}`}>Back to the list</Button>
+      <Button component={Link} to={`/${resource}`}>Back to list</Button>
     </Box>
   );
 }

@@ -1,9 +1,9 @@
 import { type ReactElement, type ReactNode } from 'react';
 import { ListBase, Pagination, useListContext, type RaRecord, type SortPayload } from 'react-admin';
 
-import { rangeOf } from '../data/contentRange';
+import { formatRange } from '../data/contentRange';
 import { Panel } from './Panel';
-import { Failure, Waiting } from './Standins';
+import { ErrorState, LoadingState } from './DataStates';
 
 interface Props {
   resource: string;
@@ -12,16 +12,16 @@ interface Props {
   filter?: Record<string, unknown>;
   sort: SortPayload;
   perPage?: number;
-  /** What stands for an empty list. */
+  /** Shown for an empty list. */
   empty: ReactElement;
   actions?: ReactNode;
-  /** Asked for again so often: for what no stream tells. */
+  /** The refetch interval, for data that is in no stream. */
   refreshMs?: number;
-  /** A DataTable, usually. */
+  /** Usually a DataTable. */
   children: ReactNode;
 }
 
-/** A list inside a page: pages, sorting, and what stands for nothing, waiting and failure. Its state is not in the address: pages have several. */
+/** A list in a panel. Its page and sorting are not in the URL, because a page may have several lists. */
 export function ListPanel({ resource, title, filter = {}, sort, perPage = 25, empty, actions, refreshMs, children }: Props) {
   return (
     <ListBase resource={resource} filter={filter} sort={sort} perPage={perPage} queryOptions={{ refetchInterval: refreshMs ?? false }} disableSyncWithLocation storeKey={false} disableAuthentication>
@@ -32,19 +32,19 @@ export function ListPanel({ resource, title, filter = {}, sort, perPage = 25, em
   );
 }
 
-/** What a list shows: its rows with their pages, or what stands for nothing, waiting and failure. */
+/** The rows of a list with pagination, or its empty, loading or error state. */
 export function ListContent({ empty, children }: { empty: ReactElement; children: ReactNode }) {
   const { data, error, isPending, refetch, total } = useListContext<RaRecord>();
-  if (data === undefined) return error && !isPending ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting height={160} />;
+  if (data === undefined) return error && !isPending ? <ErrorState error={error} onRetry={() => void refetch()} /> : <LoadingState height={160} />;
   if (data.length === 0 && !total) return empty;
   return (
     <>
-      {error && <Failure error={error} onRetry={() => void refetch()} />}
+      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
       {children}
       <Pagination rowsPerPageOptions={[10, 25, 50, 100]} {...LABELS} />
     </>
   );
 }
 
-/** Handed on to the component of MUI behind it; react-admin's types do not name it. */
-const LABELS = { labelDisplayedRows: rangeOf };
+/** Passed through to MUI's pagination; react-admin's types lack it. */
+const LABELS = { labelDisplayedRows: formatRange };

@@ -2,28 +2,27 @@ import { alpha, Box, type SxProps, type Theme } from '@mui/material';
 import type { ReactNode } from 'react';
 
 export interface Column {
-  /** Above it; `said` for who cannot see it, where nothing stands there. */
+  /** The column heading, or `ariaLabel` for a column without a visible one. */
   title?: ReactNode;
-  said?: string;
-  /** Of a CSS grid: rows know nothing of each other, so widths come from here alone. */
+  ariaLabel?: string;
+  /** A CSS grid track. Rows are laid out independently, so the width must be fixed here. */
   width: string;
   number?: boolean;
 }
 
 /**
- * A table of hundreds of rows, by plain elements: `<div role="row">`, in it `<div role="cell">` and `role="rowheader"`, with `className="number"`
- * at the right. It looks like the others. But no component is made for each of thousands of cells; rows are laid out each for itself, so a new
- * one costs nothing for those above and below; and those that nobody sees are not laid out at all.
+ * A table for hundreds of rows, made of plain elements: `<div role="row">` with `<div role="cell">` and `role="rowheader"`;
+  * `className="number"` aligns right. It avoids a component per cell. Rows are laid out independently, and invisible rows not at all.
  *
- * A row may be `aside` (what is behind another one) or `chosen`; a cell `deeper` than the one above, or `name`, which is cut off where it is
- * too long. `open` is a button for what is behind a row. `dense`: without lines between rows.
+ * Classes: a row may be `aside` (details of another row) or `chosen`; a cell may be `deeper` (indented) or `name` (truncated); `open` is a
+  * button that expands a row. `dense`: no lines between rows.
  */
 export function LongTable({ columns, dense = false, children }: { columns: readonly Column[]; dense?: boolean; children: ReactNode }) {
   return (
-    <Box role="table" className={dense ? 'dense' : undefined} sx={LOOK} style={{ '--columns': columns.map(({ width }) => width).join(' ') } as object}>
+    <Box role="table" className={dense ? 'dense' : undefined} sx={STYLES} style={{ '--columns': columns.map(({ width }) => width).join(' ') } as object}>
       <div role="rowgroup" className="head">
         <div role="row">
-          {columns.map(({ title, said, number }, place) => <div key={place} role="columnheader" aria-label={said} className={number ? 'number' : undefined}>{title}</div>)}
+          {columns.map(({ title, ariaLabel, number }, place) => <div key={place} role="columnheader" aria-label={ariaLabel} className={number ? 'number' : undefined}>{title}</div>)}
         </div>
       </div>
       <div role="rowgroup">{children}</div>
@@ -31,7 +30,7 @@ export function LongTable({ columns, dense = false, children }: { columns: reado
   );
 }
 
-const LOOK: SxProps<Theme> = {
+const STYLES: SxProps<Theme> = {
   typography: 'body2',
   '& [role=row]': {
     display: 'grid', gridTemplateColumns: 'var(--columns)', alignItems: 'center', borderBottom: 1, borderColor: 'divider',

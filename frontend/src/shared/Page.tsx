@@ -1,33 +1,43 @@
 import { Box, Typography } from '@mui/material';
-import { useEffect, useState, type ReactNode } from 'react';
-
-import { TitleContext } from './useTitle';
+import { createContext, type ReactNode, use, useEffect, useState } from 'react';
 
 interface Props {
   title: string;
-  /** Which part of it is shown, where it has several: before the title in that of the document, by which tabs and histories of browsers are told apart. */
-  part?: string;
-  /** Beside the title: states, facts. */
-  beside?: ReactNode;
-  /** At the right: what can be done. */
+  /** The open section of a page with several. It precedes the title in the browser's tab and history. */
+  section?: string;
+  /** Shown next to the title, such as a state. */
+  titleAddon?: ReactNode;
+  /** Buttons at the right. */
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** What every page is: a heading (the only h1), what can be done, and its content. */
-export function Page({ title, part, beside, actions, children }: Props) {
-  const [shown, show] = useState<string | null>(null);
+/** The frame of every page: its title (the only h1), actions and content. */
+export function Page({ title, section, titleAddon, actions, children }: Props) {
+  const [detail, setDetail] = useState<string | null>(null);
   useEffect(() => {
-    document.title = [shown, part, title, 'Weir'].filter(Boolean).join(' · ');
-  }, [shown, part, title]);
+    document.title = [detail, section, title, 'Weir'].filter(Boolean).join(' · ');
+  }, [detail, section, title]);
   return (
     <Box sx={{ px: { xs: 1.5, md: 2.5 }, py: 2, display: 'flex', flexDirection: 'column', gap: 2, minWidth: 0 }}>
       <Box component="header" sx={{ display: 'flex', alignItems: 'center', gap: 1.5, flexWrap: 'wrap', minHeight: 34 }}>
         <Typography variant="h1" sx={{ overflowWrap: 'anywhere' }}>{title}</Typography>
-        {beside}
+        {titleAddon}
         <Box sx={{ ml: 'auto', display: 'flex', gap: 1, flexWrap: 'wrap' }}>{actions}</Box>
       </Box>
-      <TitleContext value={show}>{children}</TitleContext>
+      <TitleContext value={setDetail}>{children}</TitleContext>
     </Box>
   );
+}
+
+/** Sets the name of the detail that a page shows. Null: none. */
+export const TitleContext = createContext<(name: string | null) => void>(() => {});
+
+/** Put a name first in the document title while the component is mounted. For details that have their own URL. */
+export function useTitle(name: string): void {
+  const setDetail = use(TitleContext);
+  useEffect(() => {
+    setDetail(name);
+    return () => setDetail(null);
+      }, [name, setDetail]);
 }

@@ -9,7 +9,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** A part of a page with a heading of its own. */
+/** A section of a page with a heading. */
 export function Panel({ title, actions, flush = false, children }: Props) {
   const heading = useId();
   return (

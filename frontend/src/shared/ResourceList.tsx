@@ -5,50 +5,49 @@ import { ListBase, useListContext, type SortPayload } from 'react-admin';
 import { ListContent } from './ListPanel';
 import { Page } from './Page';
 import { Panel } from './Panel';
-import { Empty } from './Standins';
+import { EmptyState } from './DataStates';
 
 interface Props {
   resource: string;
   title: string;
-  /** Beside the title. */
-  beside?: ReactNode;
-  /** Above the panel, across the page. */
-  above?: ReactNode;
+  /** Shown next to the title. */
+  titleAddon?: ReactNode;
+  /** Shown above the list. */
+  banner?: ReactNode;
   sort: SortPayload;
   perPage?: number;
-  /** What it begins with; whoever looks may take it off. */
+  /** The initial filter, which the user can remove. */
   filterDefaults?: Record<string, unknown>;
-  /** Fields that call `useFilter`, above the rows. */
+  /** Filter fields above the rows. */
   filters?: ReactNode;
   actions?: ReactNode;
   refreshMs?: number;
-  /** What stands for an empty list that nobody has left anything out of. */
+  /** Shown for an empty list without filters. */
   empty: ReactElement;
   /** A DataTable. */
   children: ReactNode;
 }
 
-/** The page of a list. Sorting, page and filters are in the address, so that it can be sent to somebody. */
-export function ResourceList({ resource, title, beside, above, sort, perPage = 25, filterDefaults = {}, filters, actions, refreshMs, empty, children }: Props) {
+/** The page of a list. Sorting, page and filters are in the URL, so that it can be shared. */
+export function ResourceList({ resource, title, titleAddon, banner, sort, perPage = 25, filterDefaults = {}, filters, actions, refreshMs, empty, children }: Props) {
   return (
     <ListBase resource={resource} sort={sort} perPage={perPage} filterDefaultValues={filterDefaults} queryOptions={{ refetchInterval: refreshMs ?? false }}>
-      <Page title={title} beside={beside} actions={actions}>
-        {above}
+      <Page title={title} titleAddon={titleAddon} actions={actions}>
+        {banner}
         <Panel flush>
           {filters && <Box role="search" aria-label={`Filter ${title.toLowerCase()}`} sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1.5, px: 2, pt: 1.75, pb: 1 }}>{filters}</Box>}
-          <Rows empty={empty} usual={filterDefaults}>{children}</Rows>
+          <Rows empty={empty} filterDefaults={filterDefaults}>{children}</Rows>
         </Panel>
       </Page>
     </ListBase>
   );
 }
 
-/** `usual`: the filter that nobody has chosen. */
-function Rows({ empty, usual, children }: Pick<Props, 'empty' | 'children'> & { usual: Record<string, unknown> }) {
+function Rows({ empty, filterDefaults, children }: Pick<Props, 'empty' | 'children'> & { filterDefaults: Record<string, unknown> }) {
   const { filterValues, setFilters } = useListContext();
-  const filtered = JSON.stringify(filterValues) !== JSON.stringify({}) && JSON.stringify(filterValues) !== JSON.stringify(usual);
-  const nothing = filtered
-    ? <Empty title="Nothing fits these filters"><Button size="small" onClick={() => setFilters({}, undefined, false)}>Clear the filters</Button></Empty>
+  const filtered = JSON.stringify(filterValues) !== JSON.stringify({}) && JSON.stringify(filterValues) !== JSON.stringify(filterDefaults);
+  const emptyState = filtered
+    ? <EmptyState title="No results match the filters"><Button size="small" onClick={() => setFilters({}, undefined, false)}>Clear filters</Button></EmptyState>
     : empty;
-  return <ListContent empty={nothing}>{children}</ListContent>;
+  return <ListContent empty={emptyState}>{children}</ListContent>;
 }

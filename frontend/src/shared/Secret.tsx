@@ -2,14 +2,14 @@ import { Alert, Box, Button, TextField } from '@mui/material';
 import ContentCopy from '@mui/icons-material/ContentCopy';
 import { useRef, useState, type RefObject } from 'react';
 
-/** What is shown once, and never again: it can be copied by a button, and marked by hand where browsers do not let pages copy. */
+/** Shows a secret once, with a button to copy it. */
 export function Secret({ label, value }: { label: string; value: string }) {
   const field = useRef<HTMLInputElement>(null);
-  const [said, setSaid] = useState<string | null>(null);
-  const copy = async (): Promise<void> => setSaid((await copied(value, field)) ? 'Copied' : 'Marked: copy it with Ctrl+C or ⌘C');
+  const [status, setStatus] = useState<string | null>(null);
+  const copy = async (): Promise<void> => setStatus((await copyToClipboard(value, field)) ? 'Copied' : 'Selected: copy it with Ctrl+C or ⌘C');
   return (
     <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1 }}>
-      <Alert severity="info" variant="outlined">It is shown this once. Keep it where whoever needs it finds it: Weir has its hash only.</Alert>
+      <Alert severity="info" variant="outlined">This value is shown only once. Store it safely: Weir keeps only its hash.</Alert>
       <Box sx={{ display: 'flex', gap: 1, alignItems: 'center' }}>
         <TextField
           label={label}
@@ -22,13 +22,13 @@ export function Secret({ label, value }: { label: string; value: string }) {
         />
         <Button variant="contained" startIcon={<ContentCopy />} onClick={() => void copy()}>Copy</Button>
       </Box>
-      <Box role="status" sx={{ color: 'text.secondary', minHeight: '1.5em' }}>{said}</Box>
+      <Box role="status" sx={{ color: 'text.secondary', minHeight: '1.5em' }}>{status}</Box>
     </Box>
   );
 }
 
-/** False: it is marked only. Over plain http browsers keep the clipboard to themselves. */
-async function copied(value: string, field: RefObject<HTMLInputElement | null>): Promise<boolean> {
+/** Copy, or select the text and return false. Browsers block the clipboard over plain HTTP. */
+async function copyToClipboard(value: string, field: RefObject<HTMLInputElement | null>): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(value);
     return true;

@@ -1,4 +1,4 @@
-/** Fields above a list that leave rows out. Each is one entry of the list's filter. */
+/** Filter fields of a list. Each one sets one entry of the list's filter. */
 import { InputAdornment, MenuItem, TextField } from '@mui/material';
 import Search from '@mui/icons-material/Search';
 import { useState } from 'react';
@@ -14,12 +14,12 @@ function useFilter<Value>(name: string): [Value | undefined, (value: Value | und
   return [values[name] as Value | undefined, set];
 }
 
-/** Typed text. It is asked for once typing pauses. */
+/** A text filter, applied when typing pauses. */
 export function TextFilter({ name, label }: { name: string; label: string }) {
   const [value, setValue] = useFilter<string>(name);
   const [typed, setTyped] = useState(value ?? '');
   const [seen, setSeen] = useState(value);
-  // Cleared from elsewhere.
+  // Another component cleared the filter.
   if (value !== seen) {
     setSeen(value);
     if (value === undefined) setTyped('');
@@ -44,8 +44,8 @@ interface Choice {
   label: string;
 }
 
-/** One of a few. */
-export function ChoiceFilter({ name, label, all, choices, width = 160 }: { name: string; label: string; all: string; choices: readonly Choice[]; width?: number }) {
+/** A filter with a few choices. */
+export function SelectFilter({ name, label, allLabel, choices, width = 160 }: { name: string; label: string; allLabel: string; choices: readonly Choice[]; width?: number }) {
   const [value, setValue] = useFilter<string | boolean>(name);
   return (
     <TextField
@@ -57,7 +57,7 @@ export function ChoiceFilter({ name, label, all, choices, width = 160 }: { name:
       sx={{ width }}
       slotProps={{ select: { displayEmpty: true }, inputLabel: { shrink: true } }}
     >
-      <MenuItem value="">{all}</MenuItem>
+      <MenuItem value="">{allLabel}</MenuItem>
       {choices.map((one) => <MenuItem key={String(one.value)} value={String(one.value)}>{one.label}</MenuItem>)}
     </TextField>
   );

@@ -7,7 +7,7 @@ describe('rows by keyboard', () => {
   it.each([
     ['/jobs', 'clicks-sessions', 'clicks-sessions'],
     ['/users', 'mira.holt', 'mira.holt'],
-  ])('a row of %s is opened by the link in its first cell, and goes there once', async (path, name, title) => {
+  ])('a row of %s is opened by the link in its first cell, with one navigation', async (path, name, title) => {
     const { user } = await renderPage(path);
     const before = globalThis.history.length;
     (await screen.findByRole('link', { name })).focus();
@@ -16,9 +16,9 @@ describe('rows by keyboard', () => {
     expect(globalThis.history.length).toBe(before + 1);
   });
 
-  it('a checkpoint is unfolded and folded again by its number', async () => {
+  it('a checkpoint is expanded and collapsed by its number', async () => {
     const { user } = await renderJob(1, '/checkpoints');
-    const [newest] = await screen.findAllByRole('button', { name: /^\d+ more about this checkpoint$/ });
+    const [newest] = await screen.findAllByRole('button', { name: /^\d+ checkpoint details$/ });
     expect(newest).toHaveAttribute('aria-expanded', 'false');
     newest!.focus();
     await user.keyboard('{Enter}');
@@ -28,7 +28,7 @@ describe('rows by keyboard', () => {
     expect(newest).toHaveAttribute('aria-expanded', 'false');
   });
 
-  it('an entry of the audit is unfolded by its moment, which says what it is about', async () => {
+  it('an audit entry is expanded by its time, whose label describes the entry', async () => {
     const { user } = await renderPage('/audit');
     const [entry] = await screen.findAllByRole('button', { name: /ago \S+ of .* by / });
     entry!.focus();

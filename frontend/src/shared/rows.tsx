@@ -1,22 +1,22 @@
-/** What opens a row for who uses the keyboard: the row itself hears clicks only. It stands in the first cell that says which row it is. */
+/** Keyboard access to rows, which react only to clicks: a link or button in the first cell. */
 import { Box, Link } from '@mui/material';
 import type { ReactNode } from 'react';
 import { useDataTableConfigContext, useExpanded, useRecordContext, useResourceContext } from 'react-admin';
 import { Link as RouterLink } from 'react-router-dom';
 
-import { HIDDEN } from './hidden';
+import { VISUALLY_HIDDEN } from './visuallyHidden';
 
-/** The way to the page of what the row is about. */
+/** A link to the page of the row's record. */
 export function RowLink({ to, children }: { to: string; children: ReactNode }) {
   return (
-    // The row would go to the same place once more.
+    // The click handler of the row would navigate a second time.
     <Link component={RouterLink} to={to} onClick={(event) => event.stopPropagation()} sx={{ color: 'text.primary', fontWeight: 600, overflowWrap: 'anywhere' }}>
       {children}
     </Link>
   );
 }
 
-/** Unfolds the row, and folds it again. `more`: said to who cannot see the other cells. */
+/** Expands and collapses the row. `more`: context for screen readers. */
 export function RowToggle({ more, children }: { more: string; children: ReactNode }) {
   const resource = useResourceContext();
   const record = useRecordContext();
@@ -34,7 +34,7 @@ export function RowToggle({ more, children }: { more: string; children: ReactNod
       }}
       sx={{ color: 'text.primary', fontVariantNumeric: 'inherit', verticalAlign: 'baseline' }}
     >
-      {children}{' '}<Box component="span" sx={HIDDEN}>{more}</Box>
+      {children}{' '}<Box component="span" sx={VISUALLY_HIDDEN}>{more}</Box>
     </Link>
   );
 }

@@ -1,31 +1,31 @@
-/** How numbers are summed up, as weir_backend.kit.summaries does it. Pure. */
+/** Summary statistics, computed as in the backend. Pure. */
 import type { Schemas } from '../api/types';
 
-export type Summary = Schemas['SummaryBody'];
+export type Summary = Schemas['StatsSummaryRead'];
 
-/** Of values in ascending order, at least one; interpolated between two. */
+/** A percentile of sorted, non-empty values, with linear interpolation. */
 export function percentile(ordered: readonly number[], share: number): number {
   const at = share * (ordered.length - 1);
   const low = ordered[Math.floor(at)]!;
   return low + (ordered[Math.ceil(at)]! - low) * (at % 1);
 }
 
-/** Null: of nothing. */
-export function summaryOf(values: readonly number[]): Summary | null {
+/** Null without values. */
+export function summarize(values: readonly number[]): Summary | null {
   if (values.length === 0) return null;
   const ordered = [...values].sort((a, b) => a - b);
   const [p50, p90, p95, p99, p999] = [0.5, 0.9, 0.95, 0.99, 0.999].map((share) => percentile(ordered, share)) as [number, number, number, number, number];
   return { min: ordered[0]!, max: ordered.at(-1)!, avg: values.reduce((a, b) => a + b, 0) / values.length, p50, p90, p95, p99, p999 };
 }
 
-/** Who takes so long is a straggler: at least the 95th percentile, and half as long again as the median. Null: there is nobody to compare with. */
-export function stragglerLimit(durations: readonly number[]): number | null {
+/** The duration from which a subtask is a straggler: the 95th percentile, and at least 1.5 times the median. Null with fewer than two values. */
+export function stragglerThreshold(durations: readonly number[]): number | null {
   if (durations.length < 2) return null;
   const ordered = [...durations].sort((a, b) => a - b);
   return Math.max(percentile(ordered, 0.95), 1.5 * percentile(ordered, 0.5));
 }
 
-/** Null where none is known. */
+/** The largest known value, or null. */
 export function largest(values: Iterable<number | null | undefined>): number | null {
   let found: number | null = null;
   for (const value of values) if (value !== null && value !== undefined && (found === null || value > found)) found = value;

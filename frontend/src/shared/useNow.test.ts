@@ -9,10 +9,10 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-it('is the clock of the server, of which is heard after the page was loaded, and which may be set back', async () => {
+it('follows the server clock, which becomes known after the page has loaded and may be set back', async () => {
   const { useNow } = await import('./useNow');
-  const { heardDate, serverNow } = await import('../api/serverClock');
-  const setServerClock = (ms: number): void => heardDate(new Date(ms).toUTCString(), NOON);
+  const { syncServerClock, serverNow } = await import('../api/serverClock');
+  const setServerClock = (ms: number): void => syncServerClock(new Date(ms).toUTCString(), NOON);
   onTestFinished(() => setServerClock(NOON));
   for (const aheadMs of [-300_000, 300_000, -300_000]) {
     setServerClock(NOON + aheadMs);

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 import { serverNow } from '../api/serverClock';
 
-/** One clock for the whole page: what says `5 s ago` in a hundred rows ticks at once, and not at all while nobody looks. */
+/** One clock for the page: all relative times tick together, and none on a hidden page. */
 const TICK_MS = 1_000;
 const listeners = new Set<() => void>();
 let now = 0;
@@ -25,7 +25,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Milliseconds since 1970, to the second, by the clock of the server: what it is held against was told by that. */
+/** The server's time in milliseconds since 1970, updated every second. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => (timer === undefined ? (now = Math.floor(serverNow() / TICK_MS) * TICK_MS) : now));
 }

@@ -3,25 +3,25 @@ import '@testing-library/jest-dom/vitest';
 import { cleanup, configure } from '@testing-library/react';
 import { afterEach } from 'vitest';
 
-// Tabs are loaded when they are opened, and two cores are shared with others.
+// Tabs are loaded lazily, and CI machines are slow.
 configure({ asyncUtilTimeout: 25_000 });
 
 afterEach(cleanup);
 
-// What jsdom lacks and MUI asks for. Tests are read as on a screen of 1280 px in the light theme.
+// jsdom has no matchMedia. Tests run as on a 1280 px screen with the light theme.
 window.matchMedia ??= (query) =>
   ({
     matches: /min-width/.test(query) && Number(/(\d+(\.\d+)?)px/.exec(query)?.[1] ?? 0) <= 1280,
     media: query, onchange: null, addListener: () => {}, removeListener: () => {}, addEventListener: () => {}, removeEventListener: () => {}, dispatchEvent: () => false,
   }) as MediaQueryList;
 
-// It has no canvas, and complains each time that somebody asks: charts are told by their labels (shared/chart).
+// jsdom has no canvas and warns on each use. Tests check charts by their labels (shared/chart).
 HTMLCanvasElement.prototype.getContext = () => null;
 
-// It scrolls nothing.
+// jsdom does not scroll.
 Element.prototype.scrollIntoView ??= () => {};
 
-// What the graph asks for: nothing has a size in jsdom, so nothing of it changes.
+// The graph requires ResizeObserver. Nothing has a size in jsdom, so it never fires.
 window.ResizeObserver ??= class {
   observe(): void {}
   unobserve(): void {}

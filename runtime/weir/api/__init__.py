@@ -1,1 +1,1 @@
-"""What job authors import, by way of the package ``weir`` itself: ``from weir import Job, Params, agg, sinks, sources``."""
+"""The API for job authors, exported by the package ``weir``: ``from weir import Job, Params, agg, sinks, sources``."""

@@ -1,14 +1,14 @@
 """Aggregates of ``KeyedStream.aggregate``: ``flights=agg.count(), delay=agg.mean("dep_delay")``.
 
-Nulls are left out by all of them; ``count()`` without a column counts rows. Sums of integers are int64,
-means float64, minima and maxima have the type of their column.
+All aggregates of a column ignore nulls; ``count()`` without a column counts rows. Sums of integers are int64, means float64; minima
+and maxima have the type of their column.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weir.state.base import Accumulator
+from weir.state.backend import Accumulator
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Aggregate:
 
 
 def count(column: str | None = None) -> Aggregate:
-    """Number of rows, or of rows in which ``column`` is not null."""
+    """Count rows, or rows in which ``column`` is not null."""
     return Aggregate(Accumulator.COUNT, column)
 
 
-def sum(column: str) -> Aggregate:  # the verb everybody knows; read as agg.sum
+def sum(column: str) -> Aggregate:  # shadows the built-in here; authors write agg.sum
     return Aggregate(Accumulator.SUM, column)
 
 

@@ -1,4 +1,4 @@
-"""Operators while a job is being written: uids are only known once all of them are there."""
+"""The operators of a job under construction. Their uids are assigned when the job is complete."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from weir.errors import GraphError
 from weir.graph.logical import Input, LogicalOperator, OperatorKind, Partitioning
+from weir.graph.operator_kinds import OPERATOR_KINDS
 from weir.graph.schema import columns_of, encode_schema
 from weir.protocol.ids import OperatorUid
 from weir.protocol.snapshots import JsonValue
-
-STATEFUL = frozenset({OperatorKind.SOURCE, OperatorKind.AGGREGATE, OperatorKind.SINK})
-"""Positions of splits, rows by key, committables: what a checkpoint holds and a restore must find its way back to."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -29,7 +27,7 @@ class NodeInput:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One operator. ``uid``, ``name`` and ``parallelism`` may still change (``Stream.options``)."""
+    """An operator. ``uid``, ``name`` and ``parallelism`` may change later (``Stream.options``)."""
 
     kind: OperatorKind
     inputs: tuple[NodeInput, ...]
@@ -40,14 +38,14 @@ class Node:
     parallelism: int | None = None
     max_parallelism: int | None = None
     config: Callable[[], JsonValue] | JsonValue = None
-    """A function where the description is only wanted when the graph is made (sources, sinks)."""
+    """A function if the description is needed only when the graph is made (sources, sinks)."""
     code: object = None
 
     @property
     def where(self) -> str:
-        """How messages name it before uids are settled."""
-        known = f" {self.uid!r}" if self.uid else ""
-        return f"{self.kind}{known}" + (f" at {self.site}" if self.site else "")
+        """The operator's name in error messages, before uids are assigned."""
+        uid = f" {self.uid!r}" if self.uid else ""
+        return f"{self.kind}{uid}" + (f" at {self.site}" if self.site else "")
 
     def logical(self, uid: OperatorUid, uids: dict[Node, OperatorUid], code: str | None) -> LogicalOperator:
         return LogicalOperator(
@@ -60,33 +58,33 @@ class Node:
             uid_derived=self.uid is None,
             parallelism=self.parallelism,
             max_parallelism=self.max_parallelism,
-            stateful=self.kind in STATEFUL,
+            stateful=OPERATOR_KINDS[self.kind].stateful,
             config=self.config() if callable(self.config) else self.config,
             code=code,
             site=self.site,
         )
 
 
-def check_identifier(what: str, given: str) -> str:
-    """Uids and job names become parts of paths. Raises GraphError."""
-    if not isinstance(given, str) or not _IDENTIFIER.fullmatch(given):
+def check_identifier(role: str, value: str) -> str:
+    """Return ``value``. Uids and job names become parts of paths. Raises GraphError."""
+    if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise GraphError(
-            f"{given!r} cannot be {what}: use letters, digits, '.', '_' and '-', at most 128, a letter or digit first"
+            f"Invalid {role} {value!r}. Use at most 128 letters, digits, '.', '_' and '-', and begin with a letter or a digit."
         )
-    return given
+    return value
 
 
 def assign_uids(nodes: Sequence[Node]) -> dict[Node, OperatorUid]:
-    """Those given by hand, and for the rest the name with a running number. Raises GraphError for a uid given twice.
+    """Return each node's own uid, or one derived from its name and a number. Raises GraphError for a duplicate uid.
 
-    A number counts operators of the same name only, so that a new one does not shift all others.
+    The number counts operators of the same name only, so that a new operator does not change the uids of all others.
     """
     owner: dict[str, Node] = {}
     for node in nodes:
         if node.uid is not None:
             if node.uid in owner:
                 raise GraphError(
-                    f"uid {node.uid!r} is given twice, to the {owner[node.uid].where} and the {node.where}: choose another"
+                    f"uid {node.uid!r} is used twice: by {owner[node.uid].where} and by {node.where}. Choose another uid for one of them."
                 )
             owner[node.uid] = node
     uids: dict[Node, OperatorUid] = {}

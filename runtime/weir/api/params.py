@@ -1,4 +1,4 @@
-"""A job's parameters: each is declared by asking for it, with name, type, default and help."""
+"""The parameters of a job. A job declares a parameter by reading it, with name, type, default and help."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Required:
 
 
 REQUIRED: Final = _Required()
-# Inside ``Params`` the plain names are methods.
+# Inside ``Params``, the built-in names are methods.
 _Str: TypeAlias = str
 _Int: TypeAlias = int
 _Float: TypeAlias = float
@@ -41,7 +41,7 @@ _PLACEHOLDERS: dict[ParameterType, object] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What ``--help`` and a deployment form show."""
+    """A declared parameter, as ``--help`` and the form for a new job show it."""
 
     name: str
     type: ParameterType
@@ -52,9 +52,9 @@ class Parameter:
 
 
 class Params:
-    """Values by name, as text (``--set rows=100``) or already of their type.
+    """Values by name, as text (``--set rows=100``) or of their type.
 
-    ``placeholders``: a missing one does not fail but gets a stand-in, to collect declarations.
+    ``placeholders``: use a placeholder for a missing parameter instead of raising, to collect declarations.
     """
 
     def __init__(self, values: Mapping[str, object] | None = None, *, placeholders: bool = False) -> None:
@@ -64,13 +64,13 @@ class Params:
 
     @property
     def declared(self) -> tuple[Parameter, ...]:
-        """Those asked for so far, in that order."""
+        """The parameters read so far, in that order."""
         return tuple(self._declared.values())
 
     def path(self, name: _Str, default: _Str | os.PathLike[_Str] | _Required | None = REQUIRED, *, help: _Str = "") -> _Str:
-        """A file or directory, or a URL; ``~`` is the home directory."""
-        plain = os.fspath(default) if isinstance(default, os.PathLike) else default
-        return cast(str, self._get(name, ParameterType.PATH, plain, help))
+        """A file, a directory or a URL; ``~`` is the home directory."""
+        default_path = os.fspath(default) if isinstance(default, os.PathLike) else default
+        return cast(str, self._get(name, ParameterType.PATH, default_path, help))
 
     def str(self, name: _Str, default: _Str | _Required | None = REQUIRED, *, help: _Str = "") -> _Str:
         return cast(str, self._get(name, ParameterType.STR, default, help))
@@ -90,34 +90,36 @@ class Params:
         return cast(str, self._get(name, ParameterType.CHOICE, default, help, tuple(choices)))
 
     def check_known(self) -> None:
-        """After the job function ran. Raises ConfigError for a value that nothing asked for."""
+        """Raise ConfigError for a value that the job has not read. Call it after the job function."""
         for name in self._values:
             if name not in self._declared:
-                raise ConfigError(f"the job has no parameter {name!r}{near_miss(name, self._declared)}")
+                raise ConfigError(f"The job has no parameter {name!r}{near_miss(name, self._declared)}")
 
     def _get(self, name: _Str, kind: ParameterType, default: Any, help: _Str, choices: tuple[_Str, ...] = ()) -> object:
         required = isinstance(default, _Required)
         parameter = Parameter(name, kind, required, None if required else default, help, choices)
         if self._declared.setdefault(name, parameter) != parameter:
-            raise ConfigError(f"parameter {name!r} is declared twice, and differently: ask for it once and pass the value on")
+            raise ConfigError(
+                f"Parameter {name!r} is declared twice with different types, defaults or help. Read it once and pass the value on."
+            )
         if name in self._values:
             return _parse(parameter, self._values[name])
         if not required:
             return default
         if self._placeholders:
             return choices[0] if choices else _PLACEHOLDERS[kind]
-        about = f" ({help})" if help else ""
-        misspelt = difflib.get_close_matches(name, [given for given in self._values if given not in self._declared], n=1)
-        hint = f"; you set {misspelt[0]!r}" if misspelt else ""
-        raise ConfigError(f"the job needs parameter {name!r}{about}: set it with --set {name}={kind.upper()}{hint}")
+        description = f" ({help})" if help else ""
+        similar = difflib.get_close_matches(name, [value for value in self._values if value not in self._declared], n=1)
+        hint = f" Did you mean it when you set {similar[0]!r}?" if similar else ""
+        raise ConfigError(f"The job needs parameter {name!r}{description}. Set it with --set {name}={kind.upper()}.{hint}")
 
 
 def _parse(parameter: Parameter, value: Any) -> object:
     try:
         return _parsed(parameter, value)
     except (ValueError, TypeError):
-        wanted = f"one of {', '.join(parameter.choices)}" if parameter.choices else f"of type {parameter.type}"
-        raise ConfigError(f"parameter {parameter.name!r} must be {wanted}, not {value!r}") from None
+        expected = f"one of {', '.join(parameter.choices)}" if parameter.choices else f"of type {parameter.type}"
+        raise ConfigError(f"Parameter {parameter.name!r} must be {expected}, not {value!r}.") from None
 
 
 def _parsed(parameter: Parameter, value: Any) -> object:

@@ -1,4 +1,4 @@
-"""Which Arrow types polars can read. Asking it is no way to find out: over some it panics instead of raising."""
+"""The Arrow types that polars can read: a fixed list, because for some types polars panics instead of raising."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ _SCALARS = (
 )
 
 
-def polars_reads(kind: pa.DataType) -> bool:
+def polars_supports(kind: pa.DataType) -> bool:
     if (
         pa.types.is_dictionary(kind)
         or pa.types.is_list(kind)
         or pa.types.is_large_list(kind)
         or pa.types.is_fixed_size_list(kind)
     ):
-        return polars_reads(kind.value_type)
+        return polars_supports(kind.value_type)
     if pa.types.is_struct(kind):
-        return all(polars_reads(kind.field(position).type) for position in range(kind.num_fields))
-    # A decimal256 is a fixed_size_binary to pyarrow's own test.
+        return all(polars_supports(kind.field(position).type) for position in range(kind.num_fields))
+    # pyarrow's test for fixed_size_binary accepts a decimal256.
     return not pa.types.is_decimal256(kind) and any(matches(kind) for matches in _SCALARS)
 
 
-def check_polars_reads(schema: pa.Schema) -> None:
-    """Raises SchemaError for the first column of a type that polars does not have."""
+def check_polars_supports(schema: pa.Schema) -> None:
+    """Raise SchemaError for the first column of a type that polars does not support."""
     for field in schema:
-        if not polars_reads(field.type):
+        if not polars_supports(field.type):
             raise SchemaError(
-                f"polars has no type for column {field.name!r} ({field.type}): leave it out with .select(...), "
-                "or take Arrow batches with .map_batches(..., form='arrow')"
+                f"polars does not support column {field.name!r} of type {field.type}. Remove it with .select(...), "
+                "or use Arrow batches with .map_batches(..., form='arrow')."
             )

@@ -1,4 +1,4 @@
-"""Is a polars expression row by row? Where a batch ends is chance, so an expression must not notice."""
+"""Checks that polars expressions are row-wise. Batch boundaries vary between runs, so results must not depend on them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from weir.errors import GraphError
 
 
 def check_rowwise(expression: pl.Expr) -> None:
-    """Raises GraphError for aggregates, windows, shifts, sorts, explodes, lookups in a column, chance and Python functions inside
-    ``expression``."""
+    """Raise GraphError if ``expression`` contains aggregates, windows, shifts, sorts, explodes, lookups in a column, random numbers or
+    Python functions."""
     if "python_udf" in str(expression):
-        raise GraphError(f"{expression} has a Python function inside: use .map(...) for rows or .map_batches(...) for batches")
+        raise GraphError(f"{expression} contains a Python function. Use .map(...) for rows or .map_batches(...) for batches.")
     if expression.meta.has_multiple_outputs():
-        expression = _with_a_column_for_selectors(expression)
+        expression = _replace_selectors(expression)
     meta = expression.meta
     _check_functions(_tree(expression), expression)
     if meta.is_literal() and not _quietly(meta.is_scalar):
-        raise GraphError(f"{expression} is a literal of several rows: batches have their own length; use a single value")
+        raise GraphError(f"{expression} is a literal with several rows, but batches vary in length. Use a single value.")
     _check(expression)
 
 
@@ -33,22 +33,22 @@ def _check(expression: pl.Expr) -> None:
     try:
         separable, same_length, scalar = map(_quietly, (meta.is_row_separable, meta.is_length_preserving, meta.is_scalar))
     except pl.exceptions.PolarsError:
-        # Needs types to be resolved, as a list's eval does: that works on the values of one row.
+        # The expression needs resolved types, like eval of a list, which works on the values of one row.
         separable, same_length, scalar = True, True, False
     if not separable:
         raise GraphError(
-            f"{expression} depends on other rows, and which rows share a batch is chance: expressions go row by row; "
-            "aggregate with .key_by(...).aggregate(...)"
+            f"{expression} depends on other rows, and the rows of a batch vary between runs. Use a row-wise expression, "
+            "or aggregate with .key_by(...).aggregate(...)."
         )
     if not same_length and not scalar:
-        raise GraphError(f"{expression} changes the number of rows: use .filter(...), .flat_map(...) or .map_batches(...)")
-    # polars asks only the outermost call, so `a - a.mean()` would pass: ask each.
+        raise GraphError(f"{expression} changes the number of rows. Use .filter(...), .flat_map(...) or .map_batches(...).")
+    # polars checks only the outermost call, so `a - a.mean()` would pass. Check every call.
     for part in meta.pop():
         _check(part)
 
 
-def _with_a_column_for_selectors(expression: pl.Expr) -> pl.Expr:
-    """The same expression over one made-up column: polars tells nothing of ``pl.all() + 1`` before it knows the columns."""
+def _replace_selectors(expression: pl.Expr) -> pl.Expr:
+    """Replace selectors by a placeholder column: polars cannot check ``pl.all() + 1`` before it knows the columns."""
     if expression.meta.is_column_selection():
         return pl.col("any")
     replaced = json.dumps(_replaced(_tree(expression))).encode()
@@ -59,12 +59,12 @@ def _with_a_column_for_selectors(expression: pl.Expr) -> pl.Expr:
 
 def _tree(expression: pl.Expr) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the form is not promised to be stable; tests of ours pin what is read of it
+        warnings.simplefilter("ignore")  # polars does not guarantee a stable format; our tests cover what we read
         return json.loads(expression.meta.serialize(format="json"))
 
 
 def _check_functions(tree: Any, expression: pl.Expr) -> None:
-    """What polars calls row by row and is not: functions that look at a whole column of an argument, or at chance."""
+    """Refuse functions that polars reports as row-wise but that read a whole column of an argument, or random numbers."""
     if isinstance(tree, list):
         for part in tree:
             _check_functions(part, expression)
@@ -78,24 +78,24 @@ def _check_functions(tree: Any, expression: pl.Expr) -> None:
 
 
 def _check_call(function: Any, inputs: Any, expression: pl.Expr) -> None:
-    # The first input is what is looked up. A default comes after the two tables of a replacement and goes row by row.
+    # The first input is the value to look up. In a replacement, the default follows the two tables and is row-wise.
     match function:
         case {"Boolean": {"IsIn": _}}:
             tables = inputs[1:2]
         case "Replace" | {"ReplaceStrict": _}:
             tables = inputs[1:3]
         case {"ListExpr": {"Sample": {"seed": None}}}:
-            raise GraphError(f"{expression} is chance: a replay would draw something else; give it a seed")
+            raise GraphError(f"{expression} is random, so a replay would give other results. Set a seed.")
         case "ToPhysical" if _mentions(inputs, ("Categorical",)):
             raise GraphError(
-                f"{expression} takes codes of categories, and in which order a process met these is chance: use pl.Enum"
+                f"{expression} reads the codes of categories, which depend on the order in which a process has seen them. Use pl.Enum."
             )
         case _:
             return
     if _mentions(tables, ("Column", "Selector")):
         raise GraphError(
-            f"{expression} looks values up in a whole column, and which rows share a batch is chance: "
-            'give the values themselves; for a column of lists use pl.col("lists").list.contains(...)'
+            f"{expression} looks up values in a whole column, and the rows of a batch vary between runs. "
+            'Pass the values themselves; for a column of lists use pl.col("lists").list.contains(...).'
         )
 
 
@@ -113,7 +113,7 @@ def _replaced(tree: Any) -> Any:
     return tree
 
 
-def _quietly(question: Any) -> bool:
+def _quietly(check: Any) -> bool:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # marked unstable in polars; tests of ours pin the answers
-        return bool(question())
+        warnings.simplefilter("ignore")  # polars marks these checks as unstable; our tests cover the results
+        return bool(check())

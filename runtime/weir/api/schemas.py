@@ -1,4 +1,4 @@
-"""Schemas as authors write them: ``{"word": str, "length": "int64"}`` or a pyarrow.Schema."""
+"""Parses the schemas of the job API: ``{"word": str, "length": "int64"}`` or a pyarrow.Schema."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _PYTHON_TYPES: dict[type, pa.DataType] = {
 _NAMES = ("int64", "int32", "int16", "int8", "float64", "float32", "string", "bool", "binary", "date32", "timestamp[us]")
 
 
-def schema_from(given: Any) -> pa.Schema:
-    """Raises SchemaError for anything that is no schema, and for none at all."""
-    if isinstance(given, pa.Schema):
-        schema = given
-    elif isinstance(given, Mapping):
-        schema = pa.schema([pa.field(name, _type(name, kind)) for name, kind in given.items()])
+def schema_from(value: Any) -> pa.Schema:
+    """Raises SchemaError if ``value`` is not a schema, has no columns, or duplicate ones."""
+    if isinstance(value, pa.Schema):
+        schema = value
+    elif isinstance(value, Mapping):
+        schema = pa.schema([pa.field(name, _type(name, kind)) for name, kind in value.items()])
     else:
         raise SchemaError(
-            f"a schema is a pyarrow.Schema or a dict such as {{'word': str, 'length': 'int64'}}, not {type(given).__name__}"
+            f"the schema must be a pyarrow.Schema or a dict such as {{'word': str, 'length': 'int64'}}, not {type(value).__name__}."
         )
     if not len(schema):
-        raise SchemaError("the schema has no columns: name at least one")
+        raise SchemaError("the schema has no columns. Name at least one.")
     if len(set(schema.names)) != len(schema.names):
-        raise SchemaError(f"the schema has a column twice: {', '.join(schema.names)}")
+        raise SchemaError(f"the schema has duplicate columns: {', '.join(schema.names)}. Rename one.")
     return schema.remove_metadata()
 
 
@@ -54,8 +54,8 @@ def _type(name: str, kind: object) -> pa.DataType:
         try:
             return pa.type_for_alias(kind)
         except ValueError:
-            raise SchemaError(f"column {name!r}: {kind!r} is no type{near_miss(kind, _NAMES)}") from None
+            raise SchemaError(f"column {name!r}: unknown type {kind!r}{near_miss(kind, _NAMES)}") from None
     raise SchemaError(
-        f"column {name!r}: {kind!r} is no type; give int, float, str, bool, bytes, date, datetime, a name such as 'int32', "
-        "or a pyarrow type"
+        f"column {name!r}: {kind!r} is not a type. Use int, float, str, bool, bytes, date, datetime, a name such as 'int32', "
+        "or a pyarrow type."
     )

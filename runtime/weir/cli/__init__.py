@@ -1,10 +1,10 @@
-"""The command ``weir``: the same things that the library offers, for people and for scripts."""
+"""The command ``weir``."""
 
 from __future__ import annotations
 
 
 def main() -> None:
-    # Late, so that `import weir.cli` for its parts costs nothing.
+    # Imported here, so that importing a module of this package does not load all commands.
     from weir.cli.app import app
 
     app()

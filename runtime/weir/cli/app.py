@@ -1,4 +1,4 @@
-"""The commands, their options and their exit codes."""
+"""The commands that run a job or read checkpoint storage, and the entry point of ``weir``."""
 
 from __future__ import annotations
 
@@ -7,105 +7,112 @@ from typing import Annotated
 
 import typer
 
-from weir.cli.checkpointing import (
+from weir.cli.exit_codes import exit_code_of
+from weir.cli.extras import installed_version, require_runtime
+from weir.cli.logs import LogFormat, discard_broken_streams, print_error, set_up_logs
+from weir.cli.options import (
     CHECKPOINT_TIMEOUT,
     INTERVAL,
     MIN_PAUSE,
+    NO_PAIRS,
     RETAINED,
     TOLERABLE_FAILED_CHECKPOINTS,
+    AllowNonRestoredState,
     CheckpointTimeout,
     Interval,
+    Master,
     MinPause,
+    Parallelism,
+    Params,
     Retained,
+    Spares,
+    SparkConf,
+    StagingDir,
     TolerableFailedCheckpoints,
 )
-from weir.cli.exits import exit_of
-from weir.cli.logs import LogFormat, complain, let_go_of_broken_streams, set_up
-from weir.cli.output import JsonOption, Output, OutputOption, answer_to, print_json
-from weir.cli.plugins import WithPlugins
+from weir.cli.output import JsonOption, Output, OutputOption, print_json, result_stream
+from weir.cli.plugins import PluginGroup
 from weir.errors import WeirError
 
 app_ = typer.Typer(
     name="weir",
-    cls=WithPlugins,
+    cls=PluginGroup,
     help="Checkpointed streaming jobs inside Spark.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-Target = Annotated[str, typer.Argument(help="The job: FILE.py, FILE.py:function or package.module:function")]
-Setting = Annotated[list[str], typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the job; may be repeated")]
-Parallelism = Annotated[int, typer.Option(min=1, help="Slots, and subtasks of every operator that does not say otherwise")]
-NO_SETTINGS: list[str] = []
+Target = Annotated[str, typer.Argument(help="Job: FILE.py, FILE.py:function or package.module:function.")]
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
+        typer.echo(f"weir {installed_version()}")
+        raise typer.Exit
+
+
+@app_.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None: ...
 
 
 @app_.command("run")
 def run_command(
     target: Target,
-    settings: Setting = NO_SETTINGS,
+    params: Params = NO_PAIRS,
     parallelism: Parallelism = 2,
-    master: Annotated[str, typer.Option(help="Spark master: local, spark://host:port, yarn, k8s://...")] = "local",
+    master: Master = "local",
     checkpoint_dir: Annotated[
-        str, typer.Option(help="Where checkpoints go: a directory, or s3://bucket/prefix, gs://..., abfss://...")
+        str, typer.Option(help="Checkpoint storage: a directory, or s3://bucket/prefix, gs://..., abfss://...")
     ] = "weir-checkpoints",
-    staging_dir: Annotated[
-        str | None, typer.Option(help="Where rows of Spark queries are staged, if checkpoints are in an object store")
-    ] = None,
+    staging_dir: StagingDir = None,
     interval: Interval = INTERVAL,
     checkpoint_timeout: CheckpointTimeout = CHECKPOINT_TIMEOUT,
     min_pause: MinPause = MIN_PAUSE,
     tolerable_failed_checkpoints: TolerableFailedCheckpoints = TOLERABLE_FAILED_CHECKPOINTS,
     from_checkpoint: Annotated[
-        int | None, typer.Option("--from", metavar="ID", min=0, help="Go back to this checkpoint; 0: to the beginning")
+        int | None, typer.Option("--from", metavar="ID", min=0, help="Roll back to this checkpoint; 0: start without state.")
     ] = None,
     from_path: Annotated[
         str | None,
         typer.Option(
-            "--from-path", metavar="PATH[#ID]", help="Begin with a copy of a checkpoint of any job; default: its newest"
+            "--from-path", metavar="PATH[#ID]", help="Start from a copy of any job's checkpoint; default ID: the newest."
         ),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the newest checkpoint (of a driver that died, say)")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the newest checkpoint.")] = False,
     at_least: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ID", min=1, help="With --resume: begin nothing where the job has not come as far as this checkpoint"
-        ),
+        int | None, typer.Option(metavar="ID", min=1, help="With --resume: fail if the newest checkpoint is older than this one.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before something is abandoned")] = False,
-    allow_non_restored_state: Annotated[
-        bool, typer.Option("--allow-non-restored-state", help="Leave behind state of operators that the graph no longer has")
-    ] = False,
-    spares: Annotated[int, typer.Option(min=0, help="Warm slots kept ready beyond the parallelism")] = 0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before checkpoints are abandoned.")] = False,
+    allow_non_restored_state: AllowNonRestoredState = False,
+    spares: Spares = 0,
     retained: Retained = RETAINED,
-    conf: Annotated[
-        list[str], typer.Option("--conf", metavar="NAME=VALUE", help="A Spark setting; may be repeated")
-    ] = NO_SETTINGS,
+    conf: SparkConf = NO_PAIRS,
     metrics: Annotated[
         str | None,
         typer.Option(
             metavar="HOST:PORT[-LAST]",
-            help="Serve metrics for Prometheus there, at the first port that is free, to who has the token in WEIR_METRICS_TOKEN",
+            help="Serve Prometheus metrics on the first free port. Clients send the token in WEIR_METRICS_TOKEN.",
         ),
     ] = None,
-    log_format: Annotated[LogFormat, typer.Option(help="Logs for people or for machines")] = LogFormat.TEXT,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Also what is only of interest when something is wrong")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what went wrong")] = False,
+    log_format: Annotated[LogFormat, typer.Option(help="Format of standard error.")] = LogFormat.TEXT,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log debug messages.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Run a job until it ends. SIGTERM or Ctrl-C stops it with a final checkpoint; go on with --resume.
+    """Run a job until its input ends. SIGTERM or Ctrl-C stops it with a final checkpoint; --resume continues it.
 
-    As JSON: how it has ended, once it has. What the job itself prints goes to standard error then.
+    With --output json, the result is printed when the job has ended, and output of the job's own code goes to standard error.
     """
-    logs = set_up(log_format, verbose=verbose)
-    from weir.cli.link import take_link
-    from weir.cli.metrics.server import take_options
-    from weir.cli.run import parse_spark_settings, run, start_mode
-    from weir.cli.words import parse_count, parse_duration_ms, parse_settings
+    require_runtime()
+    logs = set_up_logs(log_format, verbose=verbose)
+    from weir.cli.metrics import take_metrics_options
+    from weir.cli.options import parse_count, parse_duration_ms, parse_pairs
+    from weir.cli.run import parse_spark_conf, run, start_mode, take_link_options
     from weir.spark.launch import RunOptions
 
     options = RunOptions(
@@ -121,96 +128,93 @@ def run_command(
         spares=spares,
         retained=retained,
         staging_dir=staging_dir,
-        spark_conf=parse_spark_settings(conf),
+        spark_conf=parse_spark_conf(conf),
         logs=logs,
     )
-    link = take_link(os.environ)
-    page = take_options(metrics, os.environ)
-    params = parse_settings(settings, "--set")
-    with answer_to(output) as answer:
-        code = run(target, params, options, yes=yes, quiet=quiet, from_path=from_path, link=link, metrics=page, answer=answer)
+    link = take_link_options(os.environ)
+    metrics_options = take_metrics_options(metrics, os.environ)
+    job_params = parse_pairs(params, "--set")
+    with result_stream(output) as result:
+        code = run(
+            target,
+            job_params,
+            options,
+            yes=yes,
+            quiet=quiet,
+            from_path=from_path,
+            link=link,
+            metrics=metrics_options,
+            result=result,
+        )
     raise typer.Exit(code)
 
 
 @app_.command("checkpoints")
 def checkpoints_command(
-    directory: Annotated[str, typer.Argument(help="The checkpoint directory or URL, or a job of the platform")],
-    action: Annotated[str, typer.Argument(help="list, show ID, or verify [ID]")] = "list",
+    directory: Annotated[str, typer.Argument(metavar="DIR|JOB", help="Checkpoint directory or URL, or a job of the platform.")],
+    action: Annotated[str, typer.Argument(help="list, show ID, or verify [ID].")] = "list",
     checkpoint: Annotated[int | None, typer.Argument(metavar="ID")] = None,
-    job: Annotated[str | None, typer.Option(help="Which job, where the directory holds several")] = None,
-    retired: Annotated[bool, typer.Option("--retired", help="List those too that are gone")] = False,
+    job: Annotated[str | None, typer.Option(help="The job, if the directory contains several.")] = None,
+    retired: Annotated[bool, typer.Option("--retired", help="Also list checkpoints whose files are deleted.")] = False,
     as_json: JsonOption = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """List the checkpoints of a job (as JSON all that ever were), show one, or verify that they are whole."""
-    from weir.cli.remote import checkpoints as remote
+    """List the checkpoints of a job, show one, or verify their files. JSON lists include retired checkpoints."""
+    from weir.cli.commands import checkpoints as platform_checkpoints
 
     as_json = as_json or output is Output.JSON
-    if job is None and remote.is_job(directory):
-        remote.at_platform(directory, action, checkpoint, retired=retired, as_json=as_json)
+    if job is None and platform_checkpoints.is_job(directory):
+        platform_checkpoints.run_action(directory, action, checkpoint, retired=retired, as_json=as_json)
         return
-
+    require_runtime()
     from weir.cli import checkpoints
-    from weir.errors import ConfigError
-    from weir.protocol.ids import CheckpointId
-    from weir.storage.open import open_storage
 
-    storage = open_storage(directory)
-    name = checkpoints.choose_job(storage, job)
-    chosen = CheckpointId(checkpoint) if checkpoint is not None else None
-    match action:
-        case "list":
-            checkpoints.show_list(storage, name, retired=retired, as_json=as_json)
-        case "show" if chosen is not None:
-            checkpoints.show_one(storage, name, chosen, as_json=as_json)
-        case "show":
-            raise ConfigError("which one? write: weir checkpoints DIRECTORY show ID")
-        case "verify":
-            raise typer.Exit(checkpoints.show_verification(storage, name, chosen, as_json=as_json))
-        case _:
-            raise ConfigError(f"'{action}' is none of list, show, verify")
+    code = checkpoints.run_action(directory, job, action, checkpoint, retired=retired, as_json=as_json)
+    raise typer.Exit(code)
 
 
 @app_.command("graph")
 def graph_command(
     target: Target,
-    settings: Setting = NO_SETTINGS,
+    params: Params = NO_PAIRS,
     parallelism: Parallelism = 2,
     as_json: JsonOption = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Draw a job's graph: operators, chains, how records are dealt out, which uids are derived. Runs nothing."""
-    from weir.api.entry import load_job
-    from weir.cli.words import parse_settings
+    """Show a job's graph: operators, chains, partitioning, generated uids. Does not run the job."""
+    require_runtime()
+    from weir.api.job_loader import load_job
+    from weir.cli.options import parse_pairs
     from weir.graph.compile import compile_graph
     from weir.graph.render import render
     from weir.protocol.codec import to_json
-    from weir.spark.planner import LazySession
+    from weir.spark.session import LazySession
 
-    with answer_to(Output.JSON if as_json else output) as answer:
+    with result_stream(Output.JSON if as_json else output) as result:
         session = LazySession("local", parallelism, app_name=f"weir graph {target}", conf={})
         try:
             with session.planning():
-                logical, _ = load_job(target, parse_settings(settings, "--set")).to_graph()
+                logical, _ = load_job(target, parse_pairs(params, "--set")).to_graph()
         finally:
             session.close()
         graph = compile_graph(logical, slots=parallelism)
-        if answer is not None:
-            print_json(to_json(graph), answer)
+        if result is not None:
+            print_json(to_json(graph), result)
         else:
             typer.echo(render(graph), nl=False)
 
 
 @app_.command("params")
 def params_command(target: Target, output: OutputOption = Output.TEXT) -> None:
-    """The parameters that a job takes, for --set."""
-    from weir.api.entry import declared_params
+    """List the parameters of a job, for --set."""
+    require_runtime()
+    from weir.api.job_loader import declared_params
     from weir.protocol.codec import to_json
 
-    with answer_to(output) as answer:
+    with result_stream(output) as result:
         declared = declared_params(target)
-        if answer is not None:
-            print_json(to_json(declared), answer)
+        if result is not None:
+            print_json(to_json(declared), result)
             return
     if declared.help:
         typer.echo(declared.help + "\n")
@@ -219,15 +223,15 @@ def params_command(target: Target, output: OutputOption = Output.TEXT) -> None:
         choices = f", one of {', '.join(parameter.choices)}" if parameter.choices else ""
         typer.echo(f"  --set {parameter.name}=<{parameter.type}>  ({value}{choices})  {parameter.help}".rstrip())
     if declared.incomplete:
-        typer.echo(f"there may be more: {declared.incomplete}")
+        typer.echo(f"This list may be incomplete: {declared.incomplete}")
 
 
 def app() -> None:
-    """One clear message for whatever is wrong, never a traceback for what a user can mend."""
+    """Run the command of sys.argv. Print a WeirError as one message, without a traceback."""
     try:
         app_()
     except WeirError as error:
-        complain(str(error))
-        raise SystemExit(exit_of(error)) from None
+        print_error(str(error))
+        raise SystemExit(exit_code_of(error)) from None
     finally:
-        let_go_of_broken_streams()
+        discard_broken_streams()

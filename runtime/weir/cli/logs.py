@@ -1,4 +1,4 @@
-"""What the command says on standard error: for a person by default, one JSON object a line for machines."""
+"""Messages on standard error: text by default, or one JSON object a line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import TextIO, cast
 
 import structlog
 
-from weir.subtask.logs import LogSettings, configure_logs
+from weir.subtask.settings import LogSettings, configure_logs
 
 _settings = LogSettings()
-"""Set once, at the start of the command."""
+"""Set once, when the command starts."""
 
 
 class LogFormat(StrEnum):
@@ -24,61 +24,62 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-def set_up(form: LogFormat, *, verbose: bool) -> LogSettings:
+def set_up_logs(form: LogFormat, *, verbose: bool) -> LogSettings:
     global _settings
     _settings = LogSettings(as_json=form is LogFormat.JSON, verbose=verbose)
     configure_logs(_settings)
-    # The coordinator logs from its own loop, which a pipe without a reader would end.
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Unheard(sys.stderr))))
+    # The coordinator logs from its loop, and a BrokenPipeError would end that loop.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _BestEffortStream(sys.stderr))))
     return _settings
 
 
 @contextmanager
-def if_somebody_listens() -> Iterator[None]:
-    """Around words on standard error: a terminal that is gone, or a pipe whose reader is, must not end a job that runs."""
+def ignore_broken_streams() -> Iterator[None]:
+    """Ignore errors of writes to standard error: a closed terminal or pipe must not stop a running job."""
     try:
         yield
     except (OSError, ValueError, RuntimeError):
-        # Broken; closed; in the middle of a write that a signal's handler has interrupted.
+        # A broken pipe; a closed file; a write that a signal handler interrupted with another write.
         pass
 
 
-class _Unheard(io.TextIOBase):
-    """As much of a text stream as a logger needs, written to whether somebody listens or not."""
+class _BestEffortStream(io.TextIOBase):
+    """The part of a text stream that a logger needs; failed writes are dropped."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
 
     def write(self, text: str, /) -> int:
-        with if_somebody_listens():
+        with ignore_broken_streams():
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        with if_somebody_listens():
+        with ignore_broken_streams():
             self._stream.flush()
 
 
-def tell(message: str) -> None:
-    with if_somebody_listens():
+def print_message(message: str) -> None:
+    """Print to standard error, or log as JSON with ``--log-format json``."""
+    with ignore_broken_streams():
         if _settings.as_json:
             structlog.get_logger("weir").info(message.strip())
         else:
             print(message, file=sys.stderr, flush=True)
 
 
-def complain(message: str) -> None:
-    """The one message of a command that did not do what it was told."""
-    with if_somebody_listens():
+def print_error(message: str) -> None:
+    """Print the error that ends the command."""
+    with ignore_broken_streams():
         if _settings.as_json:
             structlog.get_logger("weir").error(message)
         else:
             print(f"weir: {message}", file=sys.stderr, flush=True)
 
 
-def let_go_of_broken_streams() -> None:
-    """At the end of the command: Python would exit with a code of its own if a stream cannot be flushed."""
+def discard_broken_streams() -> None:
+    """Redirect broken standard streams to /dev/null: Python exits with code 120 if it cannot flush them."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,43 +1,147 @@
-"""For whom a command answers: people, or programs. Light, as every command has it."""
+"""Results on standard output: text and tables, or one JSON document. Light to import, because every command does."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PIPED_COLUMNS = 160
+
 
 class Output(StrEnum):
-    """For people, or for programs."""
-
     TEXT = "text"
     JSON = "json"
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or as one JSON document, for programs")]
-JsonOption = Annotated[bool, typer.Option("--json", help="The same as --output json")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Output format: text, or one JSON document.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Same as --output json.")]
 
 
 def print_json(value: Any, to: TextIO | None = None) -> None:
-    """``to`` None: standard output."""
+    """Print to ``to``, or to standard output if it is None."""
     typer.echo(json.dumps(value, indent=2), file=to)
 
 
 @contextmanager
-def answer_to(output: Output) -> Iterator[TextIO | None]:
-    """Where the document for a program goes; None: it is people who are answered.
+def result_stream(output: Output) -> Iterator[TextIO | None]:
+    """Yield the stream for the JSON document; None if the output is text.
 
-    What is printed inside for people, or by code of users, goes to standard error if there is a document.
+    For JSON, whatever the block prints, user code included, goes to standard error instead of standard output.
     """
     if output is Output.TEXT:
         yield None
         return
-    document = sys.stdout
+    stream = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
-        yield document
+        yield stream
+
+
+# ---- tables ------------------------------------------------------------------------------------
+
+
+def new_table(title: str | None = None) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+
+
+def print_table(table: Table) -> None:
+    from rich.console import Console
+
+    # A pipe has no width. A fixed one keeps each row on one line, which grep needs.
+    Console(width=None if Console().is_terminal else PIPED_COLUMNS).print(table)
+
+
+def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: frozenset[str] = frozenset()) -> None:
+    """Print a table. Cells may contain text from user code, so they are sanitized and not read as markup."""
+    from rich.text import Text
+
+    table = new_table()
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(sanitized(cell)) for cell in row))
+    print_table(table)
+
+
+def print_fields(fields: Iterable[tuple[str, str]]) -> None:
+    """Print names and values, one pair a line; a pair with an empty value is left out."""
+    shown = [(name, value) for name, value in fields if value]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, value in shown:
+        typer.echo(f"{name:<{width}}  {sanitized(value)}")
+
+
+def sanitized(text: str) -> str:
+    """Remove control characters, which a terminal would interpret."""
+    return "".join(character for character in text if character in "\n\t" or (character.isprintable() or character == " "))
+
+
+def sanitized_for_terminal(text: str) -> str:
+    """Sanitize if standard output is a terminal; a file or pipe gets the text unchanged."""
+    return sanitized(text) if sys.stdout.isatty() else text
+
+
+# ---- times and sizes ---------------------------------------------------------------------------
+
+
+def time_text(timestamp_ms: int) -> str:
+    return _format_time(datetime.fromtimestamp(timestamp_ms / 1_000, UTC))
+
+
+def parse_time(text: str) -> datetime:
+    """Parse a time of an API response."""
+    return datetime.fromisoformat(text)
+
+
+def time_of(text: str | None) -> str:
+    """Return date and time in UTC; '' for None."""
+    return _format_time(parse_time(text).astimezone(UTC)) if text else ""
+
+
+def clock_of(text: str | None) -> str:
+    """Return the time of day in UTC; '' for None."""
+    return parse_time(text).astimezone(UTC).strftime("%H:%M:%S") if text else ""
+
+
+def age_of(text: str | None) -> str:
+    """Return ``3 min ago``, by the clock of this machine, which may differ from the platform's."""
+    if not text:
+        return ""
+    return f"{duration_text((datetime.now(UTC) - parse_time(text)).total_seconds())} ago"
+
+
+def duration_text(seconds: float) -> str:
+    seconds = max(0.0, seconds)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7_200:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 172_800:
+        return f"{seconds / 3_600:.0f} h"
+    return f"{timedelta(seconds=seconds).days} days"
+
+
+def size_text(count: int) -> str:
+    for limit, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= limit:
+            return f"{count / limit:.1f} {unit}"
+    return f"{count} B"
+
+
+def _format_time(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M:%S")

@@ -1,7 +1,7 @@
-"""Commands that a run has no use for: ours for a platform, and those of other packages: entry points of group ``weir.commands``.
+"""Commands that are loaded on demand: those that call a control plane, and those of other packages.
 
-Each is a function that adds its commands to a typer.Typer. They are looked for only when a command is asked for that is not there
-yet, or when all are listed: a run loads nothing of them.
+Another package adds commands with an entry point of the group ``weir.commands``: a function that takes a typer.Typer. Weir loads
+them only to list all commands, or if it does not know a command. ``weir run`` loads none of them.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ import typer.main
 from typer.core import TyperGroup
 
 GROUP = "weir.commands"
-# Typer has click inside, and does not say where.
+# Typer contains a copy of click that it does not export.
 Command: TypeAlias = Any
 Context: TypeAlias = Any
 
 
-class WithPlugins(TyperGroup):
-    """The commands of this package, and those of others behind them. Ours are never replaced."""
+class PluginGroup(TyperGroup):
+    """The commands of this package, then those loaded on demand, which never replace them."""
 
-    _looked = 0
+    _loaded_stages = 0
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        while cmd_name not in self.commands and self._look_further():
+        while cmd_name not in self.commands and self._load_next():
             pass
         return self.commands.get(cmd_name)
 
     def list_commands(self, ctx: Context) -> list[str]:
-        while self._look_further():
+        while self._load_next():
             pass
         return list(self.commands)
 
-    def _look_further(self) -> bool:
-        """Nearest first. False: all places have been looked at."""
-        self._looked += 1
-        match self._looked:
+    def _load_next(self) -> bool:
+        """Load the client commands first, then the plugins. Return False if everything is loaded."""
+        self._loaded_stages += 1
+        match self._loaded_stages:
             case 1:
-                add_remote(self.commands)
+                add_client_commands(self.commands)
             case 2:
                 add_plugins(self.commands)
             case _:
@@ -48,28 +48,28 @@ class WithPlugins(TyperGroup):
         return True
 
 
-def add_remote(commands: MutableMapping[str, Command]) -> None:
-    from weir.cli.remote.commands import add_to
+def add_client_commands(commands: MutableMapping[str, Command]) -> None:
+    from weir.cli.commands import add_to
 
-    for name, command in _commands_by(add_to).items():
+    for name, command in _commands_of(add_to).items():
         commands.setdefault(name, command)
 
 
 def add_plugins(commands: MutableMapping[str, Command]) -> None:
-    """One that cannot be loaded is left out, and said so on standard error: the other commands are as good as before."""
-    for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+    """Add the commands of other packages. A package that fails to load is reported on standard error and skipped."""
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
-            found = _commands_by(point.load())
-        except Exception as error:  # noqa: BLE001  # it is somebody else's code
-            typer.echo(f"weir: the commands of '{point.name}' ({point.value}) cannot be loaded: {error}", err=True)
+            loaded = _commands_of(point.load())
+        except Exception as error:  # noqa: BLE001  # third-party code may raise anything
+            typer.echo(f"weir: Cannot load the commands of '{point.name}' ({point.value}): {error}", err=True)
             continue
-        for name, command in found.items():
+        for name, command in loaded.items():
             commands.setdefault(name, command)
 
 
-def _commands_by(add_to: Callable[[typer.Typer], None]) -> dict[str, Command]:
+def _commands_of(add_to: Callable[[typer.Typer], None]) -> dict[str, Command]:
     app = typer.Typer()
-    # With a callback typer makes a group, also of a single command.
+    # A callback makes typer build a group even if there is only one command.
     app.callback()(lambda: None)
     add_to(app)
     group = typer.main.get_group(app)

@@ -1,67 +1,105 @@
-"""``weir run``: a job from its file to its end."""
+"""``weir run``: load a job, choose where it starts, run it until it ends, and print the result."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Mapping
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TextIO
 
 import structlog
+import typer
 
-from weir.api.entry import load_job
 from weir.api.job import Job
-from weir.cli.exits import OF_OUTCOME, Exit
-from weir.cli.from_path import begin_elsewhere
-from weir.cli.logs import complain, if_somebody_listens, tell
-from weir.cli.metrics.exposition import exposition
-from weir.cli.metrics.server import MetricsOptions, served
-from weir.cli.output import print_json
-from weir.cli.progress_line import follow
-from weir.cli.questions import confirm_leaving
-from weir.cli.words import parse_settings
+from weir.api.job_loader import load_job
+from weir.cli.exit_codes import EXIT_OF_OUTCOME, Exit
+from weir.cli.logs import ignore_broken_streams, print_error, print_message
+from weir.cli.metrics import MetricsOptions, exposition, serve_metrics
+from weir.cli.options import parse_pairs
+from weir.cli.output import print_json, size_text
+from weir.cli.progress import show_progress
 from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
-from weir.errors import ConfigError, Superseded, WeirError
+from weir.errors import ConfigError, RestoreError, Superseded, WeirError
 from weir.kernel.effects import Outcome
-from weir.link.run import LinkOptions, RunLink
+from weir.link.control_link import LinkOptions, RunLink
+from weir.link.http import LinkAddress
+from weir.protocol.events import IMPORTED, CheckpointCompleted
 from weir.protocol.ids import CheckpointId
+from weir.spark.job_plan import check_compatible
 from weir.spark.launch import JobResult, RunningJob, RunOptions, launch, session_for
-from weir.spark.planner import LazySession
-from weir.spark.session import CONF_FILE
+from weir.spark.session import CONF_FILE, LazySession
 from weir.spark.settings import is_secret
-from weir.storage.joblog import JobLog
+from weir.storage.checkpoint_import import (
+    ImportResult,
+    already_imported,
+    find_external_checkpoint,
+    import_checkpoint,
+)
+from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
-from weir.storage.open import open_storage
+from weir.storage.location import JobLocation, locate_job, open_storage, parse_checkpoint_path
+from weir.storage.probe import probe_storage
+
+LINK_URL, LINK_TOKEN, LINK_SPOOL = "WEIR_RUN_URL", "WEIR_RUN_TOKEN", "WEIR_RUN_SPOOL"
 
 log = structlog.get_logger(__name__)
 
+# ---- options -----------------------------------------------------------------------------------
 
-def parse_spark_settings(pairs: list[str]) -> dict[str, str]:
-    """Of ``--conf``. Raises ConfigError, also for a secret: every user of this machine can read our argument list."""
-    settings = parse_settings(pairs, "--conf")
-    for name in settings:
+
+def parse_spark_conf(pairs: list[str]) -> dict[str, str]:
+    """Parse ``--conf``. Raises ConfigError, also for a secret: every user of this machine can read the argument list."""
+    conf = parse_pairs(pairs, "--conf")
+    for name in conf:
         if is_secret(name):
             raise ConfigError(
-                f"--conf {name}: others on this machine can read what a command is given, so a secret cannot be; put it into "
-                f"a file that only you can read (chmod 600) and name that in {CONF_FILE}"
+                f"--conf {name} is a secret, and other users of this machine can read command lines. Write it to a file that only "
+                f"you can read (chmod 600), and set {CONF_FILE} to the path of that file."
             )
-    return settings
+    return conf
 
 
 def start_mode(
     *, resume: bool, from_checkpoint: int | None, from_path: str | None = None, at_least: int | None = None
 ) -> StartMode:
-    """``from_path``: that has a say in it once the job is known, see ``from_path.begin_elsewhere``."""
+    """Return the start mode of these options. ``start_from_path`` replaces it if there is a ``from_path``. Raises ConfigError."""
     if from_path is not None and (resume or from_checkpoint is not None):
-        raise ConfigError("--from-path begins with a checkpoint from elsewhere: give neither --resume nor --from with it")
+        raise ConfigError("--from-path cannot be combined with --resume or --from.")
     if resume and from_checkpoint is not None:
-        raise ConfigError("--resume goes on with the newest checkpoint, --from goes back to a chosen one: give only one of them")
+        raise ConfigError("--resume and --from exclude each other: --resume takes the newest checkpoint, --from an older one.")
     if at_least is not None and not resume:
-        raise ConfigError("--at-least says how far the job that is resumed has come: give it with --resume")
+        raise ConfigError("--at-least requires --resume.")
     if from_checkpoint is not None:
         return FromCheckpoint(CheckpointId(from_checkpoint) if from_checkpoint else None)
     return Resume(CheckpointId(at_least) if at_least is not None else None) if resume else Fresh()
+
+
+def take_link_options(environment: MutableMapping[str, str]) -> LinkOptions | None:
+    """Return how to reach the control plane that started this run; None if no control plane did.
+
+    Removes the token from ``environment``, so that child processes and user code cannot read it. Raises ConfigError if only
+    some of the variables are set.
+    """
+    values = {
+        LINK_URL: environment.get(LINK_URL, ""),
+        LINK_TOKEN: environment.pop(LINK_TOKEN, ""),
+        LINK_SPOOL: environment.get(LINK_SPOOL, ""),
+    }
+    missing = [name for name, value in values.items() if not value]
+    if len(missing) == len(values):
+        return None
+    if missing:
+        raise ConfigError(
+            f"A run of a control plane needs {LINK_URL}, {LINK_TOKEN} and {LINK_SPOOL}. Not set: {', '.join(missing)}"
+        )
+    return LinkOptions(LinkAddress(values[LINK_URL], values[LINK_TOKEN]), Path(values[LINK_SPOOL]))
+
+
+# ---- the run -----------------------------------------------------------------------------------
 
 
 def run(
@@ -74,22 +112,23 @@ def run(
     from_path: str | None = None,
     link: LinkOptions | None = None,
     metrics: MetricsOptions | None = None,
-    answer: TextIO | None = None,
+    result: TextIO | None = None,
 ) -> int:
-    """Returns the exit code. Raises WeirError for whatever keeps the job from starting, and for nothing else.
+    """Run the job and return the exit code. Raises WeirError only if the job did not start.
 
-    ``answer``: how the job has ended is also written there, as a JSON document."""
-    opened = RunLink(link) if link is not None else None
+    ``result``: receives a JSON document about how the job ended.
+    """
+    run_link = RunLink(link) if link is not None else None
     session = session_for(options, target)
     try:
         with session.planning():
             job = load_job(target, params)
             if from_path is not None:
-                options = replace(options, start=begin_elsewhere(job, from_path, options, yes=yes, link=opened))
-        return _run(job, options, session, opened, metrics, answer, yes=yes, quiet=quiet, asked=from_path is not None)
+                options = replace(options, start=start_from_path(job, from_path, options, yes=yes, link=run_link))
+        return _run(job, options, session, run_link, metrics, result, yes=yes, quiet=quiet, confirmed=from_path is not None)
     except Exception as error:
-        if opened is not None and not opened.started:
-            opened.failed_to_start(error)
+        if run_link is not None and not run_link.started:
+            run_link.failed_to_start(error)
         raise
     finally:
         session.close()
@@ -101,63 +140,49 @@ def _run(
     session: LazySession,
     link: RunLink | None,
     metrics: MetricsOptions | None,
-    answer: TextIO | None,
+    result: TextIO | None,
     *,
     yes: bool,
     quiet: bool,
-    asked: bool,
+    confirmed: bool,
 ) -> int:
-    """``asked``: whoever is to agree has agreed."""
-    if isinstance(options.start, FromCheckpoint) and not asked:
-        left = confirm_going_back(job, options.start.checkpoint, options, yes=yes)
-        # Spark takes seconds to come up, and a run that is still alive may complete more: that was not agreed to.
-        options = replace(options, start=replace(options.start, leaving=None if yes else left))
-    with served(metrics, courtesy=link is not None) as page:
+    """``confirmed``: the user has already confirmed what this start abandons."""
+    if isinstance(options.start, FromCheckpoint) and not confirmed:
+        abandoned = confirm_rollback(job, options.start.checkpoint, options, yes=yes)
+        # Spark takes seconds to start. A driver that still runs may complete more checkpoints, which the user has not confirmed.
+        options = replace(options, start=replace(options.start, leaving=None if yes else abandoned))
+    with serve_metrics(metrics, optional=link is not None) as page:
         running = launch(job, options, session=session, link=link)
         page.show(lambda: exposition(job.name, running.progress()))
-        return _followed(job.name, running, options, answer, quiet=quiet)
+        return _wait_for_end(job.name, running, options, result, quiet=quiet)
 
 
-def _followed(job: str, running: RunningJob, options: RunOptions, answer: TextIO | None, *, quiet: bool) -> int:
+def _wait_for_end(job: str, running: RunningJob, options: RunOptions, result: TextIO | None, *, quiet: bool) -> int:
     suspend_on_signals(running)
     try:
-        result = follow(running, quiet=quiet, as_json=options.logs.as_json)
+        ended = show_progress(running, quiet=quiet, as_json=options.logs.as_json)
     except WeirError as error:
-        # From here on something was started, which the exit code must not deny.
-        complain(f"job failed: {error}")
+        # The job has started, so the exit code must not be that of a wrong argument.
+        print_error(f"job failed: {error}")
         return Exit.SUPERSEDED if isinstance(error, Superseded) else Exit.JOB_FAILED
-    _tell_the_end(result, quiet=quiet, as_json=options.logs.as_json)
-    if answer is not None:
-        with if_somebody_listens():
-            print_json({"job": job, **_end(result), "notes": list(result.notes)}, answer)
-    return OF_OUTCOME[result.outcome]
-
-
-def confirm_going_back(job: Job, checkpoint: CheckpointId | None, options: RunOptions, *, yes: bool) -> frozenset[CheckpointId]:
-    """Show what a restore of ``checkpoint`` (None: of nothing) abandons, and ask; these checkpoints. Raises ConfigError where nobody can
-    be asked."""
-    storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
-    view, _ = JobLog(storage, JobLayout(job.name)).read()
-    left = view.left_behind_by(view.restore_point(checkpoint).checkpoint if checkpoint is not None else None)
-    where = (
-        f"checkpoint {checkpoint} of job '{job.name}'"
-        if checkpoint is not None
-        else f"the beginning of job '{job.name}', without any state,"
-    )
-    return confirm_leaving(job, left, f"Going back to {where} abandons", yes=yes)
+    _print_end(ended, quiet=quiet, as_json=options.logs.as_json)
+    if result is not None:
+        with ignore_broken_streams():
+            print_json({"job": job, **_end_fields(ended), "notes": list(ended.notes)}, result)
+    return EXIT_OF_OUTCOME[ended.outcome]
 
 
 def suspend_on_signals(running: RunningJob) -> None:
-    """The first SIGTERM or SIGINT takes a final checkpoint and stops; the second stops without one."""
-    seen = 0
+    """Suspend the job on the first SIGTERM or SIGINT, with a final checkpoint; cancel it on the second."""
+    count = 0
 
     def on_signal(number: int, _frame: object) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == 1:
-            # First what was asked for: there may be nobody left to be told.
+        nonlocal count
+        count += 1
+        if count == 1:
+            # Suspend before printing: standard error may be broken.
             running.suspend()
-            tell("stopping with a final checkpoint (once more: without)")
+            print_message("Stopping with a final checkpoint. Signal again to stop without one.")
         else:
             running.cancel()
 
@@ -165,32 +190,32 @@ def suspend_on_signals(running: RunningJob) -> None:
         signal.signal(number, on_signal)
 
 
-def _tell_the_end(result: JobResult, *, quiet: bool, as_json: bool) -> None:
-    """A failure is told even to who wants to hear nothing."""
-    went_well = OF_OUTCOME[result.outcome] is Exit.OK
-    if quiet and went_well:
+def _print_end(ended: JobResult, *, quiet: bool, as_json: bool) -> None:
+    """Print how the job ended. ``quiet`` hides everything but a failure."""
+    succeeded = EXIT_OF_OUTCOME[ended.outcome] is Exit.OK
+    if quiet and succeeded:
         return
-    summary = _summary(result)
-    with if_somebody_listens():
+    summary = _summary(ended)
+    with ignore_broken_streams():
         if as_json:
-            _log_the_end(result, log.info if went_well else log.error)
+            _log_end(ended, log.info if succeeded else log.error)
         else:
             print(summary, file=sys.stderr, flush=True)
 
 
-def _log_the_end(result: JobResult, write: Callable[..., object]) -> None:
-    for note in result.notes:
+def _log_end(ended: JobResult, write: Callable[..., object]) -> None:
+    for note in ended.notes:
         log.info(note)
-    write("job ended", **_end(result))
+    write("job ended", **_end_fields(ended))
 
 
-def _end(result: JobResult) -> dict[str, object]:
-    """For programs. ``records``: what the sources have read in the last generation."""
-    progress = result.progress
+def _end_fields(ended: JobResult) -> dict[str, object]:
+    """Return the end of the job for JSON. ``records``: what the sources read in the last generation."""
+    progress = ended.progress
     return {
-        "outcome": result.outcome,
-        "reason": result.reason,
-        "kind": result.kind,
+        "outcome": ended.outcome,
+        "reason": ended.reason,
+        "kind": ended.kind,
         "records": progress.records,
         "checkpoints": progress.completed_total,
         "last_checkpoint": progress.completed[-1].checkpoint if progress.completed else None,
@@ -198,11 +223,10 @@ def _end(result: JobResult) -> dict[str, object]:
     }
 
 
-def _summary(result: JobResult) -> str:
-    progress = result.progress
-    lines = [f"note: {note}" for note in result.notes]
-    head = f"job {result.outcome}" + (f": {result.reason}" if result.reason else "")
-    lines.append(head)
+def _summary(ended: JobResult) -> str:
+    progress = ended.progress
+    lines = [f"note: {note}" for note in ended.notes]
+    lines.append(f"job {ended.outcome}" + (f": {ended.reason}" if ended.reason else ""))
     if progress.completed:
         last = progress.completed[-1]
         lines.append(
@@ -210,6 +234,106 @@ def _summary(result: JobResult) -> str:
             f"(last: {last.checkpoint}, {last.end_to_end_ms} ms, {last.state_bytes:,} bytes of state)"
         )
     lines += [f"  recovered in {recovery.took_ms} ms: {recovery.reason}" for recovery in progress.recoveries]
-    if result.outcome is Outcome.SUSPENDED:
-        lines.append("  go on with --resume")
+    if ended.outcome is Outcome.SUSPENDED:
+        lines.append("  resume with --resume")
     return "\n".join(lines)
+
+
+# ---- starting from a checkpoint ----------------------------------------------------------------
+
+
+def confirm_rollback(job: Job, checkpoint: CheckpointId | None, options: RunOptions, *, yes: bool) -> frozenset[CheckpointId]:
+    """Return the checkpoints that this rollback abandons, after confirmation. ``checkpoint`` None: start without state.
+
+    Raises ConfigError if standard input is not a terminal, typer.Exit if the user answers no.
+    """
+    storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
+    view, _ = JobLog(storage, JobLayout(job.name)).read()
+    abandoned = view.abandoned_by(view.restore_point(checkpoint).checkpoint if checkpoint is not None else None)
+    what = (
+        f"Rolling back job '{job.name}' to checkpoint {checkpoint}"
+        if checkpoint is not None
+        else f"Starting job '{job.name}' without state"
+    )
+    return confirm_abandoning(job, abandoned, f"{what} abandons the checkpoints", yes=yes)
+
+
+def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link: RunLink | None) -> StartMode:
+    """Copy the checkpoint at ``path`` into the job's checkpoint directory, after confirmation, and return how to start from it.
+
+    An error leaves the job unchanged. Raises ConfigError, CheckpointError, StorageError, and RestoreError if the checkpoint is
+    not compatible with the job's graph.
+    """
+    location, number = parse_checkpoint_path(path)
+    external = find_external_checkpoint(locate_job(location), number, job=job.name)
+    try:
+        check_compatible(job, external.manifest, options)
+    except RestoreError as error:
+        raise RestoreError(f"Cannot start job '{job.name}' from {external.name}: {error}") from None
+    target = JobLocation(open_storage(options.checkpoint_dir, dict(options.storage_options)), JobLayout(job.name))
+    view, _ = JobLog(target.storage, target.layout).read()
+    abandoned = frozenset[CheckpointId]()
+    if already_imported(target, view, external) is None:
+        abandoned = confirm_abandoning(
+            job,
+            view.abandoned_by(None),
+            f"Starting job '{job.name}' from {external.name} abandons the checkpoints",
+            yes=yes,
+            question="Start from it?",
+        )
+    probe_storage(target.storage)
+    imported = import_checkpoint(
+        external, target, abandonable=None if yes else abandoned, nonce=uuid.uuid4().hex, timestamp_ms=time.time_ns() // 1_000_000
+    )
+    _report_import(imported, external.name, link)
+    # The import has abandoned the old checkpoints. If another driver has completed more since, the user has not confirmed those.
+    return FromCheckpoint(imported.checkpoint, leaving=frozenset())
+
+
+def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> None:
+    if link is not None:
+        # An earlier driver may have imported it and died before reporting. The control plane stores a repeated report once.
+        link.record(
+            CheckpointCompleted(
+                imported.checkpoint, imported.generation, IMPORTED, 0, imported.state_bytes, (), imported.bytes or None
+            )
+        )
+    size = size_text(imported.bytes)
+    print_message(f"Imported {name} as checkpoint {imported.checkpoint} ({size} copied). It is retained like a savepoint.")
+
+
+def confirm_abandoning(
+    job: Job, abandoned: Collection[CheckpointId], what: str, *, yes: bool, question: str = "Roll back?"
+) -> frozenset[CheckpointId]:
+    """Show which checkpoints are abandoned and ask for confirmation; return them. Nothing to abandon needs no confirmation.
+
+    ``what``: the beginning of a sentence that ends with the checkpoint numbers. Raises ConfigError if standard input is not a
+    terminal, typer.Exit if the user answers no.
+    """
+    if not abandoned:
+        return frozenset()
+    revocable: list[str] = []
+    others: list[str] = []
+    for uid, sink in job.sinks().items():
+        (revocable if sink.committer().revocable else others).append(uid)
+    print_message(f"{what} {', '.join(str(number) for number in sorted(abandoned))}.")
+    if revocable:
+        print_message(f"  revokes their output in: {', '.join(revocable)} (an undo reinstates it)")
+    if others:
+        print_message(f"  cannot revoke output in: {', '.join(others)} (readers see these records twice)")
+    print_message("  deletes nothing: abandoned checkpoints can be restored with --from")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ConfigError("Cannot ask for confirmation: standard input is not a terminal. Add --yes to confirm.")
+        confirm(question)
+    return frozenset(abandoned)
+
+
+def confirm(question: str) -> None:
+    """Raises typer.Exit if the answer is no, or the user closes or interrupts the prompt."""
+    try:
+        confirmed = typer.confirm(question, default=False, err=True)
+    except typer.Abort:
+        confirmed = False
+    if not confirmed:
+        raise typer.Exit(Exit.CANCELED)

@@ -1,62 +1,57 @@
-"""Contracts of sources and sinks.
+"""The contracts of sources and sinks.
 
-A source is replayable: it enumerates splits, and a reader resumes a split *after* the recorded
-position. A sink is two-phase: a writer stages, the coordinator commits once the checkpoint is
-completed. Committing is done by the coordinator with a ``CommitPermit``, which only its kernel makes.
+A source is replayable: it enumerates splits, and a reader resumes a split *after* the recorded position. A sink writes in two
+phases: a writer stages output, and the coordinator commits it when the checkpoint is completed. To commit, the coordinator needs
+a ``CommitPermit``, which only the coordinator kernel makes.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from weir.kernel.checkpoints import CommitPermit
 from weir.operators.base import OperatorContext, SourceOperator
+from weir.protocol.codec import to_json
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, Split
 
-Line: TypeAlias = Mapping[Generation, CheckpointId]
-"""A line of history (``LogView.line``): what a generation in it committed for checkpoints up to the id given is on it."""
+Ancestry: TypeAlias = Mapping[Generation, CheckpointId]
+"""The checkpoints that the current state descends from, by generation: all checkpoints of that generation up to this id."""
 
 
-def is_on(line: Line, *, generation: int, checkpoint: int) -> bool:
-    limit = line.get(Generation(generation))
-    return limit is not None and checkpoint <= limit
-
-
-class CommitPermit(Protocol):
-    """Proof that ``checkpoint`` is completed in the job's log by the running generation."""
-
-    @property
-    def checkpoint(self) -> CheckpointId: ...
-    @property
-    def generation(self) -> Generation: ...
+def is_ancestor(ancestry: Ancestry, *, generation: int, checkpoint: int) -> bool:
+    last = ancestry.get(Generation(generation))
+    return last is not None and checkpoint <= last
 
 
 class Source(ABC):
-    """Described by plain JSON (``describe``), so that a slot can rebuild it without unpickling."""
-
     kind: str
 
-    @abstractmethod
-    def describe(self) -> JsonValue: ...
+    def describe(self) -> JsonValue:
+        """The source as JSON, from which ``registry.source_from`` rebuilds it in a slot, without unpickling."""
+        return describe_fields(self)
 
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """Known when the graph is built; may read file footers or first lines. Raises InputError, ConfigError."""
+        """Return the schema of the records. Called when the graph is built; may read file footers or first lines.
+
+        Raises InputError, ConfigError."""
 
     @abstractmethod
     def splits(self, parallelism: int) -> tuple[Split, ...]:
-        """Enumerate the input once, at the first start of the job, in the coordinator. Ids are unique and stable."""
+        """Enumerate the input. Called once per job, in the coordinator. Ids are unique and stable."""
 
     @abstractmethod
     def reader(self) -> SourceOperator: ...
 
 
 class SinkWriter(ABC):
-    """Stages records. One per subtask; calls come from the loop except ``PendingCommit.finish``.
+    """Stages the records of one subtask. The loop makes all calls except ``PendingCommit.finish``.
 
     Call order: open -> restore (0 or 1 times) -> { write (only when ready) | pre_commit, then state }* -> close."""
 
@@ -64,7 +59,7 @@ class SinkWriter(ABC):
     def open(self, context: OperatorContext) -> None: ...
 
     def ready(self) -> bool:
-        """False: too much is queued beside the loop; ask again later. Does not block."""
+        """Return whether the writer accepts a batch. False: its background queue is full; ask again later. Does not block."""
         return True
 
     @abstractmethod
@@ -72,84 +67,96 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def pre_commit(self, checkpoint: CheckpointId) -> PendingCommit | None:
-        """Close the open epoch at this barrier; records written from now on belong to the next. None: it was empty."""
+        """End the epoch at this barrier. Records written from now on belong to the next epoch. None: the epoch is empty."""
 
     def state(self) -> JsonValue:
-        """Small state of its own, kept in the snapshot as of the last ``pre_commit``. None: it has none."""
+        """Return a small state as of the last ``pre_commit``, to store in the snapshot. None: no state."""
         return None
 
     def restore(self, states: Sequence[JsonValue]) -> None:
-        """Take over the states of the writers whose work this one goes on with."""
-        raise AssertionError(f"{type(self).__name__} was given state but keeps none")
+        """Continue from the states of the writers that this writer replaces."""
+        raise AssertionError(f"{type(self).__name__} has no state to restore")
 
     def close(self) -> None:
-        """Release resources; what is staged and not pre-committed is void."""
+        """Release resources. Output that is staged but not pre-committed is discarded."""
 
 
 class PendingCommit(Protocol):
     def finish(self) -> Sequence[JsonValue]:
-        """Flush, fsync; on a background thread. Returns the payloads of the committables. Called again (after an aborted
-        checkpoint) it returns the same."""
+        """Flush and fsync, on the snapshot thread. Returns the payloads of the committables.
+
+        A second call, after an aborted checkpoint, returns the same payloads."""
         ...
 
 
 class Committer(ABC):
-    """Finishes, undoes or sweeps what writers staged. Runs in the coordinator. Every method is idempotent.
+    """Commits, aborts or revokes what writers staged. Runs in the coordinator. Every method is idempotent.
 
-    Call order of a generation's preparation: claim -> commit (again) -> abandon* -> reinstate* -> abort_after; then commit*.
-    A coordinator may be paused before any of them and wake up when a newer generation has prepared and run: hence
-    ``before_generation``, which is the generation being prepared. Nothing that it or a newer one wrote may be touched, and
-    after a newer one has called ``abandon`` or ``reinstate`` these two of an older one must change nothing (Superseded).
+    Call order when a generation is prepared: claim -> commit (again) -> revoke* -> reinstate* -> abort_after. Then commit*.
+
+    A coordinator may pause before any of these calls and continue after a newer generation has been prepared and has run. So the
+    methods take ``before_generation``, the generation being prepared: they must not touch output of this or a newer generation.
+    After a newer generation has called ``revoke`` or ``reinstate``, these two methods of an older one change nothing and raise
+    Superseded.
     """
 
     revocable: bool = False
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
-        """Mark the place that is written to as that of this sink of this job, before anything there is touched. ``history``
-        identifies the job's log: what a run with another log committed is not this one's to judge. None: it is not known.
+        """Mark the target of the output as owned by this sink of this job, before anything in it changes.
 
-        Raises SinkError if the place belongs to another job, sink or history. Most sinks keep nothing that could be mixed up."""
+        ``history`` identifies the job log: this run must not change what a run with another job log committed. None: unknown.
+        Raises SinkError if the target belongs to another job, sink or job log. Sinks without persistent output do nothing."""
 
     @abstractmethod
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
-        """Publish. A committable already published is left alone. Raises SinkError; never drops data silently."""
+        """Publish. Skips committables that are already published. Raises SinkError; never drops data silently."""
 
     @abstractmethod
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
-        """Remove what any generation older than ``before_generation`` staged for checkpoints > ``checkpoint``, also of
-        subtasks that no longer exist. Everything completed has been committed or abandoned before, so a sink may remove what
-        else such a generation staged, too: for older checkpoints, that never completed."""
+        """Delete what generations older than ``before_generation`` staged for checkpoints after ``checkpoint``, also for subtasks
+        that no longer exist. The output of completed checkpoints is committed or revoked before this call, so a sink may delete
+        everything that such a generation staged."""
 
-    def abandon(self, committables: Sequence[Committable], *, line: Line, branch: str, before_generation: Generation) -> None:
-        """Take back what is committed and not on ``line`` (revocable sinks only): readers no longer see it.
+    def revoke(
+        self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation
+    ) -> None:
+        """Hide committed output that is not of ``ancestry`` from readers (revocable sinks only), and keep it under ``branch``.
 
-        ``committables``: of completed checkpoints off the line that are still listed somewhere; they may not be published
-        yet. What was published of others, long retired, is found by the sink itself. Comes before ``abort_after``.
+        ``committables``: those of completed checkpoints outside ``ancestry`` that manifests still list; they may not be published
+        yet. The sink itself finds published output of checkpoints that no manifest lists any more. Called before ``abort_after``.
         Raises Superseded, SinkError.
         """
         raise NotImplementedError
 
-    def reinstate(self, *, line: Line, branch: str, before_generation: Generation) -> None:
-        """Undo ``abandon`` for what is on ``line``, under whatever branch it was taken back. ``before_generation`` as there."""
+    def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation) -> None:
+        """Publish revoked output of ``ancestry`` again, whatever branch it is kept under. Raises as ``revoke``."""
         raise NotImplementedError
 
     def result(self) -> object:
-        """After the job: what a ``collect`` sink hands to the caller."""
+        """Return the result of the job, after its end: what a ``collect`` sink returns to the caller."""
         return None
 
 
 class Sink(ABC):
     kind: str
 
-    @abstractmethod
-    def describe(self) -> JsonValue: ...
+    def describe(self) -> JsonValue:
+        """The sink as JSON, from which ``registry.sink_from`` rebuilds it in a slot, without unpickling."""
+        return describe_fields(self)
 
     @abstractmethod
     def check(self, schema: pa.Schema) -> None:
-        """Refuse what cannot be written (unwritable directory, unsupported type) when the graph is built."""
+        """Refuse at graph building what this sink cannot write: an unwritable directory, an unsupported type."""
 
     @abstractmethod
     def writer(self) -> SinkWriter: ...
 
     @abstractmethod
     def committer(self) -> Committer: ...
+
+
+def describe_fields(connector: Any) -> dict[str, JsonValue]:
+    """``{"kind": ..., <the dataclass fields>}``."""
+    fields = {field.name: to_json(getattr(connector, field.name)) for field in dataclasses.fields(connector)}
+    return {"kind": connector.kind, **fields}

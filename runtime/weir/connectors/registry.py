@@ -1,4 +1,4 @@
-"""From a description to the source or sink it describes. The table is closed: a description names a kind, never a module."""
+"""Rebuilds sources and sinks from their JSON descriptions. The table is closed: a description names a kind, never a module."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from weir.protocol.codec import from_json
 from weir.protocol.snapshots import JsonValue
 
 SOURCES = {
-    "text": ("weir.connectors.text_source", "TextSource"),
-    "json_lines": ("weir.connectors.json_lines_source", "JsonLinesSource"),
-    "parquet": ("weir.connectors.parquet_source", "ParquetSource"),
-    "dataframe": ("weir.connectors.staged_dataframe", "StagedDataFrame"),
-    "generator": ("weir.connectors.generator", "GeneratorSource"),
-    "iterable": ("weir.connectors.iterable", "IterableSource"),
+    "text": ("weir.connectors.files.text_source", "TextSource"),
+    "json_lines": ("weir.connectors.files.json_lines_source", "JsonLinesSource"),
+    "parquet": ("weir.connectors.files.parquet_source", "ParquetSource"),
+    "dataframe": ("weir.connectors.spark.staged_dataframe", "StagedDataFrame"),
+    "generator": ("weir.connectors.generated.generator_source", "GeneratorSource"),
+    "iterable": ("weir.connectors.iterable_source", "IterableSource"),
 }
 SINKS = {
-    "parquet": ("weir.connectors.directory_sinks", "ParquetSink"),
-    "json_lines": ("weir.connectors.directory_sinks", "JsonLinesSink"),
-    "collect": ("weir.connectors.directory_sinks", "CollectSink"),
-    "console": ("weir.connectors.console", "ConsoleSink"),
-    "stats": ("weir.connectors.stats", "StatsSink"),
+    "parquet": ("weir.connectors.files.directory_sinks", "ParquetSink"),
+    "json_lines": ("weir.connectors.files.directory_sinks", "JsonLinesSink"),
+    "collect": ("weir.connectors.files.directory_sinks", "CollectSink"),
+    "console": ("weir.connectors.console_sink", "ConsoleSink"),
+    "stats": ("weir.connectors.stats_sink", "StatsSink"),
 }
 
 
 def source_from(description: JsonValue) -> Source:
-    """The source that ``Source.describe`` described. Raises ConfigError for an unknown kind, ProtocolError for wrong fields."""
+    """Rebuild the source from ``Source.describe``. Raises ConfigError for an unknown kind, ProtocolError for wrong fields."""
     return cast(Source, _build(description, SOURCES, "source"))
 
 
 def sink_from(description: JsonValue) -> Sink:
-    """The sink that ``Sink.describe`` described. Raises ConfigError for an unknown kind, ProtocolError for wrong fields."""
+    """Rebuild the sink from ``Sink.describe``. Raises ConfigError for an unknown kind, ProtocolError for wrong fields."""
     return cast(Sink, _build(description, SINKS, "sink"))
 
 
-def _build(description: JsonValue, table: dict[str, tuple[str, str]], what: str) -> object:
+def _build(description: JsonValue, table: dict[str, tuple[str, str]], role: str) -> object:
     kind = description.get("kind") if isinstance(description, dict) else None
     if not isinstance(description, dict) or not isinstance(kind, str) or kind not in table:
-        raise ConfigError(f"there is no {what} of kind {kind!r}; known are {', '.join(sorted(table))}")
+        raise ConfigError(f"Unknown {role} kind {kind!r}. Known kinds: {', '.join(sorted(table))}.")
     module, name = table[kind]
     built: object = from_json(
         getattr(importlib.import_module(module), name), {key: value for key, value in description.items() if key != "kind"}

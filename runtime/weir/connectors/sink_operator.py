@@ -1,4 +1,4 @@
-"""Drives a sink's writer as the operator at the end of a chain."""
+"""The operator at the end of a chain: drives a sink's writer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from weir.connectors.base import PendingCommit, SinkWriter
-from weir.connectors.transient import retry_after
+from weir.connectors.transient_errors import retry_policy
 from weir.errors import SinkError, WeirError
 from weir.operators.base import Operator, OperatorContext, PendingSnapshot, SnapshotReader, SnapshotWriter, Step
 from weir.protocol.ids import CheckpointId
@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 class SinkOperator(Operator):
-    """An epoch belongs to the first checkpoint after it. If that one is aborted its records must still come out, so its
-    committables are handed over again, under their own identity, with every later snapshot until one is known to be completed.
-    Hence a manifest may list committables of checkpoints before it; they are to be committed with it."""
+    """An epoch belongs to the first checkpoint after it. If that checkpoint is aborted, its records must still be committed. So
+    every later snapshot includes its committables again, under their own identity, until a checkpoint is known to be completed.
+    A manifest may therefore list committables of earlier checkpoints, which are committed with it."""
 
     def __init__(self, writer: SinkWriter) -> None:
         self._writer = writer
@@ -60,15 +60,16 @@ class SinkOperator(Operator):
         self._writer.close()
 
     def finish(self, epochs: Sequence[tuple[CheckpointId, PendingCommit]]) -> tuple[Committable, ...]:
-        """On a background thread. A failure fails the checkpoint now and the subtask at its next call: the records of the
-        epoch cannot be staged again."""
+        """Finish the epochs, on the snapshot thread.
+
+        A failure fails the checkpoint at once and the subtask at its next call: the records cannot be staged again."""
         context = self.context
         committables: list[Committable] = []
         for checkpoint, epoch in epochs:
             try:
                 payloads = epoch.finish()
             except Exception as error:
-                self._failure = self._named("pre-commit", error)
+                self._failure = self._sink_error("pre-commit", error)
                 raise self._failure from error
             committables += [
                 Committable(context.job, context.uid, context.generation, checkpoint, context.subtask, payload)
@@ -80,16 +81,16 @@ class SinkOperator(Operator):
         if self._failure is not None:
             raise self._failure
 
-    def _guarded(self, call: Callable[[], T], doing: str) -> T:
+    def _guarded(self, call: Callable[[], T], action: str) -> T:
         try:
             return call()
         except Exception as error:
-            raise self._named(doing, error) from error
+            raise self._sink_error(action, error) from error
 
-    def _named(self, doing: str, error: Exception) -> SinkError:
+    def _sink_error(self, action: str, error: Exception) -> SinkError:
         reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}"
-        retry = error.retry if isinstance(error, WeirError) else retry_after(error)
-        return SinkError(f"sink {self.context.uid!r} could not {doing}: {reason}", retry=retry)
+        retry = error.retry if isinstance(error, WeirError) else retry_policy(error)
+        return SinkError(f"sink {self.context.uid!r} could not {action}: {reason}", retry=retry)
 
 
 class _PendingSink(PendingSnapshot):
@@ -106,4 +107,4 @@ class _PendingSink(PendingSnapshot):
         return OperatorSnapshot(context.uid, context.subtask, inline=self._state, committables=self._sink.finish(self._epochs))
 
     def discard(self) -> None:
-        """The records stay staged: they go with the next snapshot."""
+        """The records stay staged; the next snapshot includes them."""

@@ -1,4 +1,4 @@
-"""Sinks, as job authors name them."""
+"""The sinks of the job API: ``from weir import sinks``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import tempfile
 import uuid
 
-from weir.connectors.console import ConsoleSink
-from weir.connectors.directory_sinks import CollectSink, JsonLinesSink, ParquetSink
-from weir.connectors.file_listing import local_path
-from weir.connectors.stats import StatsSink, Totals
+from weir.connectors.console_sink import ConsoleSink
+from weir.connectors.files.directory_sinks import CollectSink, JsonLinesSink, ParquetSink
+from weir.connectors.files.file_listing import local_path
+from weir.connectors.stats_sink import StatsSink, Totals
 from weir.errors import ConfigError
 
 __all__ = ["Totals", "collect", "console", "json_lines", "parquet", "stats"]
@@ -21,42 +21,43 @@ _COMPRESSIONS = ("snappy", "zstd", "lz4", "gzip", "none")
 def parquet(
     path: Path, *, compression: str = "snappy", rows_per_file: int | None = None, bytes_per_file: int | None = None
 ) -> ParquetSink:
-    """Parquet files in a directory, exactly once: readers see an epoch when its checkpoint has completed, never before.
+    """Write Parquet files into a directory, exactly once. Readers see an epoch after its checkpoint is completed, never before.
 
-    One file a subtask and checkpoint, more where one gets ``rows_per_file`` or ``bytes_per_file``."""
+    Each subtask writes one file per checkpoint, and further files at ``rows_per_file`` rows or ``bytes_per_file`` bytes."""
     if compression not in _COMPRESSIONS:
-        raise ConfigError(f"sinks.parquet: compression must be one of {', '.join(_COMPRESSIONS)}, not {compression!r}")
+        raise ConfigError(f"sinks.parquet: compression must be one of {', '.join(_COMPRESSIONS)}, not {compression!r}.")
     _check_limits("parquet", rows_per_file, bytes_per_file)
     return ParquetSink(local_path(path), compression, rows_per_file, bytes_per_file)
 
 
 def json_lines(path: Path, *, rows_per_file: int | None = None, bytes_per_file: int | None = None) -> JsonLinesSink:
-    """JSON-lines files in a directory, exactly once as ``parquet``."""
+    """Write JSON-lines files into a directory, exactly once like ``parquet``."""
     _check_limits("json_lines", rows_per_file, bytes_per_file)
     return JsonLinesSink(local_path(path), rows_per_file, bytes_per_file)
 
 
 def console(*, rows: int = 20) -> ConsoleSink:
-    """Prints committed rows, at most ``rows`` of each subtask and checkpoint."""
+    """Print committed rows, at most ``rows`` per subtask and checkpoint."""
     if rows < 0:
-        raise ConfigError("sinks.console: rows must not be negative")
+        raise ConfigError(f"sinks.console: rows must be 0 or more, not {rows}.")
     return ConsoleSink(rows)
 
 
 def collect(directory: Path | None = None) -> CollectSink:
-    """Hands the result to the caller after the job, as a ``pa.Table``. ``directory``: where it is staged, shared by all slots;
-    without one a fresh temporary directory (one machine only; it goes with this process, so that a job resumed by another one
-    does not find it)."""
+    """Return the result to the caller after the job, as a ``pa.Table``.
+
+    ``directory``: where the result is staged; all slots must share it. None: a new temporary directory, which works on one host
+    only and is deleted when this process ends, so a job that another process resumes does not find it."""
     if directory is None:
         return CollectSink(os.path.join(tempfile.gettempdir(), f"weir-collect-{uuid.uuid4().hex}"), temporary=True)
     return CollectSink(local_path(directory))
 
 
 def stats(*, latency_column: str | None = None) -> StatsSink:
-    """Keeps no records; the result is ``Totals``: rows, wrapping sums of the integer columns, and where asked latencies."""
+    """Keep no records. The result is ``Totals``: row count, wrapping sums of the integer columns, and optionally latencies."""
     return StatsSink(latency_column)
 
 
 def _check_limits(sink: str, rows: int | None, size: int | None) -> None:
     if (rows is not None and rows < 1) or (size is not None and size < 1):
-        raise ConfigError(f"sinks.{sink}: rows_per_file and bytes_per_file must be positive")
+        raise ConfigError(f"sinks.{sink}: rows_per_file and bytes_per_file must be at least 1, not {rows} and {size}.")

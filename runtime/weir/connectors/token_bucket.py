@@ -1,10 +1,10 @@
-"""Pacing. Time comes in as an argument."""
+"""A token bucket for rate limits. The caller passes the time."""
 
 from __future__ import annotations
 
 
 class TokenBucket:
-    """``rate`` tokens a second, filled from empty; at most ``burst_s`` seconds' worth are saved up (never less than one)."""
+    """Fills with ``rate`` tokens per second, starting empty. Holds the tokens of ``burst_s`` seconds, at least one."""
 
     def __init__(self, *, rate: float, burst_s: float, now_ns: int) -> None:
         assert rate > 0 and burst_s > 0
@@ -14,7 +14,7 @@ class TokenBucket:
         self._filled_ns = now_ns
 
     def available(self, now_ns: int) -> int:
-        """Whole tokens there are now."""
+        """Return the number of whole tokens."""
         elapsed_ns = max(0, now_ns - self._filled_ns)
         self._tokens = min(self._capacity, self._tokens + elapsed_ns * self._rate / 1e9)
         self._filled_ns = max(now_ns, self._filled_ns)
@@ -25,6 +25,6 @@ class TokenBucket:
         self._tokens -= tokens
 
     def wait_ns(self, tokens: int) -> int:
-        """From the last ``available`` on, until there are that many (or as many as can be)."""
+        """Return the time from the last ``available`` until the bucket holds ``tokens``, or is full."""
         missing = min(float(tokens), self._capacity) - self._tokens
         return max(0, int(missing * 1e9 / self._rate) + 1)

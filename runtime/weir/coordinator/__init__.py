@@ -1,1 +1,1 @@
-"""The process that drives the coordinator kernel (in the Spark driver)."""
+"""The coordinator: runs the job master in the Spark driver and executes its effects."""

@@ -1,4 +1,4 @@
-"""What is known of a running job, for the progress line, the summary and (later) the control plane."""
+"""Progress and history of a running job, for the progress line, the summary and the metrics endpoint."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from weir.kernel.effects import Finish, Report, ReportKind
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
 from weir.protocol.messages import FromSlot, SlotMetrics, SubtaskMetrics
-from weir.storage.manifests import statistics_of
+from weir.storage.manifests import checkpoint_statistics
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSummary:
-    """Of a completed checkpoint. Durations in ms, ``*_us`` in microseconds; tuples hold one value a subtask. ``checkpointed_bytes``: of
-    the files that it wrote itself."""
+    """A completed checkpoint. Durations are in ms, ``*_us`` in microseconds. Tuples have one value for each subtask.
+    ``checkpointed_bytes``: size of the files that this checkpoint has written."""
 
     checkpoint: CheckpointId
     kind: str
@@ -30,20 +30,20 @@ class CheckpointSummary:
     async_ms_max: float
     longest_batch_ms_max: float
     longest_batch_core_wait_ms: float
-    """Of that longest one."""
+    """How long the loop waited for a CPU core during that longest batch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RecoverySummary:
     generation: Generation
     reason: str
     took_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One consistent look. ``records`` is what the sources of the running generation have read so far. ``*_total``: since the driver
-    began; the lists have the newest ``HISTORY_MAX``."""
+class ProgressSnapshot:
+    """A consistent view of a job. ``records``: read by the sources of the running generation. ``*_total``: counted since the driver
+    started. The histories contain the newest ``HISTORY_MAX`` items."""
 
     phase: JobPhase
     generation: Generation
@@ -51,7 +51,7 @@ class Snapshot:
     backpressured_ratio_max: float
     completed: tuple[CheckpointSummary, ...]
     aborted: tuple[str, ...]
-    recoveries: tuple[Recovery, ...]
+    recoveries: tuple[RecoverySummary, ...]
     peak_rss_bytes: int
     subtasks: tuple[SubtaskMetrics, ...]
     completed_total: int
@@ -59,34 +59,34 @@ class Snapshot:
     recoveries_total: int
     downtime_total_ms: int
     last_completed_age_ms: int | None
-    """None: none has completed yet."""
+    """None: no checkpoint has completed."""
     in_progress: int
-    """Checkpoints."""
+    """Number of pending checkpoints."""
     slots: tuple[SlotMetrics, ...]
-    """As they said last, of the running generation."""
+    """The newest metrics of each slot of the running generation."""
     operators: tuple[tuple[int, OperatorUid], ...]
-    """And the chain that each is in."""
+    """Each operator with the index of its chain."""
 
 
 HISTORY_MAX = 1_000
-"""Of each list: a job may run for months."""
+"""Maximum length of each history, because a job may run for months."""
 
 
 @dataclass(slots=True)
-class Progress:
-    """Written by the coordinator's loop, read from any thread."""
+class JobProgress:
+    """A listener that the coordinator's loop calls, and that any thread can read."""
 
     source_chains: frozenset[int]
     operators: tuple[tuple[int, OperatorUid], ...] = ()
-    """As ``Snapshot.operators``."""
+    """See ``ProgressSnapshot.operators``."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _phase: JobPhase = JobPhase.CREATED
     _generation: Generation = Generation(0)
     _metrics: dict[SlotIndex, SlotMetrics] = field(default_factory=dict)
-    _before: dict[SlotIndex, SlotMetrics] = field(default_factory=dict)
+    _previous: dict[SlotIndex, SlotMetrics] = field(default_factory=dict)
     _completed: list[CheckpointSummary] = field(default_factory=list)
     _aborted: list[str] = field(default_factory=list)
-    _recoveries: list[Recovery] = field(default_factory=list)
+    _recoveries: list[RecoverySummary] = field(default_factory=list)
     _failure: str = ""
     _completed_total: int = 0
     _aborted_total: int = 0
@@ -100,12 +100,12 @@ class Progress:
         with self._lock:
             if generation != self._generation:
                 self._metrics.clear()
-                self._before.clear()
+                self._previous.clear()
                 self._in_progress.clear()
             self._phase, self._generation = phase, generation
 
     def on_finish(self, finish: Finish) -> None:
-        """The result says it all."""
+        """The result of the job contains the outcome."""
 
     def on_message(self, message: FromSlot) -> None:
         if isinstance(message, SlotMetrics):
@@ -114,9 +114,9 @@ class Progress:
     def _on_metrics(self, metrics: SlotMetrics) -> None:
         with self._lock:
             if metrics.generation == self._generation:
-                known = self._metrics.get(metrics.slot)
-                if known is not None:
-                    self._before[metrics.slot] = known
+                previous = self._metrics.get(metrics.slot)
+                if previous is not None:
+                    self._previous[metrics.slot] = previous
                 self._metrics[metrics.slot] = metrics
             self._peak_rss[metrics.slot] = max(self._peak_rss.get(metrics.slot, 0), metrics.rss_bytes)
 
@@ -127,7 +127,7 @@ class Progress:
                     self._failure = report.text
                 case ReportKind.RECOVERED:
                     assert report.generation is not None and report.value_ms is not None
-                    self._recoveries.append(Recovery(report.generation, self._failure, report.value_ms))
+                    self._recoveries.append(RecoverySummary(report.generation, self._failure, report.value_ms))
                     self._recoveries_total += 1
                     self._downtime_total_ms += report.value_ms
                 case ReportKind.CHECKPOINT_ABORTED:
@@ -147,10 +147,10 @@ class Progress:
             for history in (self._completed, self._aborted, self._recoveries):
                 del history[:-HISTORY_MAX]
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ProgressSnapshot:
         with self._lock:
             subtasks = tuple(subtask for metrics in self._metrics.values() for subtask in metrics.subtasks)
-            return Snapshot(
+            return ProgressSnapshot(
                 phase=self._phase,
                 generation=self._generation,
                 records=sum(subtask.records_in for subtask in subtasks if subtask.chain in self.source_chains),
@@ -171,18 +171,18 @@ class Progress:
             )
 
     def _backpressure(self) -> float:
-        """Back-pressured share of the worst subtask between its last two reports."""
+        """Return the highest backpressured ratio of any subtask between its last two metrics messages."""
         worst = 0.0
         for slot, metrics in self._metrics.items():
-            before = self._before.get(slot)
-            earlier = {(one.chain, one.index): one for one in before.subtasks} if before else {}
-            for now in metrics.subtasks:
-                then = earlier.get((now.chain, now.index))
-                if then is None:
+            previous = self._previous.get(slot)
+            earlier = {(subtask.chain, subtask.index): subtask for subtask in previous.subtasks} if previous else {}
+            for subtask in metrics.subtasks:
+                before = earlier.get((subtask.chain, subtask.index))
+                if before is None:
                     continue
-                age_us = _age_us(now) - _age_us(then)
-                if age_us > 0:
-                    worst = max(worst, (now.backpressured_us - then.backpressured_us) / age_us)
+                elapsed_us = _age_us(subtask) - _age_us(before)
+                if elapsed_us > 0:
+                    worst = max(worst, (subtask.backpressured_us - before.backpressured_us) / elapsed_us)
         return worst
 
 
@@ -198,21 +198,21 @@ def _summary(report: Report) -> CheckpointSummary:
     assert report.pending is not None and report.checkpoint is not None and report.value_ms is not None
     assert report.generation is not None
     snapshots = report.pending.snapshots.values()
-    measured = [snapshot.statistics for snapshot in snapshots]
-    held_up = max(measured, key=lambda one: one.longest_batch_ms)
+    statistics = [snapshot.statistics for snapshot in snapshots]
+    slowest = max(statistics, key=lambda one: one.longest_batch_ms)
     return CheckpointSummary(
         checkpoint=report.checkpoint,
         kind=report.pending.kind,
         end_to_end_ms=report.value_ms,
-        state_bytes=sum(one.state_bytes for one in measured),
-        checkpointed_bytes=statistics_of(
+        state_bytes=sum(one.state_bytes for one in statistics),
+        checkpointed_bytes=checkpoint_statistics(
             snapshots, checkpoint=report.checkpoint, generation=report.generation, end_to_end_ms=report.value_ms
         ).checkpointed_bytes,
-        alignment_ms_max=max(one.alignment_ms for one in measured),
-        sync_us=tuple(one.sync_us for one in measured),
-        sync_cpu_us=tuple(one.sync_cpu_us for one in measured),
-        sync_core_wait_us=tuple(one.sync_core_wait_us for one in measured),
-        async_ms_max=max(one.async_ms for one in measured),
-        longest_batch_ms_max=held_up.longest_batch_ms,
-        longest_batch_core_wait_ms=held_up.longest_batch_core_wait_ms,
+        alignment_ms_max=max(one.alignment_ms for one in statistics),
+        sync_us=tuple(one.sync_us for one in statistics),
+        sync_cpu_us=tuple(one.sync_cpu_us for one in statistics),
+        sync_core_wait_us=tuple(one.sync_core_wait_us for one in statistics),
+        async_ms_max=max(one.async_ms for one in statistics),
+        longest_batch_ms_max=slowest.longest_batch_ms,
+        longest_batch_core_wait_ms=slowest.longest_batch_core_wait_ms,
     )

@@ -1,4 +1,4 @@
-"""Where a run begins: from nothing, with the newest checkpoint, or with a chosen one. Reads, decides nothing irrevocable."""
+"""Where a run starts: without state, from the newest checkpoint, or from a given one. Only reads storage."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
-from weir.protocol.logview import CheckpointRecord, LogView
+from weir.protocol.log_view import CheckpointRecord, LogView
 from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
-from weir.storage.joblog import JobLog
+from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.manifests import read_manifest
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """From nothing. Refused where the job has a history."""
+    """Start without state. Refused if the job has a history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """With the newest checkpoint of the current branch; from nothing if there is none.
+    """Start from the newest checkpoint of the current branch, or without state if no checkpoint has completed.
 
-    ``at_least``: somebody knows that the job has come as far as this one. A log that does not is another one, or it is not there (a disk that
-    is not mounted): nothing is begun then.
+    ``at_least``: a checkpoint that the job is known to have completed. If the log does not contain it, the log is missing
+    (its disk may not be mounted) or belongs to another history, and the start is refused.
     """
 
     at_least: CheckpointId | None = None
@@ -36,10 +36,10 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class FromCheckpoint:
-    """With a chosen one, or (None) from the beginning, with no state at all; what was committed after it is abandoned.
+    """Start from a given checkpoint, or (None) without state. Output that was committed after it is revoked.
 
-    ``leaving``: the checkpoints that the user has agreed to leave behind; if meanwhile there are others, nothing is started.
-    None: whatever there is.
+    ``leaving``: the checkpoints that the user has agreed to abandon. If the start would abandon others, it is refused.
+    None: any.
     """
 
     checkpoint: CheckpointId | None
@@ -49,8 +49,8 @@ class FromCheckpoint:
 StartMode: TypeAlias = Fresh | Resume | FromCheckpoint
 
 
-def leaves_behind(mode: StartMode) -> frozenset[CheckpointId] | None:
-    """The completed checkpoints that a start in this mode may leave behind. None: whatever there is."""
+def abandonable_checkpoints(mode: StartMode) -> frozenset[CheckpointId] | None:
+    """Return the completed checkpoints that a start in this mode may abandon. None: any."""
     return mode.leaving if isinstance(mode, FromCheckpoint) else frozenset()
 
 
@@ -62,38 +62,38 @@ class StartPoint:
 
 
 def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPoint:
-    """Raises ConfigError if the mode does not fit the job's history, StorageError if that does not reach as far as it is known to, and
-    CheckpointError for a checkpoint that cannot be used."""
+    """Raises ConfigError if the mode contradicts the job's history, StorageError if the history is incomplete (``at_least``), and
+    CheckpointError if the checkpoint cannot be restored."""
     log = JobLog(storage, JobLayout(job))
     while True:
         view, number = log.read()
-        record = _choose(view, storage.url, job, mode)
+        record = _select(view, storage.url, job, mode)
         try:
             manifest = read_manifest(storage, JobLayout(job), record) if record is not None else None
         except CheckpointError:
-            # A run that is still alive may have retired and deleted it since the log was read. Then the log has grown.
+            # A running job may have retired and deleted the checkpoint since the log was read. Then the log has grown.
             if log.read()[1] == number:
                 raise
         else:
             return StartPoint(log, view, manifest)
 
 
-def _choose(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRecord | None:
+def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRecord | None:
     match mode:
         case Fresh():
             if view.generation:
                 newest = f"newest checkpoint {view.newest.checkpoint}" if view.newest else "no completed checkpoint"
                 raise ConfigError(
-                    f"job '{job}' has a history in {url} ({newest}): go on with --resume, go back with --from ID, "
-                    "or choose another checkpoint directory"
+                    f"job '{job}' has a history in {url} ({newest}): continue with --resume, roll back with --from ID, "
+                    "or use another checkpoint directory"
                 )
             return None
         case Resume(at_least):
             if at_least is not None and view.highest_checkpoint < at_least:
-                there = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "is not there"
+                state = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "does not exist"
                 raise StorageError(
-                    f"job '{job}' has completed checkpoint {at_least}, and its log in {url} {there}: is the right directory mounted, "
-                    "was it set back to a backup? Nothing was begun"
+                    f"job '{job}' has completed checkpoint {at_least}, but its log in {url} {state}. Check that the right directory is "
+                    "mounted and was not restored from a backup. The job was not started"
                 )
             return view.newest
         case FromCheckpoint(checkpoint):

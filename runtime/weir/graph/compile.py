@@ -1,4 +1,4 @@
-"""From the logical to the physical graph: parallelism, chains, edges, numbers of key groups. Pure."""
+"""Compiles a logical graph to a physical graph: parallelism, chains, edges and key groups. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from weir.errors import GraphError, SlotError
-from weir.graph.checks import check_logical, label
-from weir.graph.keygroups import MAX_PARALLELISM_MAX, max_parallelism_for
+from weir.graph.key_groups import MAX_PARALLELISM_MAX, max_parallelism_for
 from weir.graph.logical import LogicalGraph, LogicalOperator, Partitioning
 from weir.graph.physical import Chain, Edge, PhysicalGraph
+from weir.graph.validation import validate_graph
 from weir.protocol.ids import OperatorUid
 
 
@@ -21,16 +21,16 @@ def compile_graph(
     parallelism: int | None = None,
     fixed_max_parallelism: Mapping[str, int] | None = None,
 ) -> PhysicalGraph:
-    """``parallelism`` is the job's, for operators without their own (None: one subtask in each slot).
+    """``parallelism``: the default of the job, for operators without one. None: one subtask in each slot.
 
-    ``fixed_max_parallelism`` comes from the job's first manifest and wins over what the graph says.
-    Raises GraphError, SchemaError for a graph that cannot run, SlotError for one that wants more slots.
+    ``fixed_max_parallelism`` comes from the job's first manifest and overrides the graph. Raises GraphError or
+    SchemaError for an invalid graph, and SlotError for one that needs more slots.
     """
-    check_logical(logical)
+    validate_graph(logical)
     if slots < 1:
-        raise SlotError(f"job {logical.job!r} needs at least one slot, there are {slots}")
+        raise SlotError(f"job {logical.job!r} needs at least one slot, but has {slots}")
     if parallelism is not None and parallelism < 1:
-        raise GraphError(f"job {logical.job!r}: parallelism {parallelism} is not possible, it must be at least 1")
+        raise GraphError(f"job {logical.job!r}: parallelism {parallelism} is invalid: it must be at least 1")
     fixed = fixed_max_parallelism or {}
     subtasks: dict[OperatorUid, int] = {}
     max_parallelism: dict[str, int] = {}
@@ -48,32 +48,33 @@ def compile_graph(
 
 
 def _parallelism(operator: LogicalOperator, default: int, slots: int) -> int:
-    wanted = operator.parallelism or default
-    if wanted > slots:
+    parallelism = operator.parallelism or default
+    if parallelism > slots:
         raise SlotError(
-            f"{label(operator)} wants parallelism {wanted}, but there are {slots} slots, and each holds one of its subtasks: "
+            f"{operator.label} has parallelism {parallelism}, but there are only {slots} slots, and each runs one of its subtasks: "
             "add slots or lower the parallelism"
         )
-    return wanted
+    return parallelism
 
 
 def _max_parallelism(operator: LogicalOperator, parallelism: int, fixed: Mapping[str, int]) -> int:
     chosen = fixed.get(operator.uid) or operator.max_parallelism or max_parallelism_for(parallelism)
     if not 1 <= chosen <= MAX_PARALLELISM_MAX:
-        raise GraphError(f"{label(operator)}: max parallelism {chosen} is not possible, it must be 1 to {MAX_PARALLELISM_MAX}")
+        raise GraphError(f"{operator.label}: max parallelism {chosen} is invalid: it must be 1 to {MAX_PARALLELISM_MAX}")
     if parallelism > chosen:
         why = "fixed by the job's first checkpoint" if operator.uid in fixed else "set for the operator"
         raise GraphError(
-            f"{label(operator)} wants parallelism {parallelism}, but its max parallelism is {chosen} ({why}): "
-            f"run it with {chosen} or less"
+            f"{operator.label} has parallelism {parallelism}, but its max parallelism is {chosen} ({why}): "
+            f"set a parallelism of {chosen} or less"
         )
     return chosen
 
 
 def _chains(logical: LogicalGraph, subtasks: Mapping[OperatorUid, int]) -> tuple[Chain, ...]:
-    """An operator joins its upstream's chain over a forward edge between equals that nobody else reads.
+    """Fuse an operator into its upstream chain if a forward edge connects them, their parallelism is equal, and the
+    upstream operator has no other consumer.
 
-    In topological order every upstream chain exists before the operator, so numbers grow downstream.
+    The operators are in topological order, so chain indices grow downstream.
     """
     consumers = Counter(source.operator for operator in logical.operators for source in operator.inputs)
     chains: list[Chain] = []
@@ -98,14 +99,14 @@ def _chains(logical: LogicalGraph, subtasks: Mapping[OperatorUid, int]) -> tuple
 
 
 def _edges(logical: LogicalGraph, chains: tuple[Chain, ...]) -> tuple[Edge, ...]:
-    """Numbered by target chain, then by input. A forward edge between different parallelisms deals out round robin."""
+    """Number the edges by target chain, then by input. A forward edge between different parallelisms becomes REBALANCE."""
     chain_of = {uid: chain for chain in chains for uid in chain.operators}
     edges: list[Edge] = []
     for chain in chains:
         head = logical.operator(chain.operators[0])
         for position, source in enumerate(head.inputs):
             upstream = chain_of[source.operator]
-            assert upstream.operators[-1] == source.operator, "only the last operator's output leaves a chain"
+            assert upstream.operators[-1] == source.operator, "only the last operator of a chain sends to other chains"
             partitioning = source.partitioning
             if partitioning is Partitioning.FORWARD and upstream.parallelism != chain.parallelism:
                 partitioning = Partitioning.REBALANCE

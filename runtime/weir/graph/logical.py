@@ -1,6 +1,6 @@
-"""The logical graph: operators and the edges between them, as the job's author wrote it. Plain data.
+"""The logical graph: operators and the edges between them, as the author of the job wrote them. Plain data.
 
-It holds no code, only references (``code``) into the bundle that Spark ships to the slots.
+The graph contains no code, only references (``code``) into the bundle that Spark ships to the slots.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ FORMAT_VERSION = 1
 
 
 class Partitioning(StrEnum):
-    """How records of an edge are dealt out to the target's subtasks."""
+    """How the records of an edge are distributed to the target's subtasks."""
 
     FORWARD = "forward"
     HASH = "hash"
     REBALANCE = "rebalance"
     BROADCAST = "broadcast"
     GLOBAL = "global"
-    """Everything to subtask 0."""
+    """All records to subtask 0."""
 
 
 class OperatorKind(StrEnum):
@@ -41,7 +41,7 @@ class OperatorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``type`` is the Arrow type as its own string form (``int64``, ``string``, ``timestamp[us, tz=UTC]``)."""
+    """``type`` is the string form of the Arrow type (``int64``, ``string``, ``timestamp[us, tz=UTC]``)."""
 
     name: str
     type: str
@@ -55,7 +55,7 @@ class Input:
     key: tuple[str, ...] = ()
     """Column names of a HASH edge."""
     feedback: bool = False
-    """A back edge: left out of watermark minima (loops are not yet offered by the API)."""
+    """A back edge. It does not count for watermarks. The API does not offer loops yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +65,32 @@ class LogicalOperator:
     kind: OperatorKind
     inputs: tuple[Input, ...]
     columns: tuple[Column, ...]
-    """Of its output; of a sink: what it is given."""
+    """Columns of the output; of a sink: columns of the input."""
     schema: str
-    """The same, exactly: base64 of the Arrow IPC schema message."""
+    """The exact schema of ``columns``: base64 of the Arrow IPC schema message."""
     uid_derived: bool = False
     parallelism: int | None = None
-    """None: the job's."""
+    """None: the parallelism of the job."""
     max_parallelism: int | None = None
     stateful: bool = False
     config: JsonValue = None
-    """What the operator's factory needs, per kind."""
+    """The configuration, in the form of the operator's kind."""
     code: str | None = None
     """Reference into the code bundle."""
     site: str | None = None
-    """Where the author wrote it: ``flights.py:12``. For messages and drawings only."""
+    """Where the author wrote the operator: ``flights.py:12``. For messages and rendering only."""
+
+    @property
+    def label(self) -> str:
+        """The operator in messages: its kind, uid and site."""
+        return f"{self.kind} {self.uid!r}" + (f" (at {self.site})" if self.site else "")
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalGraph:
     job: str
     operators: tuple[LogicalOperator, ...]
-    """In topological order (feedback edges apart)."""
+    """In topological order, ignoring feedback edges."""
     version: int = FORMAT_VERSION
 
     def operator(self, uid: OperatorUid) -> LogicalOperator:

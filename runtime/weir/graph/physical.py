@@ -1,8 +1,8 @@
 """The physical graph: chains of fused operators, their parallelism, and the channels between subtasks. Plain data.
 
-Subtask i of every chain lives in slot i, so a chain's parallelism is at most the number of slots.
-Chains and edges are numbered in topological order: a chain's index is larger than those of all its
-upstream chains (feedback edges apart).
+Slot i runs subtask i of every chain, so the parallelism of a chain is at most the number of slots.
+Chains and edges are numbered in topological order: the index of a chain is larger than the indices of its
+upstream chains, ignoring feedback edges.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weir.protocol.ids import ChannelId, OperatorUid, SubtaskId
 class Chain:
     """Operators that run in one subtask, first to last. The first may be a source, the last a sink.
 
-    Only the first operator can have several inputs, and only the last one's output leaves the chain.
+    Only the first operator may have several inputs, and only the last operator sends to other chains.
     """
 
     index: int
@@ -30,11 +30,11 @@ class Chain:
 class Edge:
     index: int
     source: int
-    """Chain whose last operator sends."""
+    """Index of the sending chain."""
     target: int
-    """Chain whose first operator receives."""
+    """Index of the receiving chain."""
     target_input: int
-    """Which of the target operator's inputs it is."""
+    """Index among the inputs of the target's first operator."""
     partitioning: Partitioning
     key: tuple[str, ...] = ()
     feedback: bool = False
@@ -47,7 +47,7 @@ class PhysicalGraph:
     chains: tuple[Chain, ...]
     edges: tuple[Edge, ...]
     max_parallelism: dict[str, int]
-    """Per operator uid; fixed in the first manifest and from then on taken from there."""
+    """By operator uid. The first manifest of a job fixes it for all later ones."""
 
     def subtasks(self) -> Iterator[SubtaskId]:
         for chain in self.chains:
@@ -58,7 +58,7 @@ class PhysicalGraph:
         return (subtask for subtask in self.subtasks() if subtask.index == slot)
 
     def channels_of_edge(self, edge: Edge) -> Iterator[ChannelId]:
-        """FORWARD: i to i (both ends have the same parallelism). Anything else: all to all."""
+        """FORWARD: subtask i to subtask i, with equal parallelism at both ends. Other partitionings: all to all."""
         targets = self.chains[edge.target].parallelism
         for source in range(self.chains[edge.source].parallelism):
             if edge.partitioning is Partitioning.FORWARD:

@@ -1,14 +1,15 @@
-"""A compiled graph as text for people."""
+"""A physical graph as text."""
 
 from __future__ import annotations
 
-from weir.graph.logical import LogicalOperator, OperatorKind, Partitioning
+from weir.graph.logical import LogicalOperator, Partitioning
+from weir.graph.operator_kinds import OPERATOR_KINDS
 from weir.graph.physical import Chain, Edge, PhysicalGraph
-from weir.protocol.snapshots import JsonValue
+from weir.graph.state_checks import config_of
 
 
 def render(graph: PhysicalGraph) -> str:
-    """One block a chain, its inputs above its operators. A derived uid carries a star."""
+    """One block for each chain: its input edges, then its operators. A star marks a derived uid."""
     operators = graph.logical.operators
     widths = (
         max(len(_uid(operator)) for operator in operators),
@@ -21,7 +22,7 @@ def render(graph: PhysicalGraph) -> str:
         lines += [f"  {_edge(graph, edge)}" for edge in graph.edges if edge.target == chain.index]
         lines += _operators(graph, chain, widths)
     if any(operator.uid_derived for operator in operators):
-        lines += ["", "* derived uid: give stateful operators their own (uid=...), so that their state is found again"]
+        lines += ["", "* derived uid: set uid=... on stateful operators, so that a changed graph finds their state"]
     return "\n".join(lines) + "\n"
 
 
@@ -30,7 +31,7 @@ def _operators(graph: PhysicalGraph, chain: Chain, widths: tuple[int, int]) -> l
     for uid in chain.operators:
         operator = graph.operator(uid)
         cells = [_uid(operator).ljust(widths[0]), operator.kind.ljust(widths[1]), _details(operator)]
-        if operator.kind is OperatorKind.AGGREGATE:
+        if OPERATOR_KINDS[operator.kind].keyed:
             cells.append(f"[{graph.max_parallelism[uid]} key groups]")
         if operator.site:
             cells.append(f"({operator.site})")
@@ -53,32 +54,13 @@ def _count(number: int, noun: str) -> str:
 
 
 def _details(operator: LogicalOperator) -> str:
-    """The name where it says more than the uid, then what the operator does."""
+    """Return the operator's name, unless it repeats the uid or kind, and its configuration."""
     name = operator.name
     if name in (operator.uid, operator.kind) or name.startswith(("read ", "write ", "aggregate by ")):
         name = ""
-    config: JsonValue = operator.config
-    does = ""
-    if isinstance(config, dict):
-        match operator.kind:
-            case OperatorKind.SOURCE | OperatorKind.SINK:
-                does = str(config.get("kind", ""))
-            case OperatorKind.AGGREGATE:
-                does = _aggregate(config)
-            case _:
-                shown = config.get("expressions") or config.get("function")
-                does = ", ".join(str(item) for item in shown) if isinstance(shown, list) else str(shown or "")
-    return "  ".join(part for part in (name, _short(does)) if part)
+    description = OPERATOR_KINDS[operator.kind].describe(config_of(operator))
+    return "  ".join(part for part in (name, _shorten(description)) if part)
 
 
-def _aggregate(config: dict[str, JsonValue]) -> str:
-    specs = config.get("aggregates")
-    if not isinstance(specs, list):
-        return ""
-    return ", ".join(
-        f"{spec['output']}={spec['accumulator']}({spec.get('column') or ''})" for spec in specs if isinstance(spec, dict)
-    )
-
-
-def _short(text: str, characters: int = 72) -> str:
+def _shorten(text: str, characters: int = 72) -> str:
     return text if len(text) <= characters else text[: characters - 3] + "..."

@@ -1,4 +1,4 @@
-"""Arrow schemas as the graph carries them: exactly, as text, and in the one form that every channel uses."""
+"""Arrow schemas in the graph: encoded as text, and in the canonical form that channels use."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def encode_schema(schema: pa.Schema) -> str:
 
 
 def decode_schema(text: str) -> pa.Schema:
-    """The inverse of ``encode_schema``. Raises GraphError for anything else."""
+    """The inverse of ``encode_schema``. Raises GraphError for any other text."""
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
     except (ValueError, OSError, pa.ArrowException) as error:
-        raise GraphError(f"the graph carries an unreadable schema ({error}): build it again from the job") from error
+        raise GraphError(f"the graph has an unreadable schema ({error}): build the graph again from the job") from error
 
 
 def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
@@ -34,11 +34,11 @@ def schema_of(operator: LogicalOperator) -> pa.Schema:
 
 
 def canonical_type(kind: pa.DataType) -> pa.DataType:
-    """The type under which values of ``kind`` travel once an operator of ours has made them.
+    """Return the type that channels use for values of ``kind``.
 
-    Arrow has several layouts for the same values (string, large_string, string_view; dictionary
-    encoding), and libraries disagree which they return. Ours: ``string``, ``binary`` and ``list`` with
-    32-bit offsets, no dictionary: a batch never comes near 2 GiB, and short offsets travel cheaper.
+    Arrow has several layouts for the same values (string, large_string, string_view, dictionary encoding), and
+    libraries return different ones. Weir uses ``string``, ``binary`` and ``list`` with 32-bit offsets and no dictionary:
+    batches are far smaller than 2 GiB, and short offsets need less space.
     """
     if pa.types.is_dictionary(kind):
         return canonical_type(kind.value_type)
@@ -57,17 +57,17 @@ def canonical_type(kind: pa.DataType) -> pa.DataType:
 
 
 def canonical_schema(schema: pa.Schema) -> pa.Schema:
-    """Every type canonical, no metadata."""
+    """Return ``schema`` with canonical types and without metadata."""
     return pa.schema([pa.field(field.name, canonical_type(field.type), field.nullable) for field in schema])
 
 
-def near_miss(name: str, known: Iterable[str]) -> str:
-    """The end of an error message: ``; did you mean 'dep_delay'?`` or what there is to choose from."""
-    names = list(known)
+def near_miss(name: str, valid: Iterable[str]) -> str:
+    """Return the end of an error message: ``; did you mean 'dep_delay'?``, or the valid names."""
+    names = list(valid)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if not close:
         close = [candidate for candidate in names if candidate.lower() == name.lower()]
     if close:
         return f"; did you mean {close[0]!r}?"
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"; there is {shown}" if names else "; there is none"
+    listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"; valid names: {listed}" if names else ""

@@ -1,1 +1,1 @@
-"""Pure state machines. Time and luck come in as arguments; effects go out as values."""
+"""Pure state machines. They receive time and randomness as arguments and return effects as values."""

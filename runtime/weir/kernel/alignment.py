@@ -1,9 +1,9 @@
 """Barrier alignment of one subtask: Algorithm 1 of the ABS paper (Carbone et al., 2015), lines 8 to 15.
 
-A channel that has delivered the barrier of the current checkpoint is blocked until all others have
-(lines 9-10); then the subtask takes its snapshot and broadcasts the barrier (lines 12-13) and unblocks
-all (lines 14-15). Beyond the paper: ids only grow, so an obsolete barrier neither blocks nor snapshots;
-the first barrier of a newer checkpoint gives up the older one; end of input counts as a barrier.
+A channel that has delivered the barrier of the current checkpoint is blocked until all other channels have
+delivered it (lines 9-10). Then the subtask takes its snapshot, broadcasts the barrier (lines 12-13) and unblocks
+all channels (lines 14-15). This module adds to the paper: checkpoint ids only grow, so a stale barrier has no effect.
+The first barrier of a newer checkpoint aborts the older alignment. The end of an input counts as its barrier.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from weir.protocol.ids import ChannelId, CheckpointId
 
 
 class CheckpointMode(StrEnum):
-    """What a barrier does to its channel. Further modes have their place in the aligner's one table."""
+    """How a barrier affects its channel. ``BLOCKS_AT_BARRIER`` has an entry for each mode."""
 
     EXACTLY_ONCE = "exactly_once"
 
@@ -27,24 +27,27 @@ BLOCKS_AT_BARRIER = {CheckpointMode.EXACTLY_ONCE: True}
 
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
-    """All inputs have delivered it: snapshot now, then broadcast the barrier."""
+    """All inputs have delivered the barrier: take the snapshot, then broadcast the barrier."""
 
     checkpoint: CheckpointId
     alignment_ns: int
 
 
 @dataclass(frozen=True, slots=True)
-class AlignmentGivenUp:
-    """The checkpoint will not be taken here; its channels are unblocked."""
+class AlignmentAborted:
+    """The subtask takes no snapshot for this checkpoint. Its channels are unblocked."""
 
     checkpoint: CheckpointId
 
 
-AlignmentEffect: TypeAlias = TakeSnapshot | AlignmentGivenUp
+AlignmentEffect: TypeAlias = TakeSnapshot | AlignmentAborted
 
 
 class Aligner:
-    """``inputs``: all input channels of the subtask (at least one). ``last``: checkpoint it was restored from, or 0."""
+    """Aligns the barriers of one subtask.
+
+    ``inputs``: all input channels of the subtask (at least one). ``last``: the restored checkpoint, or 0.
+    """
 
     def __init__(self, inputs: Iterable[ChannelId], *, mode: CheckpointMode, last: CheckpointId) -> None:
         self._inputs = frozenset(inputs)
@@ -53,7 +56,7 @@ class Aligner:
         self._delivered: set[ChannelId] = set()
         self._ended: set[ChannelId] = set()
         self._last = last
-        self._began_ns = 0
+        self._started_ns = 0
 
     @property
     def current(self) -> CheckpointId | None:
@@ -67,7 +70,7 @@ class Aligner:
         return self._blocks and channel in self._delivered
 
     def missing(self) -> frozenset[ChannelId]:
-        """Channels whose barrier the current alignment waits for."""
+        """Return the channels that have not delivered the barrier of the current alignment."""
         return self._inputs - self._ended - self._delivered if self._current is not None else frozenset()
 
     def on_barrier(self, channel: ChannelId, checkpoint: CheckpointId, *, now_ns: int) -> list[AlignmentEffect]:
@@ -76,10 +79,10 @@ class Aligner:
         if checkpoint <= self._last or (self._current is not None and checkpoint < self._current):
             return effects
         if self._current is not None and checkpoint > self._current:
-            effects.extend(self._give_up(self._current))
+            effects.extend(self._abort(self._current))
         if self._current is None:
             self._current = checkpoint
-            self._began_ns = now_ns
+            self._started_ns = now_ns
         self._delivered.add(channel)
         effects.extend(self._complete_if_aligned(now_ns))
         return effects
@@ -90,9 +93,9 @@ class Aligner:
         return self._complete_if_aligned(now_ns)
 
     def on_aborted(self, checkpoint: CheckpointId) -> list[AlignmentEffect]:
-        """The coordinator has aborted it. Its barriers still on their way will be ignored."""
+        """The coordinator has aborted ``checkpoint``. Later barriers of it are ignored."""
         if self._current is not None and self._current <= checkpoint:
-            effects = self._give_up(self._current)
+            effects = self._abort(self._current)
         else:
             effects = []
         self._last = max(self._last, checkpoint)
@@ -101,13 +104,13 @@ class Aligner:
     def _complete_if_aligned(self, now_ns: int) -> list[AlignmentEffect]:
         if self._current is None or self.missing():
             return []
-        done = TakeSnapshot(self._current, now_ns - self._began_ns)
+        effect = TakeSnapshot(self._current, now_ns - self._started_ns)
         self._clear(self._current)
-        return [done]
+        return [effect]
 
-    def _give_up(self, checkpoint: CheckpointId) -> list[AlignmentEffect]:
+    def _abort(self, checkpoint: CheckpointId) -> list[AlignmentEffect]:
         self._clear(checkpoint)
-        return [AlignmentGivenUp(checkpoint)]
+        return [AlignmentAborted(checkpoint)]
 
     def _clear(self, checkpoint: CheckpointId) -> None:
         self._last = max(self._last, checkpoint)

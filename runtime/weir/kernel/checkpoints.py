@@ -1,10 +1,10 @@
-"""The life of a checkpoint in the coordinator. This file owns it, as a table.
+"""The lifecycle of a checkpoint in the coordinator, as a table.
 
     triggered (IN_PROGRESS) -> all acknowledged (WRITING) -> manifest written (RECORDING)
-    -> entry created in the job's log = COMPLETED; older ones are subsumed.
+    -> entry created in the job log (COMPLETED), which subsumes older checkpoints
 
-Until its entry is being created a checkpoint can be ABORTED (timeout, decline, failover, storage,
-shutdown). From then on only the log decides: RECORDING ends in COMPLETED, or the process was superseded.
+Before RECORDING a checkpoint can be ABORTED: by a timeout, a decline, a failover, a storage error or a shutdown. From
+RECORDING on, only the job log decides: the checkpoint completes, or this process has been superseded.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from weir.kernel.config import CheckpointConfig
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.snapshots import Committable, SubtaskSnapshot
 
@@ -38,42 +39,27 @@ LEGAL: dict[CheckpointPhase, frozenset[CheckpointPhase]] = {
 class CheckpointKind(StrEnum):
     PERIODIC = "periodic"
     MANUAL = "manual"
-    """Somebody asked for it. Kept as long as a periodic one."""
+    """Triggered by a user. Retained like a periodic one."""
     SAVEPOINT = "savepoint"
     FINAL = "final"
-    """Of a bounded job whose input has ended: its completion finishes the job."""
+    """All input has ended. The completion of this checkpoint finishes the job."""
     SUSPEND = "suspend"
-    """The last one before the job is suspended."""
+    """The last checkpoint before the job is suspended."""
 
     @property
     def owned_by_user(self) -> bool:
-        """Never subsumed: kept until the user lets go of it."""
+        """Never subsumed: kept until the user deletes it."""
         return self is CheckpointKind.SAVEPOINT
 
     @property
     def drains(self) -> bool:
-        """Nothing is still to come after it."""
+        """No records follow this checkpoint."""
         return self is CheckpointKind.FINAL
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointConfig:
-    """``interval_ms`` None: no periodic checkpoints. ``timeout_ms``: from the trigger until all have acknowledged, of every kind.
-    ``min_pause_ms`` counts from the end of the one before, and holds back periodic ones only.
-
-    One checkpoint is pending at a time.
-    """
-
-    interval_ms: int | None = 10_000
-    timeout_ms: int = 600_000
-    min_pause_ms: int = 0
-    tolerable_failed_checkpoints: int | None = 3
-    """So many failures in a row, of every kind of checkpoint, are put up with: after one more the job fails over. None: never for that."""
-
-
-@dataclass(frozen=True, slots=True)
 class CommitPermit:
-    """Authority to publish everything up to ``checkpoint``. Made in this file only, on completion or restore."""
+    """Authority to commit everything up to ``checkpoint``. Only this module creates permits: on completion and on restore."""
 
     checkpoint: CheckpointId
     generation: Generation
@@ -103,7 +89,7 @@ class PendingCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """Send the trigger to every slot with a source subtask, at once."""
+    """Send the trigger to every slot with a source subtask, without delay."""
 
     checkpoint: CheckpointId
     kind: CheckpointKind
@@ -118,14 +104,14 @@ class AllAcknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The manifest is durable: create the entry in the job's log."""
+    """The manifest is durable: create the entry in the job log."""
 
     pending: PendingCheckpoint
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Commit with ``permit``; tell the subtasks."""
+    """Commit with ``permit``, and notify the subtasks."""
 
     pending: PendingCheckpoint
     permit: CommitPermit
@@ -147,12 +133,12 @@ CheckpointEffect: TypeAlias = Trigger | AllAcknowledged | Record | Completed | A
 
 
 def permit_for_restore(checkpoint: CheckpointId, generation: Generation) -> CommitPermit:
-    """On restore everything up to the restored checkpoint is committed again: its entry is in the log."""
+    """Return the permit to commit everything up to a restored checkpoint again. Its entry is in the log."""
     return CommitPermit(checkpoint, generation)
 
 
 class CheckpointCoordinator:
-    """One per generation. Every method returns the effects to carry out, in order."""
+    """Triggers and tracks the checkpoints of one generation. Every method returns the effects to execute, in order."""
 
     def __init__(
         self,
@@ -189,16 +175,16 @@ class CheckpointCoordinator:
         for pending in list(self._pending.values()):
             if pending.phase is CheckpointPhase.IN_PROGRESS and now_ms - pending.triggered_ms >= self._config.timeout_ms:
                 missing = sorted(self._subtasks - pending.snapshots.keys())
-                waiting = ", ".join(str(subtask) for subtask in missing[:4])
-                effects += self._abort(pending, f"not acknowledged within {self._config.timeout_ms} ms by {waiting}", now_ms)
+                subtasks = ", ".join(str(subtask) for subtask in missing[:4])
+                effects += self._abort(pending, f"not acknowledged within {self._config.timeout_ms} ms by {subtasks}", now_ms)
         if any(isinstance(effect, TooManyFailures) for effect in effects):
-            return effects  # the job fails over: a checkpoint begun now would be aborted before its trigger is sent
+            return effects  # The job fails over, which would abort a new checkpoint before its trigger is sent.
         if self._periodic and may_trigger and self._is_due(now_ms):
             effects += self.trigger(CheckpointKind.PERIODIC, now_ms=now_ms)
         return effects
 
     def trigger(self, kind: CheckpointKind, *, now_ms: int) -> list[CheckpointEffect]:
-        assert not self._pending, "one checkpoint at a time"
+        assert not self._pending, "a checkpoint is already pending"
         checkpoint = self._next
         self._next = CheckpointId(checkpoint + 1)
         self._last_trigger_ms = now_ms
@@ -206,7 +192,7 @@ class CheckpointCoordinator:
         return [Trigger(checkpoint, kind)]
 
     def acknowledge(self, checkpoint: CheckpointId, snapshot: SubtaskSnapshot, *, now_ms: int) -> list[CheckpointEffect]:
-        """A second or late acknowledgement has no effect."""
+        """A duplicate or late acknowledgement has no effect."""
         pending = self._pending.get(checkpoint)
         subtask = SubtaskId(snapshot.chain, snapshot.index)
         if pending is None or pending.phase is not CheckpointPhase.IN_PROGRESS or subtask in pending.snapshots:
@@ -247,7 +233,7 @@ class CheckpointCoordinator:
         return [Completed(pending, CommitPermit(checkpoint, self._generation))]
 
     def abort_all(self, reason: str, *, now_ms: int) -> list[CheckpointEffect]:
-        """Failover or shutdown. What is being recorded stays: the log decides about it."""
+        """For a failover or a shutdown. A checkpoint in RECORDING stays, because the log decides whether it completes."""
         effects: list[CheckpointEffect] = []
         for pending in list(self._pending.values()):
             if pending.phase is not CheckpointPhase.RECORDING:
@@ -273,3 +259,52 @@ class CheckpointCoordinator:
             if tolerable is not None and self._consecutive_failures > tolerable:
                 effects.append(TooManyFailures(f"{self._consecutive_failures} checkpoints in a row failed, the last: {reason}"))
         return effects
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    generation: Generation
+    checkpoint: CheckpointId
+    kind: CheckpointKind
+
+
+class LastCheckpoint:
+    """The checkpoint that ends a job: FINAL when all input has ended, or SUSPEND on request.
+
+    Call ``expect`` before each attempt. If it aborts, another attempt follows in this generation or a later one.
+    """
+
+    def __init__(self, subtasks: Iterable[SubtaskId]) -> None:
+        self._subtasks = frozenset(subtasks)
+        self._ended: set[SubtaskId] = set()
+        self._suspending = False
+        self._expected: _Expected | None = None
+
+    @property
+    def kind(self) -> CheckpointKind | None:
+        """Return the required kind, or None while the job continues. FINAL wins, because ended input leaves nothing to suspend."""
+        if self._ended == self._subtasks:
+            return CheckpointKind.FINAL
+        return CheckpointKind.SUSPEND if self._suspending else None
+
+    def suspend(self) -> None:
+        """Remains in effect across a recovery."""
+        self._suspending = True
+
+    def subtask_ended(self, subtask: SubtaskId) -> None:
+        self._ended.add(subtask)
+
+    def generation_started(self) -> None:
+        """All subtasks restart from the restore point, so none of them has ended."""
+        self._ended.clear()
+
+    def expect(self, generation: Generation, checkpoint: CheckpointId) -> None:
+        """``checkpoint`` is about to be triggered as the last one."""
+        assert self.kind is not None, "the job is not ending"
+        self._expected = _Expected(generation, checkpoint, self.kind)
+
+    def is_completed(self, generation: Generation, newest: CheckpointId | None) -> bool:
+        """Return whether ``newest``, the newest completed checkpoint, was triggered in ``generation`` as the last one, with the required kind."""
+        if newest is None or self.kind is None:
+            return False
+        return self._expected == _Expected(generation, newest, self.kind)

@@ -1,11 +1,34 @@
-"""Limits and waits of a job."""
+"""Settings of a job: checkpoint intervals, restarts, timeouts and retry limits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from weir.kernel.checkpoints import CheckpointConfig
-from weir.kernel.restarts import RestartConfig
+
+@dataclass(frozen=True, slots=True)
+class CheckpointConfig:
+    """When checkpoints are triggered and when they fail. At most one checkpoint is pending at a time."""
+
+    interval_ms: int | None = 10_000
+    """Between triggers of periodic checkpoints. None: no periodic checkpoints."""
+    timeout_ms: int = 600_000
+    """From the trigger until every subtask has acknowledged. Applies to every kind of checkpoint."""
+    min_pause_ms: int = 0
+    """From the end of one checkpoint to the next periodic trigger. Other kinds do not wait."""
+    tolerable_failed_checkpoints: int | None = 3
+    """Consecutive failed checkpoints of any kind before the job fails over. None: the job never fails over for this reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestartConfig:
+    """The first restart is immediate. Later ones wait ``initial_delay_ms``, doubling up to ``delay_max_ms``.
+
+    The job fails after ``attempts_max`` restarts without a completed checkpoint.
+    """
+
+    attempts_max: int = 10
+    initial_delay_ms: int = 100
+    delay_max_ms: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +42,6 @@ class JobConfig:
     cancel_timeout_ms: int = 3_000
     commit_attempts_max: int = 5
     commits_waiting_max: int = 4
-    """No periodic checkpoint is triggered while so many completed ones wait to be committed."""
+    """No periodic checkpoint is triggered while this many completed checkpoints wait for their commit."""
     log_attempts_max: int = 8
     storage_retry_ms: int = 250

@@ -1,4 +1,4 @@
-"""What the job master asks its surroundings to do, and nothing else."""
+"""The effects that the job master returns for the coordinator to execute."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from weir.kernel.checkpoints import CommitPermit, PendingCheckpoint
+from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
 from weir.kernel.restore import RestorePoint
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
 from weir.protocol.manifest import AssignerState
@@ -23,7 +23,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class DropSlot:
-    """Close its connection and see to it that Spark puts another in its place: it is dead, hung or not obeying."""
+    """Close the connection of a slot that is dead, hung or unresponsive, and have Spark replace it."""
 
     incarnation: SlotIncarnation
     reason: str
@@ -36,12 +36,12 @@ class StartGeneration:
     generation: Generation
     restored_from: CheckpointId | None
     first_checkpoint: CheckpointId
-    """Above every id that this process has ever triggered."""
+    """Higher than every id that this process has triggered."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordCompleted:
-    """Create the entry that makes the checkpoint completed. Its manifest is already written."""
+    """Create the entry that completes the checkpoint. Its manifest is already written."""
 
     generation: Generation
     pending: PendingCheckpoint
@@ -52,7 +52,7 @@ LogRequest: TypeAlias = StartGeneration | RecordCompleted
 
 @dataclass(frozen=True, slots=True)
 class AppendLog:
-    """Answer with on_log_created, on_log_superseded or on_log_failed. One at a time."""
+    """Answer with on_log_created, on_log_superseded or on_log_failed. At most one append is open."""
 
     request: LogRequest
     delay_ms: int = 0
@@ -69,10 +69,10 @@ class WriteManifest:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Before the slots start: commit everything up to the restore point, abort (or abandon) everything after it.
+    """Before the deployment: commit everything up to the restore point, and abort or revoke everything after it.
 
-    ``enumerate_sources``: sources whose input is to be enumerated, as the job starts from nothing or they are new in it.
-    Answer with on_prepared or on_prepare_failed.
+    ``enumerate_sources``: sources that are not in the restore point, so their input must be enumerated. Answer with
+    on_prepared or on_prepare_failed.
     """
 
     generation: Generation
@@ -84,7 +84,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Answer with on_committed or on_commit_failed. Later ones wait for earlier ones."""
+    """Answer with on_committed or on_commit_failed. Later commits wait for earlier ones."""
 
     permit: CommitPermit
     committables: tuple[Committable, ...]
@@ -101,7 +101,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The last effect: the process lets go of everything. ``kind`` is the class name of the first cause."""
+    """The last effect: the process ends. ``kind`` is the class name of the first cause of a failure."""
 
     outcome: Outcome
     reason: str = ""
@@ -118,7 +118,7 @@ class ReportKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Something a person or the control plane may want to know. Carries no obligation."""
+    """Information for users and the control plane. Nothing depends on it."""
 
     kind: ReportKind
     text: str
@@ -126,6 +126,29 @@ class Report:
     generation: Generation | None = None
     pending: PendingCheckpoint | None = None
     value_ms: int | None = None
+    """The downtime (RECOVERED), or the duration since the trigger (CHECKPOINT_COMPLETED)."""
+
+    @classmethod
+    def failure(cls, generation: Generation, reason: str) -> Report:
+        return cls(ReportKind.FAILURE, reason, generation=generation)
+
+    @classmethod
+    def recovered(cls, generation: Generation, checkpoint: CheckpointId | None, *, took_ms: int) -> Report:
+        text = f"running again from checkpoint {'none' if checkpoint is None else checkpoint}"
+        return cls(ReportKind.RECOVERED, text, generation=generation, value_ms=took_ms)
+
+    @classmethod
+    def triggered(cls, checkpoint: CheckpointId, kind: CheckpointKind) -> Report:
+        return cls(ReportKind.CHECKPOINT_TRIGGERED, kind, checkpoint=checkpoint)
+
+    @classmethod
+    def completed(cls, generation: Generation, pending: PendingCheckpoint, *, now_ms: int) -> Report:
+        took_ms = now_ms - pending.triggered_ms
+        return cls(ReportKind.CHECKPOINT_COMPLETED, pending.kind, pending.checkpoint, generation, pending, took_ms)
+
+    @classmethod
+    def aborted(cls, checkpoint: CheckpointId, reason: str) -> Report:
+        return cls(ReportKind.CHECKPOINT_ABORTED, reason, checkpoint=checkpoint)
 
 
 Effect: TypeAlias = Send | DropSlot | AppendLog | WriteManifest | Prepare | Commit | Finish | Report

@@ -1,9 +1,9 @@
-"""The job master: the life of a job from its first generation to its end, full recovery included. Pure.
+"""The job master: the lifecycle of a job from its first generation to its end, including recovery. Pure.
 
-Each generation goes STARTING -> PREPARING -> ALLOCATING -> DEPLOYING -> RUNNING. Any failure goes through
-CANCELLING back to STARTING with the next generation: the whole job returns to the last completed
-checkpoint, inside the slots that live (runtime.md, section 5, "Full"). The restore point is only
-chosen when no entry of the job's log is on its way, for only the log says what is completed.
+Each generation passes through STARTING -> PREPARING -> ALLOCATING -> DEPLOYING -> RUNNING. A failure leads through
+CANCELLING back to STARTING with the next generation: the whole job restores the last completed checkpoint in the
+surviving slots. The restore point is chosen only while no append to the job log is open, because only the log decides
+which checkpoints are completed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import assert_never
 
 from weir.errors import RestoreError
 from weir.graph.physical import PhysicalGraph
-from weir.kernel import reports
 from weir.kernel.checkpoints import (
     Aborted,
     AllAcknowledged,
@@ -23,13 +22,12 @@ from weir.kernel.checkpoints import (
     CheckpointKind,
     CommitPermit,
     Completed,
+    LastCheckpoint,
     Record,
     TooManyFailures,
     Trigger,
 )
-from weir.kernel.commits import CommitQueue
 from weir.kernel.config import JobConfig
-from weir.kernel.deployment import Deployment
 from weir.kernel.effects import (
     DropSlot,
     Effect,
@@ -37,19 +35,16 @@ from weir.kernel.effects import (
     LogRequest,
     Outcome,
     RecordCompleted,
+    Report,
     Send,
     StartGeneration,
     WriteManifest,
 )
-from weir.kernel.ending import LastCheckpoint
-from weir.kernel.heartbeats import Heartbeats
-from weir.kernel.log_entry import OpenEntry
-from weir.kernel.preparation import Preparation
-from weir.kernel.recovery import Recovery
+from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartStrategy
+from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint, plan_restore
-from weir.kernel.retries import Retries
-from weir.kernel.slots import Slot, SlotPhase, SlotTable
-from weir.kernel.splits import SplitAssigner
+from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable
+from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import (
@@ -99,14 +94,14 @@ LEGAL: dict[JobPhase, frozenset[JobPhase]] = {
 }
 
 _DEPLOYED = frozenset({JobPhase.DEPLOYING, JobPhase.RUNNING})
-"""Slots have their share of the generation, or are about to: a failure of one is a failure of all."""
+"""Phases in which slots run the generation, or are about to: the failure of one slot fails the generation."""
 
 
 class JobMaster:
-    """Call ``start`` once, then feed events and results; every method returns effects to carry out in order.
+    """Call ``start`` once, then pass in events and results. Every method returns the effects to execute, in order.
 
-    ``generation`` and ``next_checkpoint`` are the first free numbers of the job's log; ``restore`` is the
-    checkpoint to begin with (None: from nothing).
+    ``generation`` and ``next_checkpoint`` are the first unused numbers of the job log. ``restore`` is the checkpoint to
+    start from (None: start without state).
     """
 
     def __init__(
@@ -127,25 +122,25 @@ class JobMaster:
         self._restore = restore
         self._slots = SlotTable(graph.slots)
         self._deployment = Deployment(self._slots, graph, self._sources)
-        self._heartbeats = Heartbeats(config.heartbeat_timeout_ms)
-        self._recovery = Recovery(config.restarts)
+        self._heartbeats = HeartbeatMonitor(config.heartbeat_timeout_ms)
+        self._restarts = RestartStrategy(config.restarts)
         self._phase = JobPhase.CREATED
         self._phase_since_ms = 0
         self._preparation: Preparation | None = None
         self._checkpoints: CheckpointCoordinator | None = None
         self._assigners: dict[OperatorUid, SplitAssigner] = {}
         self._assigners_at: dict[CheckpointId, Mapping[OperatorUid, AssignerState]] = {}
-        self._entry = OpenEntry(attempts_max=config.log_attempts_max, retry_ms=config.storage_retry_ms)
+        self._append = PendingAppend(attempts_max=config.log_attempts_max, retry_ms=config.storage_retry_ms)
         self._commits = CommitQueue(attempts_max=config.commit_attempts_max)
         self._last = LastCheckpoint(graph.subtasks())
         self._last_loss: str | None = None
-        """What Spark said of the last slot that ended early, since the slots were last complete."""
-        self._wanted: CheckpointKind | None = None
-        """What somebody has asked for. Stays wanted over a recovery."""
+        """Spark's reason for the last slot that ended early, since the last deployment."""
+        self._requested: CheckpointKind | None = None
+        """The checkpoint that a user has requested. The request survives a recovery."""
         self._ending: Finish | None = None
-        """How the job ends once nothing is on its way any more."""
+        """How the job ends when no append or commit is open."""
 
-    # ---- what is shown -------------------------------------------------------------------
+    # ---- state -------------------------------------------------------------------
 
     @property
     def phase(self) -> JobPhase:
@@ -170,49 +165,51 @@ class JobMaster:
         return self._start_generation(now_ms)
 
     def suspend(self, now_ms: int) -> list[Effect]:
-        """Take a last checkpoint, commit it, stop. While recovering: as soon as the job runs again."""
+        """Take a last checkpoint, commit it and stop. During a recovery this waits until the job runs again."""
         self._last.suspend()
-        return self._pursue_end(now_ms)
+        return self._advance_end(now_ms)
 
     def cancel(self, now_ms: int) -> list[Effect]:
-        """Stop without a checkpoint. What is completed stays."""
+        """Stop without a checkpoint. Completed checkpoints stay."""
         return self._end(Finish(Outcome.CANCELED, "cancelled on request"), now_ms)
 
-    def taken(self, reason: str, now_ms: int) -> list[Effect]:
-        """Stop as in ``cancel``, since the job was taken from this process by who may do that. Unlike ``on_log_superseded`` the log may not
-        say so yet: an entry on its way is waited for. A commit is not; whoever starts next does it first."""
+    def superseded(self, reason: str, now_ms: int) -> list[Effect]:
+        """Stop without a checkpoint: another driver has taken over the job.
+
+        Unlike in ``on_log_superseded``, the log may not contain the other driver's generation yet, so an open append is
+        awaited. An open commit is not: the next generation commits it first.
+        """
         return self._end(Finish(Outcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def fail(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
-        """It is pointless to go on; also if only somebody outside of the kernel knows (Spark is gone)."""
+        """Fail the job without a restart. The coordinator also calls this for causes outside the kernel, such as the loss of Spark."""
         return self._end(Finish(Outcome.FAILED, reason, kind), now_ms)
 
     def savepoint(self, now_ms: int) -> list[Effect]:
-        """One checkpoint at a time: at once if none is pending and the job runs, else as soon as that is so. One that is
-        aborted is not taken again: whoever asked is told."""
-        return self._want(CheckpointKind.SAVEPOINT, now_ms)
+        """Trigger a savepoint as soon as the job runs and no checkpoint is pending. An aborted savepoint is reported and not retried."""
+        return self._request(CheckpointKind.SAVEPOINT, now_ms)
 
     def checkpoint(self, now_ms: int) -> list[Effect]:
-        """As ``savepoint``, which does for this as well if both are wanted."""
-        return self._want(self._wanted or CheckpointKind.MANUAL, now_ms)
+        """Like ``savepoint``. If both are requested, one savepoint serves both."""
+        return self._request(self._requested or CheckpointKind.MANUAL, now_ms)
 
-    def _want(self, kind: CheckpointKind, now_ms: int) -> list[Effect]:
-        self._wanted = kind if self._ending is None else None
-        return self._take_wanted(now_ms)
+    def _request(self, kind: CheckpointKind, now_ms: int) -> list[Effect]:
+        self._requested = kind if self._ending is None else None
+        return self._trigger_requested(now_ms)
 
-    def _take_wanted(self, now_ms: int) -> list[Effect]:
-        """If one is, and now is the time."""
-        if self._wanted is None or self._phase is not JobPhase.RUNNING or self._ending is not None:
+    def _trigger_requested(self, now_ms: int) -> list[Effect]:
+        """Trigger the requested checkpoint if the job runs and no other one is pending."""
+        if self._requested is None or self._phase is not JobPhase.RUNNING or self._ending is not None:
             return []
         if self._checkpoints is None or self._checkpoints.pending:
             return []
-        kind, self._wanted = self._wanted, None
+        kind, self._requested = self._requested, None
         return self._checkpoint_effects(self._checkpoints.trigger(kind, now_ms=now_ms), now_ms)
 
     # ---- slots -----------------------------------------------------------------------------
 
     def on_slot_ended_early(self, reason: str, now_ms: int) -> list[Effect]:
-        """What Spark says of it. That it is gone is known by its connection, if it ever had one."""
+        """Record Spark's reason. The loss itself is detected by the connection, if the slot had one."""
         self._last_loss = reason
         return []
 
@@ -221,7 +218,7 @@ class JobMaster:
         if slot is None or slot.phase is SlotPhase.IDLE or self._phase is JobPhase.ENDED:
             return []
         if self._phase is JobPhase.CANCELLING:
-            return self._proceed_when_cancelled(now_ms)
+            return self._restart_when_cancelled(now_ms)
         return self._fail_over(f"slot {slot.index} (pid {slot.registration.pid}) was lost: {reason}", "SlotError", now_ms)
 
     def on_message(self, incarnation: SlotIncarnation, message: FromSlot, now_ms: int) -> list[Effect]:
@@ -242,7 +239,7 @@ class JobMaster:
             case Deployed():
                 return self._on_deployed(slot, now_ms)
             case Cancelled():
-                return self._proceed_when_cancelled(now_ms) if self._deployment.on_cancelled(slot) else []
+                return self._restart_when_cancelled(now_ms) if self._deployment.on_cancelled(slot) else []
             case SubtaskFailed():
                 react = self._fail_over if message.restartable else self.fail
                 return react(message.reason, message.kind, now_ms) if self._phase in _DEPLOYED else []
@@ -262,7 +259,7 @@ class JobMaster:
                 return self._checkpoint_effects(self._checkpoints.decline(checkpoint, subtask, reason, now_ms=now_ms), now_ms)
             case SubtaskEnded(_, subtask):
                 self._last.subtask_ended(subtask)
-                return self._pursue_end(now_ms)
+                return self._advance_end(now_ms)
             case RequestSplit(_, operator, subtask_index):
                 split = self._assigners[operator].request(subtask_index)
                 precedes = self._checkpoints.next_checkpoint
@@ -273,7 +270,7 @@ class JobMaster:
     # ---- time ------------------------------------------------------------------------------
 
     def tick(self, now_ms: int) -> list[Effect]:
-        """To be called at least every 100 ms, after everything that has arrived was fed in."""
+        """Call at least every 100 ms, after all received messages have been passed in."""
         if self._ending is not None:
             return []
         effects = self._drop_silent(now_ms)
@@ -282,44 +279,50 @@ class JobMaster:
             case JobPhase.ALLOCATING:
                 effects += self._deploy_when_allocated(now_ms)
                 if self._phase is JobPhase.ALLOCATING and waited_ms >= self._config.slots_timeout_ms:
-                    few = reports.too_few_slots(
-                        self._graph.slots, len(self._slots), waited_ms=self._config.slots_timeout_ms, last_loss=self._last_loss
-                    )
-                    effects += self.fail(few, "SlotError", now_ms)
+                    effects += self.fail(self._too_few_slots(), "SlotError", now_ms)
             case JobPhase.DEPLOYING if waited_ms >= self._config.deploy_timeout_ms:
                 effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
             case JobPhase.RUNNING:
                 assert self._checkpoints is not None
-                # Before a periodic one that is due as well, or it might wait for ever.
-                effects += self._take_wanted(now_ms)
-                commits_lag = len(self._commits) >= self._config.commits_waiting_max
-                effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_lag), now_ms)
-                effects += self._pursue_end(now_ms)
+                # Before a periodic checkpoint that is due as well, which could otherwise delay the request indefinitely.
+                effects += self._trigger_requested(now_ms)
+                commits_full = len(self._commits) >= self._config.commits_waiting_max
+                effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_full), now_ms)
+                effects += self._advance_end(now_ms)
             case JobPhase.CANCELLING if waited_ms >= self._config.cancel_timeout_ms:
-                effects += [*self._deployment.evict(), *self._proceed_when_cancelled(now_ms)]
+                effects += [*self._deployment.evict(), *self._restart_when_cancelled(now_ms)]
             case _:
                 pass
         return effects
 
+    def _too_few_slots(self) -> str:
+        required = self._graph.slots
+        few = (
+            f"the job needs {required} slots and {len(self._slots)} registered within {self._config.slots_timeout_ms // 1000} s: "
+        )
+        if self._last_loss is not None:
+            return f"{few}Spark started others, which ended early; its reason for the last one: {self._last_loss}"
+        return f"{few}give Spark at least {required} free cores, or lower the parallelism"
+
     def _drop_silent(self, now_ms: int) -> list[Effect]:
         effects: list[Effect] = []
         for slot, silent_ms in self._heartbeats.silent(self._slots, now_ms):
-            reason = f"no sign of life for {silent_ms} ms"
+            reason = f"no message for {silent_ms} ms"
             effects.append(DropSlot(slot.incarnation, reason))
             effects += self.on_slot_lost(slot.incarnation, reason, now_ms)
         return effects
 
-    # ---- one generation after the other ------------------------------------------------------
+    # ---- generations -------------------------------------------------------------------
 
     def _start_generation(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.STARTING, now_ms)
-        return [self._entry.append(StartGeneration(self._generation, self._restored, self._next_checkpoint))]
+        return [self._append.append(StartGeneration(self._generation, self._restored, self._next_checkpoint))]
 
     def _prepare(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.PREPARING, now_ms)
-        retries = Retries(attempts_max=self._config.commit_attempts_max, first_delay_ms=self._config.storage_retry_ms)
-        self._preparation = Preparation(self._generation, self._restore, self._sources, retries)
-        return [self._preparation.first()]
+        backoff = Backoff(attempts_max=self._config.commit_attempts_max, first_delay_ms=self._config.storage_retry_ms)
+        self._preparation = Preparation(self._generation, self._restore, self._sources, backoff)
+        return [self._preparation.start()]
 
     def on_prepared(self, enumerated: Mapping[OperatorUid, Iterable[Split]], now_ms: int) -> list[Effect]:
         if self._phase is not JobPhase.PREPARING or self._preparation is None or self._ending is not None:
@@ -329,27 +332,31 @@ class JobMaster:
         return self._deploy_when_allocated(now_ms)
 
     def on_prepare_failed(self, reason: str, kind: str, retry: bool, now_ms: int) -> list[Effect]:
-        """Every step of it can be done again. ``retry`` False: doing so cannot help."""
+        """Retry the preparation, whose steps are idempotent. ``retry`` False: a retry cannot help."""
         if self._phase is not JobPhase.PREPARING or self._preparation is None or self._ending is not None:
             return []
-        again = self._preparation.again() if retry else None
+        again = self._preparation.retry() if retry else None
         if again is not None:
             return [again]
         return self.fail(reason, kind, now_ms)
 
     def _deploy_when_allocated(self, now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.ALLOCATING or not self._recovery.may_deploy(now_ms):
+        if self._phase is not JobPhase.ALLOCATING or not self._restarts.may_deploy(now_ms):
             return []
-        chosen = self._slots.allocate()
-        if chosen is None:
+        allocated = self._slots.allocate()
+        if allocated is None:
             return []
         try:
-            shares = plan_restore(self._graph, self._restore)
+            restores = plan_restore(self._graph, self._restore)
         except RestoreError as error:
             return self.fail(str(error), "RestoreError", now_ms)
         self._move(JobPhase.DEPLOYING, now_ms)
         return self._deployment.deploy(
-            chosen, shares, generation=self._generation, restored_checkpoint=self._restored, next_checkpoint=self._next_checkpoint
+            allocated,
+            restores,
+            generation=self._generation,
+            restored_checkpoint=self._restored,
+            next_checkpoint=self._next_checkpoint,
         )
 
     def _on_deployed(self, slot: Slot, now_ms: int) -> list[Effect]:
@@ -357,7 +364,7 @@ class JobMaster:
             return []
         self._last_loss = None
         self._move(JobPhase.RUNNING, now_ms)
-        self._last.generation_runs()
+        self._last.generation_started()
         self._checkpoints = CheckpointCoordinator(
             self._config.checkpoints,
             generation=self._generation,
@@ -366,34 +373,36 @@ class JobMaster:
             now_ms=now_ms,
         )
         effects = self._deployment.start(self._generation)
-        took_ms = self._recovery.on_running(now_ms)
+        took_ms = self._restarts.on_running(now_ms)
         if took_ms is not None:
-            effects.append(reports.recovered(self._generation, self._restored, took_ms=took_ms))
-        return [*effects, *self._pursue_end(now_ms)]
+            effects.append(Report.recovered(self._generation, self._restored, took_ms=took_ms))
+        return [*effects, *self._advance_end(now_ms)]
 
     # ---- failure -------------------------------------------------------------------------------
 
     def _fail_over(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
         if self._phase not in _DEPLOYED or self._ending is not None:
             return []
-        effects: list[Effect] = [reports.failure(self._generation, reason)]
-        if not self._recovery.on_failure(now_ms):
-            gave_up = reports.gave_up(self._recovery.restarts, reason)
+        effects: list[Effect] = [Report.failure(self._generation, reason)]
+        if not self._restarts.on_failure(now_ms):
+            gave_up = (
+                f"gave up after {self._restarts.restarts} restarts without a completed checkpoint; the last failure: {reason}"
+            )
             return [*effects, *self.fail(gave_up, kind, now_ms)]
         effects += self._leave_running("the job is recovering", now_ms)
         self._move(JobPhase.CANCELLING, now_ms)
-        return [*effects, *self._deployment.cancel(self._generation), *self._proceed_when_cancelled(now_ms)]
+        return [*effects, *self._deployment.cancel(self._generation), *self._restart_when_cancelled(now_ms)]
 
     def _leave_running(self, reason: str, now_ms: int) -> list[Effect]:
-        """Abort what is pending; take the number of the next checkpoint along."""
+        """Abort pending checkpoints, and keep the number of the next checkpoint for the next generation."""
         if self._checkpoints is None:
             return []
         self._next_checkpoint = self._checkpoints.next_checkpoint
-        decided = self._checkpoints.abort_all(reason, now_ms=now_ms)
-        return [reports.aborted(one.checkpoint, one.reason) for one in decided if isinstance(one, Aborted)]
+        effects = self._checkpoints.abort_all(reason, now_ms=now_ms)
+        return [Report.aborted(effect.checkpoint, effect.reason) for effect in effects if isinstance(effect, Aborted)]
 
-    def _proceed_when_cancelled(self, now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.CANCELLING or not self._deployment.is_over or self._entry.is_open:
+    def _restart_when_cancelled(self, now_ms: int) -> list[Effect]:
+        if self._phase is not JobPhase.CANCELLING or not self._deployment.is_cancelled or self._append.is_open:
             return []
         self._checkpoints = None
         self._assigners_at.clear()
@@ -408,19 +417,19 @@ class JobMaster:
             match decision:
                 case Trigger(checkpoint, kind):
                     self._assigners_at[checkpoint] = {uid: assigner.snapshot() for uid, assigner in self._assigners.items()}
-                    effects += self._deployment.tell_sources(TriggerCheckpoint(self._generation, checkpoint))
-                    effects.append(reports.triggered(checkpoint, kind))
+                    effects += self._deployment.send_to_sources(TriggerCheckpoint(self._generation, checkpoint))
+                    effects.append(Report.triggered(checkpoint, kind))
                 case AllAcknowledged(pending):
                     assigners = self._assigners_at[pending.checkpoint]
                     effects.append(WriteManifest(self._generation, pending, assigners))
                 case Record(pending):
-                    effects.append(self._entry.append(RecordCompleted(self._generation, pending)))
+                    effects.append(self._append.append(RecordCompleted(self._generation, pending)))
                 case Completed():
                     effects += self._completed(decision, now_ms)
                 case Aborted(checkpoint, _, reason):
                     self._assigners_at.pop(checkpoint, None)
-                    effects.append(reports.aborted(checkpoint, reason))
-                    effects += self._deployment.tell(CheckpointAborted(self._generation, checkpoint))
+                    effects.append(Report.aborted(checkpoint, reason))
+                    effects += self._deployment.broadcast(CheckpointAborted(self._generation, checkpoint))
                 case TooManyFailures(reason):
                     effects += self._fail_over(reason, "CheckpointError", now_ms)
                 case _:
@@ -429,12 +438,12 @@ class JobMaster:
 
     def _completed(self, decision: Completed, now_ms: int) -> list[Effect]:
         pending = decision.pending
-        self._recovery.on_progress()
+        self._restarts.on_checkpoint_completed()
         self._restore = RestorePoint.taken(pending, self._graph, self._assigners_at.pop(pending.checkpoint))
         return [
             *self._commits.add(decision.permit, pending.committables()),
-            *self._deployment.tell(CheckpointCompleted(self._generation, pending.checkpoint)),
-            reports.completed(self._generation, pending, now_ms=now_ms),
+            *self._deployment.broadcast(CheckpointCompleted(self._generation, pending.checkpoint)),
+            Report.completed(self._generation, pending, now_ms=now_ms),
         ]
 
     def on_manifest_written(self, generation: Generation, checkpoint: CheckpointId, now_ms: int) -> list[Effect]:
@@ -447,44 +456,44 @@ class JobMaster:
             return []
         return self._checkpoint_effects(self._checkpoints.manifest_failed(checkpoint, reason, now_ms=now_ms), now_ms)
 
-    # ---- the job's log ---------------------------------------------------------------------------
+    # ---- the job log -----------------------------------------------------------------------------
 
     def on_log_created(self, request: LogRequest, now_ms: int) -> list[Effect]:
-        self._entry.created(request)
+        self._append.created(request)
         match request:
             case StartGeneration():
-                return self._prepare(now_ms) if self._ending is None else self._end_when_quiet(now_ms)
+                return self._prepare(now_ms) if self._ending is None else self._end_when_idle(now_ms)
             case RecordCompleted(_, pending):
                 assert self._checkpoints is not None
                 effects = self._checkpoint_effects(self._checkpoints.entry_created(pending.checkpoint, now_ms=now_ms), now_ms)
-                return [*effects, *self._go_on(now_ms)]
+                return [*effects, *self._resume(now_ms)]
             case _:
                 assert_never(request)
 
     def on_log_superseded(self, reason: str, now_ms: int) -> list[Effect]:
-        """Another process runs the job now, as ``reason`` says: nothing more of this one may have an effect."""
-        self._entry.drop()
+        """Another process runs the job now (see ``reason``). This process must have no further effect."""
+        self._append.drop()
         self._commits.drop_all()
         return self._end(Finish(Outcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def on_log_failed(self, request: LogRequest, reason: str, now_ms: int) -> list[Effect]:
-        """Storage could not say that the entry exists. Whether it does is for the log to decide: ask again, or stop."""
-        again = self._entry.again(request)
+        """Storage could not confirm the entry. It may or may not exist, so retry the same append, or fail the job."""
+        again = self._append.retry(request)
         if again is not None:
             return [again]
-        failed = f"the job's log could not be written after {self._config.log_attempts_max} attempts: {reason}"
+        failed = f"the job log could not be written after {self._config.log_attempts_max} attempts: {reason}"
         return self.fail(failed, "StorageError", now_ms)
 
     # ---- commits ---------------------------------------------------------------------------------
 
     def on_committed(self, permit: CommitPermit, now_ms: int) -> list[Effect]:
-        return [*self._commits.done(permit), *self._go_on(now_ms)]
+        return [*self._commits.done(permit), *self._resume(now_ms)]
 
     def on_commit_failed(self, permit: CommitPermit, reason: str, retry: bool, now_ms: int) -> list[Effect]:
-        """Refused for good, or too often: the job fails loudly. The data stays staged; the next start commits it first."""
+        """Retry the commit, or fail the job. The output stays staged, and the next start commits it first."""
         if permit not in self._commits:
             return []
-        again = self._commits.again(permit) if retry else None
+        again = self._commits.retry(permit) if retry else None
         if again is not None:
             return [again]
         self._commits.drop_all()
@@ -493,8 +502,8 @@ class JobMaster:
 
     # ---- the end -----------------------------------------------------------------------------------
 
-    def _pursue_end(self, now_ms: int) -> list[Effect]:
-        """Take the last checkpoint when it is time; end the job when it is completed and committed."""
+    def _advance_end(self, now_ms: int) -> list[Effect]:
+        """Trigger the last checkpoint when the job is ending, and end the job when it is completed and committed."""
         if self._phase is not JobPhase.RUNNING or self._checkpoints is None or self._ending is not None:
             return []
         kind = self._last.kind
@@ -504,10 +513,14 @@ class JobMaster:
         if any(pending.kind is kind for pending in self._checkpoints.pending):
             return []
         if self._last.is_completed(self._generation, self._restored):
-            return [] if self._commits else self._end(Finish(self._last.outcome), now_ms)
+            return (
+                []
+                if self._commits
+                else self._end(Finish(Outcome.FINISHED if kind is CheckpointKind.FINAL else Outcome.SUSPENDED), now_ms)
+            )
         if self._checkpoints.pending:
             return []
-        self._last.awaits(self._generation, self._checkpoints.next_checkpoint)
+        self._last.expect(self._generation, self._checkpoints.next_checkpoint)
         return self._checkpoint_effects(self._checkpoints.trigger(kind, now_ms=now_ms), now_ms)
 
     def _end(self, finish: Finish, now_ms: int) -> list[Effect]:
@@ -519,21 +532,21 @@ class JobMaster:
             effects += [Send(slot.incarnation, Stop(finish.outcome)) for slot in self._slots]
         if self._ending is None or finish.outcome is Outcome.SUPERSEDED:
             self._ending = finish
-        return [*effects, *self._end_when_quiet(now_ms)]
+        return [*effects, *self._end_when_idle(now_ms)]
 
-    def _end_when_quiet(self, now_ms: int) -> list[Effect]:
-        """An entry or a commit on its way is waited for: what it decides must not be left half done."""
+    def _end_when_idle(self, now_ms: int) -> list[Effect]:
+        """End the job when no append and no commit is open, so that neither is left half done."""
         assert self._ending is not None
-        if self._entry.is_open or (self._commits and self._ending.outcome is not Outcome.SUPERSEDED):
+        if self._append.is_open or (self._commits and self._ending.outcome is not Outcome.SUPERSEDED):
             return []
         self._move(JobPhase.ENDED, now_ms)
         return [self._ending]
 
-    def _go_on(self, now_ms: int) -> list[Effect]:
-        """An entry or a commit that was on its way has arrived: what has waited for it is due."""
+    def _resume(self, now_ms: int) -> list[Effect]:
+        """An append or a commit was answered: continue with what waited for it."""
         if self._ending is not None:
-            return self._end_when_quiet(now_ms)
-        return [*self._pursue_end(now_ms), *self._proceed_when_cancelled(now_ms)]
+            return self._end_when_idle(now_ms)
+        return [*self._advance_end(now_ms), *self._restart_when_cancelled(now_ms)]
 
     @property
     def _restored(self) -> CheckpointId | None:

@@ -1,4 +1,4 @@
-"""From a completed checkpoint to what every slot gets back, also with another parallelism."""
+"""Plans what each slot restores from a completed checkpoint, with the same or another parallelism."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from weir.errors import RestoreError
-from weir.graph.keygroups import key_group_range
+from weir.graph.key_groups import key_group_range
 from weir.graph.logical import OperatorKind, Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.kernel.checkpoints import PendingCheckpoint
-from weir.kernel.splits import SplitAssigner
+from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import RestoredChannel, RestoredOperator
@@ -20,7 +20,7 @@ from weir.protocol.snapshots import ChannelSnapshot, Committable, OperatorSnapsh
 
 @dataclass(frozen=True, slots=True)
 class RestorePoint:
-    """A completed checkpoint as the kernel needs it. ``graph`` is the one it was taken of."""
+    """A completed checkpoint in the form that the kernel needs. ``graph`` is the graph that took it."""
 
     checkpoint: CheckpointId
     graph: PhysicalGraph
@@ -31,14 +31,14 @@ class RestorePoint:
     def taken(
         cls, pending: PendingCheckpoint, graph: PhysicalGraph, assigners: Mapping[OperatorUid, AssignerState]
     ) -> RestorePoint:
-        """The checkpoint that ``graph`` has just completed."""
+        """Return the restore point of a checkpoint that ``graph`` has just completed."""
         subtasks = tuple(snapshot for _, snapshot in sorted(pending.snapshots.items()))
         return cls(pending.checkpoint, graph, subtasks, assigners)
 
     def without(self, operators: Collection[OperatorUid]) -> RestorePoint:
-        """Their state left behind, on purpose. What of it is to be committed is not this one's matter: the manifest says it."""
+        """Return the restore point without the state of ``operators``. Their committables are read from the manifest."""
         subtasks = tuple(
-            replace(subtask, operators=tuple(one for one in subtask.operators if one.operator not in operators))
+            replace(subtask, operators=tuple(snapshot for snapshot in subtask.operators if snapshot.operator not in operators))
             for subtask in self.subtasks
         )
         return replace(
@@ -60,7 +60,7 @@ class RestorePoint:
 
 @dataclass(frozen=True, slots=True)
 class SlotRestore:
-    """The share of one slot."""
+    """What one slot restores."""
 
     operators: tuple[RestoredOperator, ...]
     channels: tuple[RestoredChannel, ...]
@@ -68,7 +68,7 @@ class SlotRestore:
 
 
 def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
-    """The splits that sources had in work go back to their assigner, with positions: dealt out anew whatever the parallelism."""
+    """Return the assigners of a restored job. Unfinished splits return to their assigner, with positions, to be reassigned."""
     unfinished: dict[OperatorUid, list[Split]] = defaultdict(list)
     for uid, snapshots in point.operator_snapshots().items():
         for snapshot in snapshots:
@@ -77,10 +77,10 @@ def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
 
 
 def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotRestore]:
-    """One entry per slot. Raises RestoreError naming the operator whose state has nowhere to go."""
+    """Return one entry for each slot. Raises RestoreError naming the operator whose state has no operator in the graph."""
     if point is None:
-        return [SlotRestore((), _fresh_channels(graph, slot), ()) for slot in range(graph.slots)]
-    operators = _deal_operators(graph, point)
+        return [SlotRestore((), _new_channels(graph, slot), ()) for slot in range(graph.slots)]
+    operators = _restore_operators(graph, point)
     channels = _restore_channels(graph, point)
     ended = _restore_ended(graph, point)
     result = []
@@ -97,24 +97,24 @@ def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotR
     return result
 
 
-def _fresh_channels(graph: PhysicalGraph, slot: int) -> tuple[RestoredChannel, ...]:
+def _new_channels(graph: PhysicalGraph, slot: int) -> tuple[RestoredChannel, ...]:
     own = {
         channel for subtask in graph.subtasks_of_slot(slot) for channel in (*graph.inputs_of(subtask), *graph.outputs_of(subtask))
     }
     return tuple(RestoredChannel(channel, 0, None) for channel in sorted(own))
 
 
-def _deal_operators(graph: PhysicalGraph, point: RestorePoint) -> list[RestoredOperator]:
-    known = {uid for chain in graph.chains for uid in chain.operators}
+def _restore_operators(graph: PhysicalGraph, point: RestorePoint) -> list[RestoredOperator]:
+    present = {uid for chain in graph.chains for uid in chain.operators}
     result = []
     for uid, snapshots in sorted(point.operator_snapshots().items()):
         stateful = [snapshot for snapshot in snapshots if snapshot.files or snapshot.inline is not None]
         if not stateful:
             continue
-        if uid not in known:
+        if uid not in present:
             raise RestoreError(
-                f"operator '{uid}' has state in checkpoint {point.checkpoint} but is not in the graph: give the operator "
-                f"that continues it uid='{uid}', or allow state to be left behind"
+                f"operator '{uid}' has state in checkpoint {point.checkpoint} but is not in the graph: set uid='{uid}' on the "
+                f"operator that restores it, or pass --allow-non-restored-state {uid}"
             )
         parallelism = graph.chain_of(uid).parallelism
         maximum = graph.max_parallelism[uid]
@@ -128,17 +128,17 @@ def _deal_operators(graph: PhysicalGraph, point: RestorePoint) -> list[RestoredO
 def _share(
     snapshots: Iterable[OperatorSnapshot], subtask: int, parallelism: int, key_groups: tuple[int, int]
 ) -> tuple[OperatorSnapshot, ...]:
-    """Keyed files by overlap of key groups; everything else to the subtask of the same number, modulo the parallelism."""
+    """Return the snapshots for ``subtask``: keyed files by key group, other state by subtask number modulo the parallelism."""
     first, last = key_groups
     result = []
     for snapshot in snapshots:
-        dealt_here = snapshot.subtask % parallelism == subtask
+        assigned_here = snapshot.subtask % parallelism == subtask
         files = tuple(
             file
             for file in snapshot.files
-            if (dealt_here if file.key_groups is None else file.key_groups[0] <= last and first <= file.key_groups[1])
+            if (assigned_here if file.key_groups is None else file.key_groups[0] <= last and first <= file.key_groups[1])
         )
-        inline = snapshot.inline if dealt_here else None
+        inline = snapshot.inline if assigned_here else None
         if files or inline is not None:
             result.append(OperatorSnapshot(snapshot.operator, snapshot.subtask, files, inline))
     return tuple(result)
@@ -149,26 +149,26 @@ def _edge_identity(graph: PhysicalGraph, edge: Edge) -> tuple[OperatorUid, Opera
 
 
 def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[ChannelId, RestoredChannel]:
-    """Numbers never restart: a channel that did not exist goes on after the highest number of its edge, else of the job."""
+    """Sequence numbers never restart: a new channel continues after the highest number of its edge, or else of the job."""
     sent: dict[ChannelId, int] = {}
     consumed: dict[ChannelId, ChannelSnapshot] = {}
     for subtask in point.subtasks:
         sent.update({end.channel: end.sequence for end in subtask.outputs})
         consumed.update({end.channel: end for end in subtask.inputs})
-    torn = [channel for channel, end in consumed.items() if sent.get(channel) != end.sequence]
-    if torn:
+    inconsistent = [channel for channel, end in consumed.items() if sent.get(channel) != end.sequence]
+    if inconsistent:
         raise RestoreError(
-            f"checkpoint {point.checkpoint} is torn: channel {torn[0]} was sent {sent.get(torn[0])} and consumed "
-            f"{consumed[torn[0]].sequence} data frames at the barrier; restore an older checkpoint and report this"
+            f"checkpoint {point.checkpoint} is inconsistent: channel {inconsistent[0]} had sent {sent.get(inconsistent[0])} and consumed "
+            f"{consumed[inconsistent[0]].sequence} data frames at the barrier. Restore an older checkpoint and report this error"
         )
-    highest_of_all = max(sent.values(), default=0)
+    highest_of_job = max(sent.values(), default=0)
     old_edges = {_edge_identity(point.graph, edge): edge for edge in point.graph.edges}
     result = {}
     for edge in graph.edges:
         old = old_edges.get(_edge_identity(graph, edge))
         old_channels = list(point.graph.channels_of_edge(old)) if old is not None else []
         same_shape = old is not None and _shape(graph, edge) == _shape(point.graph, old)
-        highest = max((sent[channel] for channel in old_channels), default=highest_of_all)
+        highest = max((sent[channel] for channel in old_channels), default=highest_of_job)
         ends = [consumed[channel] for channel in old_channels]
         lowest_watermark, idle = _lowest_watermark(ends), _all_idle(ends)
         for channel in graph.channels_of_edge(edge):
@@ -185,22 +185,22 @@ def _shape(graph: PhysicalGraph, edge: Edge) -> tuple[Partitioning, int, int]:
 
 
 def _lowest_watermark(ends: Iterable[ChannelSnapshot]) -> int | None:
-    marks = [end.watermark_ms for end in ends if not end.ended]
-    known = [mark for mark in marks if mark is not None]
-    return min(known) if marks and len(known) == len(marks) else None
+    watermarks = [end.watermark_ms for end in ends if not end.ended]
+    defined = [watermark for watermark in watermarks if watermark is not None]
+    return min(defined) if watermarks and len(defined) == len(watermarks) else None
 
 
 def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
-    """A new channel may come from any of the old ones' subtasks, so one of them that is active makes it count."""
+    """A new channel may carry records of any old channel, so it is idle only if all of them were idle."""
     open_ends = [end for end in ends if not end.ended]
     return bool(open_ends) and all(end.idle for end in open_ends)
 
 
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
-    """A subtask has ended where every operator of its chain had: chains are cut otherwise when an operator's parallelism changes.
+    """Return the subtasks that have ended: those in which every operator had ended, and all of whose senders have ended.
 
-    An operator by subtask where its parallelism is the same, else only if all its subtasks had. And never before all that
-    sends to it has: its channels may come from other subtasks than they did.
+    Chains can change with the parallelism, so this is decided by operator: by subtask if its parallelism is unchanged,
+    otherwise only if all its subtasks had ended. The senders count because a subtask may have new senders.
     """
     before: dict[OperatorUid, dict[int, bool]] = defaultdict(dict)
     for subtask in point.subtasks:
@@ -210,7 +210,7 @@ def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
     def had_ended(uid: OperatorUid, index: int, parallelism: int) -> bool:
         old = before.get(uid)
         if old is None or (graph.operator(uid).kind is OperatorKind.SOURCE and uid not in point.assigners):
-            return False  # new in the graph, or a source under a uid that was not one: nobody has read its input
+            return False  # New in the graph, or a source whose uid belonged to another kind: its input has not been read.
         return old[index] if len(old) == parallelism else all(old.values())
 
     result: set[SubtaskId] = set()

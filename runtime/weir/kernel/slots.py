@@ -1,13 +1,17 @@
-"""The coordinator's table of slots: who is registered, which share of the job each does, who is alive."""
+"""The coordinator's slots: which are registered, what each one runs, and the deployment of one generation to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from weir.protocol.ids import SlotIncarnation, SlotIndex
-from weir.protocol.messages import Register
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.effects import DropSlot, Effect, Send
+from weir.kernel.restore import SlotRestore
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
+from weir.protocol.messages import Cancel, Deploy, Peer, Register, Start, ToSlot
 
 
 class SlotPhase(StrEnum):
@@ -32,7 +36,7 @@ class Slot:
     registration: Register
     last_heard_ms: int
     index: SlotIndex | None = None
-    """Kept over a recovery, so that a slot that lives gets its old share again."""
+    """Kept across a recovery, so that a surviving slot runs the same subtasks again."""
     phase: SlotPhase = SlotPhase.IDLE
 
     @property
@@ -45,8 +49,10 @@ class Slot:
 
 
 class SlotTable:
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
+    """All registered slots. ``required``: the number of slots that the graph needs."""
+
+    def __init__(self, required: int) -> None:
+        self._required = required
         self._slots: dict[SlotIncarnation, Slot] = {}
 
     def __iter__(self) -> Iterator[Slot]:
@@ -65,33 +71,124 @@ class SlotTable:
         return self._slots.pop(incarnation, None)
 
     def deployed(self) -> list[Slot]:
-        """Slots that are part of the running deployment, by index."""
+        """Return the slots of the current deployment, by index."""
         members = [slot for slot in self._slots.values() if slot.phase is not SlotPhase.IDLE]
         return sorted(members, key=lambda slot: slot.index if slot.index is not None else -1)
 
     def allocate(self) -> list[Slot] | None:
-        """One idle slot for each index, by index; None while there are too few.
+        """Return one idle slot for each index, by index, or None if there are too few.
 
-        A slot keeps its index; a new one gets the number of its Spark task where that is free.
+        A slot keeps its index. A new slot gets the index of its Spark task if that index is free.
         """
         idle = [slot for slot in self._slots.values() if slot.phase is SlotPhase.IDLE]
-        if len(idle) < self._wanted:
+        if len(idle) < self._required:
             return None
-        chosen: dict[int, Slot] = {}
+        allocated: dict[int, Slot] = {}
         for slot in idle:
-            if slot.index is not None and slot.index < self._wanted and slot.index not in chosen:
-                chosen[slot.index] = slot
-        taken = {slot.incarnation for slot in chosen.values()}
-        rest = sorted((slot for slot in idle if slot.incarnation not in taken), key=lambda slot: slot.registration.task)
+            if slot.index is not None and slot.index < self._required and slot.index not in allocated:
+                allocated[slot.index] = slot
+        kept = {slot.incarnation for slot in allocated.values()}
+        rest = sorted((slot for slot in idle if slot.incarnation not in kept), key=lambda slot: slot.registration.task)
         for slot in list(rest):
-            if slot.registration.task < self._wanted and slot.registration.task not in chosen:
-                chosen[slot.registration.task] = slot
+            if slot.registration.task < self._required and slot.registration.task not in allocated:
+                allocated[slot.registration.task] = slot
                 rest.remove(slot)
-        for index in range(self._wanted):
-            if index not in chosen:
-                chosen[index] = rest.pop(0)
+        for index in range(self._required):
+            if index not in allocated:
+                allocated[index] = rest.pop(0)
         for slot in self._slots.values():
             slot.index = None if slot.phase is SlotPhase.IDLE else slot.index
-        for index, slot in chosen.items():
+        for index, slot in allocated.items():
             slot.index = SlotIndex(index)
-        return [chosen[index] for index in range(self._wanted)]
+        return [allocated[index] for index in range(self._required)]
+
+
+class Deployment:
+    """The slots of the current generation, which are deployed, started and cancelled together.
+
+    Call ``deploy``, then ``on_deployed`` until it returns True, then ``start``. Call ``cancel`` at any time after
+    ``deploy``, then ``on_cancelled`` or ``evict`` until ``is_cancelled``. ``slots`` is shared with the job master, which
+    adds and removes slots. Spare slots are idle and not part of the deployment.
+    """
+
+    def __init__(self, slots: SlotTable, graph: PhysicalGraph, sources: Iterable[OperatorUid]) -> None:
+        self._slots = slots
+        self._graph = graph
+        self._source_slots = frozenset(index for uid in sources for index in range(graph.chain_of(uid).parallelism))
+
+    @property
+    def is_cancelled(self) -> bool:
+        """No slot runs any part of the deployment."""
+        return not self._slots.deployed()
+
+    def deploy(
+        self,
+        allocated: Sequence[Slot],
+        restores: Sequence[SlotRestore],
+        *,
+        generation: Generation,
+        restored_checkpoint: CheckpointId | None,
+        next_checkpoint: CheckpointId,
+    ) -> list[Effect]:
+        """``allocated``: the result of ``SlotTable.allocate``. ``restores``: what each of these slots restores, in the same order."""
+        graph = codec.to_json(self._graph)
+        peers = tuple(
+            Peer(slot.index, slot.registration.host, slot.registration.data_port) for slot in allocated if slot.index is not None
+        )
+        sends: list[Effect] = []
+        for slot, restore in zip(allocated, restores, strict=True):
+            assert slot.index is not None, f"slot {slot.incarnation} was not allocated"
+            slot.move(SlotPhase.DEPLOYING)
+            message = Deploy(
+                generation=generation,
+                slot=slot.index,
+                graph=graph,
+                peers=peers,
+                restored_checkpoint=restored_checkpoint,
+                operators=restore.operators,
+                channels=restore.channels,
+                ended=restore.ended,
+                next_checkpoint=next_checkpoint,
+            )
+            sends.append(Send(slot.incarnation, message))
+        return sends
+
+    def on_deployed(self, slot: Slot) -> bool:
+        """Return True if ``slot`` was the last one, so that all slots can start."""
+        if slot.phase is not SlotPhase.DEPLOYING:
+            return False
+        slot.move(SlotPhase.DEPLOYED)
+        return all(member.phase is SlotPhase.DEPLOYED for member in self._slots.deployed())
+
+    def start(self, generation: Generation) -> list[Effect]:
+        return self._move_all(SlotPhase.RUNNING, Start(generation))
+
+    def cancel(self, generation: Generation) -> list[Effect]:
+        return self._move_all(SlotPhase.CANCELLING, Cancel(generation))
+
+    def on_cancelled(self, slot: Slot) -> bool:
+        """Return True if ``slot`` was being cancelled. It is idle now."""
+        if slot.phase is not SlotPhase.CANCELLING:
+            return False
+        slot.move(SlotPhase.IDLE)
+        return True
+
+    def evict(self) -> list[Effect]:
+        """Remove the slots that have not answered ``cancel`` in time."""
+        unresponsive = [slot.incarnation for slot in self._slots.deployed()]
+        for incarnation in unresponsive:
+            self._slots.remove(incarnation)
+        return [DropSlot(incarnation, "did not cancel its subtasks in time") for incarnation in unresponsive]
+
+    def broadcast(self, message: ToSlot) -> list[Effect]:
+        return [Send(slot.incarnation, message) for slot in self._slots.deployed()]
+
+    def send_to_sources(self, message: ToSlot) -> list[Effect]:
+        """Send to the slots that run a source subtask."""
+        return [Send(slot.incarnation, message) for slot in self._slots.deployed() if slot.index in self._source_slots]
+
+    def _move_all(self, phase: SlotPhase, message: ToSlot) -> list[Effect]:
+        members = self._slots.deployed()
+        for slot in members:
+            slot.move(phase)
+        return [Send(slot.incarnation, message) for slot in members]

@@ -1,4 +1,4 @@
-"""The watermark of a subtask: the minimum over its inputs, idle and ended ones left out, never going back."""
+"""The watermark of a subtask: the minimum over its active inputs. It never goes back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class _Input:
 
 
 class WatermarkTracker:
-    """``inputs`` maps each channel (feedback channels left out) to its restored watermark, None: minus infinity. ``idle``:
-    those that were idle then."""
+    """``inputs`` maps each channel, except feedback channels, to its restored watermark (None: minus infinity). ``idle``:
+    the channels that were idle in the restored snapshot."""
 
     def __init__(self, inputs: Mapping[ChannelId, int | None], *, idle: Collection[ChannelId] = ()) -> None:
         self._inputs = {channel: _Input(watermark, channel in idle) for channel, watermark in inputs.items()}
@@ -26,16 +26,16 @@ class WatermarkTracker:
 
     @property
     def idle(self) -> bool:
-        """All inputs are idle or ended (and not all ended): the subtask's own output is idle."""
+        """All inputs are idle or ended, and at least one has not ended: the output of the subtask is idle."""
         return self._idle
 
     def state(self, channel: ChannelId) -> tuple[int | None, bool]:
-        """Watermark and idleness of one input, as they go into the snapshot."""
+        """Return the watermark and idleness of one input for the snapshot."""
         entry = self._inputs.get(channel)
         return (entry.watermark_ms, entry.idle) if entry is not None else (None, False)
 
     def on_watermark(self, channel: ChannelId, watermark_ms: int) -> int | None:
-        """Returns the subtask's new watermark if it has risen, else None."""
+        """Return the new watermark of the subtask if it has advanced, else None."""
         entry = self._inputs.get(channel)
         if entry is None:
             return None
@@ -45,7 +45,7 @@ class WatermarkTracker:
         return self._advance()
 
     def on_active(self, channel: ChannelId) -> None:
-        """Data arrived: the channel counts again."""
+        """Data arrived: the channel is active again."""
         entry = self._inputs.get(channel)
         if entry is not None and entry.idle:
             entry.idle = False
@@ -76,5 +76,5 @@ class WatermarkTracker:
 
     def _minimum(self) -> int | None:
         counted = [entry.watermark_ms for entry in self._inputs.values() if not entry.idle and not entry.ended]
-        known = [watermark for watermark in counted if watermark is not None]
-        return min(known) if counted and len(known) == len(counted) else None
+        defined = [watermark for watermark in counted if watermark is not None]
+        return min(defined) if counted and len(defined) == len(counted) else None

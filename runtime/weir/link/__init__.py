@@ -1,1 +1,1 @@
-"""The driver's line to the control plane: it talks outward only, and the job goes on without it."""
+"""The control link: a run's outgoing HTTP connection to the control plane. The job does not depend on it."""

@@ -1,12 +1,13 @@
-"""Requests to the control plane, and what their answers mean. Only the standard library: executors load this package, too.
+"""HTTP requests to the control plane and the meaning of the responses. Uses only the standard library, because executors load it
+too.
 
-    POST <url>/events?first=N&oldest=N    a batch of events      200 {"stored": N} | 409 {"stored": N}: a hole
+    POST <url>/events?first=N&oldest=N    a batch of events      200 {"stored": N} | 409 {"stored": N}: a gap
     GET  <url>/commands?after=N&wait_s=S  commands above N       200 [[id, "Kind", {...}], ...]
 
-``url`` is the run's own (``https://weir.example/api/v1/runs/<run>``). Each request bears the run's token.
+``url`` is the URL of the run (``https://weir.example/api/v1/runs/<run>``). Each request carries the run's token.
 
-That the run is not wanted any more is believed only to a control plane: an ``application/problem+json`` with one of its codes. A proxy in
-between, or whoever has its port while it is away, may answer 401, 404 or 410 as well, and is asked again.
+A refusal counts only if it comes from a control plane: an ``application/problem+json`` with one of its codes. A proxy, or another
+server on its port, may also answer 401, 404 or 410; then the request is retried.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weir.errors import ConfigError, ProtocolError
-from weir.link.delivery import Answer, Hole, NoAnswer, Post, Refused, Stored, TooLarge
+from weir.link.delivery import EventBatch, Gap, PostResult, Refused, Stored, TooLarge, Unavailable
 from weir.protocol.events import NumberedCommand, decode_commands
 from weir.protocol.ids import CommandId, EventNumber
 
 TIMEOUT_S = 10.0
-ANSWER_BYTES_MAX = 4 << 20
+RESPONSE_BYTES_MAX = 4 << 20
 PROBLEM = "application/problem+json"
 _FINAL = {
-    (401, "unauthenticated"): Refused("its token is not valid"),
-    (404, "no-run"): Refused("there is no such run"),
-    (410, "fenced"): Refused("the job was taken from it", taken=True),
-    (410, "over"): Refused("the run is over"),
+    (401, "unauthenticated"): Refused("the token of this run is invalid"),
+    (404, "no-run"): Refused("this run does not exist"),
+    (410, "fenced"): Refused("another driver has taken over the job", fenced=True),
+    (410, "over"): Refused("this run is over"),
 }
-"""By status and code. What is not in here may be otherwise the next time."""
+"""Final refusals by status and code. Any other response is retried."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkAddress:
-    """Of one run at the control plane. Raises ConfigError for a URL that is none. ``token`` shows in no representation."""
+    """The address of one run at the control plane. Raise ConfigError for an invalid URL. ``repr`` hides ``token``."""
 
     url: str
     token: str = field(repr=False)
@@ -45,22 +46,22 @@ class LinkAddress:
     def __post_init__(self) -> None:
         parts = urllib.parse.urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
-            raise ConfigError(f"'{self.url}' is no address of a run: write https://HOST[:PORT]/PATH")
+            raise ConfigError(f"Invalid run URL '{self.url}'. Write https://HOST[:PORT]/PATH.")
         if not self.token or not self.token.isascii() or not self.token.isprintable():
-            raise ConfigError("the token of a run is a word of printable ASCII characters")
+            raise ConfigError("Invalid run token: it must consist of printable ASCII characters.")
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """``why``: there is no answer, and what to say of it; ``refused``: nor will there be one."""
+    """The commands of a response. ``problem``: there is no response, and why; ``refused``: there will be none."""
 
     commands: Sequence[NumberedCommand] = ()
-    why: str | None = None
+    problem: str | None = None
     refused: Refused | None = None
 
 
 class LinkClient:
-    """One connection, kept open; for one thread. ``abort`` ends a request that waits, from any thread."""
+    """One persistent connection, used by one thread. Any thread may call ``abort``, which ends a waiting request."""
 
     def __init__(self, address: LinkAddress) -> None:
         self._parts = urllib.parse.urlsplit(address.url)
@@ -68,25 +69,25 @@ class LinkClient:
         self._connection: http.client.HTTPConnection | None = None
         self._aborted = False
 
-    def post(self, batch: Post) -> Answer:
+    def post(self, batch: EventBatch) -> PostResult:
         try:
             status, body, headers = self._request(
                 "POST", f"/events?first={batch.first}&oldest={batch.oldest}", batch.body, timeout_s=TIMEOUT_S
             )
         except (OSError, http.client.HTTPException) as error:
-            return NoAnswer(_reason(error))
+            return Unavailable(_error_text(error))
         if status in (200, 409):
             stored = _stored(body)
             if stored is None:
-                return NoAnswer(f"its answer ({status}) makes no sense")
-            return Stored(stored) if status == 200 else Hole(stored)
+                return Unavailable(f"invalid response with status {status}")
+            return Stored(stored) if status == 200 else Gap(stored)
         code = _problem_code(body, headers)
         if status == 413:
-            return TooLarge(for_good=code is not None)
+            return TooLarge(permanent=code is not None)
         refusal = _FINAL.get((status, code or ""))
         if refusal is not None:
             return refusal
-        return NoAnswer(_unexpected(status, code), _retry_after_ms(headers))
+        return Unavailable(_status_text(status, code), _retry_after_ms(headers))
 
     def commands(self, *, after: CommandId, wait_s: float) -> Commands:
         try:
@@ -94,17 +95,17 @@ class LinkClient:
                 "GET", f"/commands?after={after}&wait_s={wait_s:g}", None, timeout_s=wait_s + TIMEOUT_S
             )
         except (OSError, http.client.HTTPException) as error:
-            return Commands(why=_reason(error))
+            return Commands(problem=_error_text(error))
         code = _problem_code(body, headers)
         refusal = _FINAL.get((status, code or ""))
         if refusal is not None:
-            return Commands(why=refusal.reason, refused=refusal)
+            return Commands(problem=refusal.reason, refused=refusal)
         if status != 200:
-            return Commands(why=_unexpected(status, code))
+            return Commands(problem=_status_text(status, code))
         try:
-            return Commands([one for one in decode_commands(body) if one.id > after])
+            return Commands([command for command in decode_commands(body) if command.id > after])
         except ProtocolError as error:
-            return Commands(why=str(error))
+            return Commands(problem=str(error))
 
     def abort(self) -> None:
         self._aborted = True
@@ -113,7 +114,7 @@ class LinkClient:
             try:
                 connection.sock.shutdown(2)
             except OSError:
-                pass  # it is closed already
+                pass  # already closed
 
     def close(self) -> None:
         if self._connection is not None:
@@ -123,9 +124,10 @@ class LinkClient:
     def _request(
         self, method: str, path: str, body: bytes | None, *, timeout_s: float
     ) -> tuple[int, bytes, http.client.HTTPMessage]:
-        """Raises OSError, HTTPException: the connection is closed then, and the next request opens another."""
+        """Send a request and return status, body and headers. Raise OSError or HTTPException; the connection is then closed, and
+        the next request opens another one."""
         if self._aborted:
-            raise OSError("the line is closed")
+            raise OSError("the control link is closed")
         if self._connection is None:
             self._connection = self._connect()
         connection = self._connection
@@ -135,11 +137,11 @@ class LinkClient:
                 connection.sock.settimeout(timeout_s)
             headers = self._headers if body is None else self._headers | {"Content-Type": "application/json"}
             connection.request(method, self._parts.path.rstrip("/") + path, body, headers)
-            answer = connection.getresponse()
-            data = answer.read(ANSWER_BYTES_MAX + 1)
-            if len(data) > ANSWER_BYTES_MAX:
-                raise http.client.HTTPException(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
-            return answer.status, data, answer.headers
+            response = connection.getresponse()
+            data = response.read(RESPONSE_BYTES_MAX + 1)
+            if len(data) > RESPONSE_BYTES_MAX:
+                raise http.client.HTTPException(f"a response of more than {RESPONSE_BYTES_MAX} bytes")
+            return response.status, data, response.headers
         except BaseException:
             self.close()
             raise
@@ -151,12 +153,12 @@ class LinkClient:
         return http.client.HTTPConnection(self._parts.hostname, self._parts.port)
 
 
-def _reason(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _problem_code(body: bytes, headers: http.client.HTTPMessage) -> str | None:
-    """None: it is no problem as a control plane tells it."""
+    """Return the problem code, or None if the response is not a problem of the control plane."""
     if headers.get_content_type() != PROBLEM:
         return None
     try:
@@ -167,14 +169,16 @@ def _problem_code(body: bytes, headers: http.client.HTTPMessage) -> str | None:
     return code if isinstance(code, str) else None
 
 
-def _unexpected(status: int, code: str | None) -> str:
+def _status_text(status: int, code: str | None) -> str:
     return (
-        f"it answers {status}" if code is not None or status >= 500 else f"it answers {status}, and not as a control plane does"
+        f"status {status}"
+        if code is not None or status >= 500
+        else f"status {status}, and the response is not from a control plane"
     )
 
 
 def _stored(body: bytes) -> EventNumber | None:
-    """None: the answer does not say."""
+    """Return the number of the last stored event, or None if the response does not contain it."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -184,5 +188,5 @@ def _stored(body: bytes) -> EventNumber | None:
 
 
 def _retry_after_ms(headers: http.client.HTTPMessage) -> int:
-    given = headers.get("Retry-After", "")
-    return min(int(given), 300) * 1_000 if given.isdecimal() else 0
+    value = headers.get("Retry-After", "")
+    return min(int(value), 300) * 1_000 if value.isdecimal() else 0

@@ -1,4 +1,4 @@
-"""What the coordinator does, as events for the control plane."""
+"""The coordinator's actions as events for the control plane."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from weir.protocol.events import (
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import Acknowledge, FromSlot, SlotMetrics
 from weir.protocol.snapshots import JsonValue
-from weir.storage.manifests import statistics_of
+from weir.storage.manifests import checkpoint_statistics
 
 SAMPLE_EVERY_MS = 2_000
-"""Slots report twice a second, which is more than a chart of hours can show."""
+"""Slots report twice a second, which is more than the charts can show."""
 
 _FINAL = {
     Outcome.FINISHED: RunState.FINISHED,
@@ -38,64 +38,64 @@ _FINAL = {
 
 
 class Reporter:
-    """A Listener of the coordinator. ``tell`` takes an event in and returns at once; ``now_ms`` is a monotonic clock."""
+    """A Listener of the coordinator. ``record`` accepts an event and returns at once. ``now_ms`` is a monotonic clock."""
 
-    def __init__(self, tell: Callable[[Event], None], *, graph: JsonValue, subtasks: int, now_ms: Callable[[], int]) -> None:
-        self._tell = tell
+    def __init__(self, record: Callable[[Event], None], *, graph: JsonValue, subtasks: int, now_ms: Callable[[], int]) -> None:
+        self._record = record
         self._subtasks = subtasks
         self._now_ms = now_ms
-        self._shown: tuple[RunState, Generation] | None = None
+        self._reported: tuple[RunState, Generation] | None = None
         self._generation = Generation(0)
         self._failed = False
-        """Since it ran last: what follows is a recovery."""
+        """Whether the job has failed since it last ran, so the next phases are a recovery."""
         self._failure = ""
         self._pending: tuple[CheckpointId, int] | None = None
-        """And when it was triggered."""
+        """The pending checkpoint and when it was triggered."""
         self._sampled_ms: dict[SlotIndex, int] = {}
-        tell(GraphDeployed(graph))
+        record(GraphDeployed(graph))
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
         self._generation = generation
         if phase is JobPhase.ENDED:
-            return  # on_finish knows how
+            return  # on_finish reports the outcome
         if phase is JobPhase.RUNNING:
             self._failed = False
-        self._show(self._state(phase), generation)
+        self._report_state(self._state(phase), generation)
 
     def on_message(self, message: FromSlot) -> None:
         match message:
             case Acknowledge(generation, checkpoint, snapshot):
                 if self._pending is not None and self._pending[0] == checkpoint and generation == self._generation:
                     after_ms = self._now_ms() - self._pending[1]
-                    self._tell(SubtaskAcknowledged(checkpoint, SubtaskId(snapshot.chain, snapshot.index), after_ms))
+                    self._record(SubtaskAcknowledged(checkpoint, SubtaskId(snapshot.chain, snapshot.index), after_ms))
             case SlotMetrics():
                 self._sample(message)
             case _:
-                pass  # what becomes of it is reported
+                pass  # on_report reports its effect
 
     def on_report(self, report: Report) -> None:
         match report.kind:
             case ReportKind.FAILURE:
                 assert report.generation is not None
                 self._failed, self._failure = True, report.text
-                self._tell(FailureOccurred(report.generation, report.text))
+                self._record(FailureOccurred(report.generation, report.text))
             case ReportKind.RECOVERED:
                 assert report.generation is not None and report.value_ms is not None
-                self._tell(Recovered(report.generation, self._failure, report.value_ms))
+                self._record(Recovered(report.generation, self._failure, report.value_ms))
             case ReportKind.CHECKPOINT_TRIGGERED:
                 assert report.checkpoint is not None
                 self._pending = (report.checkpoint, self._now_ms())
-                self._tell(CheckpointTriggered(report.checkpoint, self._generation, report.text, self._subtasks))
+                self._record(CheckpointTriggered(report.checkpoint, self._generation, report.text, self._subtasks))
             case ReportKind.CHECKPOINT_ABORTED:
                 assert report.checkpoint is not None
                 self._pending = None
-                self._tell(CheckpointFailed(report.checkpoint, report.text))
+                self._record(CheckpointFailed(report.checkpoint, report.text))
             case ReportKind.CHECKPOINT_COMPLETED:
                 self._pending = None
-                self._tell(_completed(report))
+                self._record(_completed(report))
 
     def on_finish(self, finish: Finish) -> None:
-        self._tell(RunStateChanged(_FINAL[finish.outcome], self._generation, finish.reason, finish.kind))
+        self._record(RunStateChanged(_FINAL[finish.outcome], self._generation, finish.reason, finish.kind))
 
     def _state(self, phase: JobPhase) -> RunState:
         if phase is JobPhase.RUNNING:
@@ -104,10 +104,10 @@ class Reporter:
             return RunState.RESTARTING
         return RunState.CANCELLING if phase is JobPhase.CANCELLING else RunState.INITIALIZING
 
-    def _show(self, state: RunState, generation: Generation) -> None:
-        if self._shown != (state, generation):
-            self._shown = (state, generation)
-            self._tell(RunStateChanged(state, generation, self._failure if state is RunState.RESTARTING else ""))
+    def _report_state(self, state: RunState, generation: Generation) -> None:
+        if self._reported != (state, generation):
+            self._reported = (state, generation)
+            self._record(RunStateChanged(state, generation, self._failure if state is RunState.RESTARTING else ""))
 
     def _sample(self, metrics: SlotMetrics) -> None:
         now_ms = self._now_ms()
@@ -115,7 +115,7 @@ class Reporter:
         if last_ms is not None and now_ms - last_ms < SAMPLE_EVERY_MS:
             return
         self._sampled_ms[metrics.slot] = now_ms
-        self._tell(MetricsSampled(metrics))
+        self._record(MetricsSampled(metrics))
 
 
 def _completed(report: Report) -> CheckpointCompleted:
@@ -131,7 +131,7 @@ def _completed(report: Report) -> CheckpointCompleted:
         subtasks=tuple(
             AcknowledgedStatistics(SubtaskId(snapshot.chain, snapshot.index), snapshot.statistics) for snapshot in snapshots
         ),
-        checkpointed_bytes=statistics_of(
+        checkpointed_bytes=checkpoint_statistics(
             snapshots, checkpoint=report.checkpoint, generation=report.generation, end_to_end_ms=report.value_ms
         ).checkpointed_bytes,
     )

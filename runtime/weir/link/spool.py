@@ -1,7 +1,8 @@
-"""Events that the control plane has not confirmed yet: in memory to be sent, and in files for whoever comes after this process.
+"""The spool: events that the control plane has not confirmed, in memory for sending and in files for after this process.
 
-Files are ``<first number>.jsonl``, one encoded event a line, in a directory of the run's own. They are written without a sync: a
-process that is killed loses nothing by that, a machine that dies loses seconds of history, and checkpoints are in their manifests.
+Files are ``<first number>.jsonl``, one encoded event per line, in a directory of the run. They are written without a sync: a
+killed process loses nothing, and a host failure loses seconds of history. Checkpoints do not depend on events; they are in their
+manifests.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from weir.protocol.events import Event, MetricsSampled, NumberedEvent, SamplesDr
 from weir.protocol.ids import EventNumber
 
 SAMPLES_BYTES_MAX = 16 << 20
-"""With so much unconfirmed no samples are taken in any more: half an hour of a job of some dozen subtasks."""
+"""Above this size of unconfirmed events, samples are dropped. It is half an hour of a job with some dozen subtasks."""
 SEGMENT_BYTES = 1 << 20
 _SEGMENT = re.compile(r"(\d{12})\.jsonl")
 
@@ -49,10 +50,11 @@ class _Dropped:
 
 
 class Spool:
-    """``append`` from any thread; it never blocks on the network and never fails. ``wall_ms``: since 1970.
+    """Unconfirmed events. Any thread may call ``append``, which never blocks on the network and never fails. ``wall_ms``: since
+    1970.
 
-    Only samples are ever left out, and a ``SamplesDropped`` says which: before the next event that is taken in. What else there is
-    is kept however much it is: it is what happened, a few hundred bytes each time.
+    Only samples are ever dropped. A ``SamplesDropped`` event before the next recorded event reports which. All other events are
+    kept, however many: each takes a few hundred bytes.
     """
 
     def __init__(
@@ -63,11 +65,11 @@ class Spool:
         samples_bytes_max: int = SAMPLES_BYTES_MAX,
         segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
-        """Raises ConfigError if ``directory`` cannot be made, or holds the events of an earlier process already."""
+        """Raise ConfigError if ``directory`` cannot be created, or contains events of an earlier process."""
         self._directory = directory
         self._wall_ms = wall_ms
         self.appended: Callable[[], None] = lambda: None
-        """Called after each event that was taken in, by whoever appended it."""
+        """Called after each recorded event, by the appending thread."""
         self._samples_bytes_max = samples_bytes_max
         self._segment_bytes = segment_bytes
         self._lock = threading.Lock()
@@ -78,14 +80,14 @@ class Spool:
         self._segments: deque[_Segment] = deque()
         self._open: BinaryIO | None = None
         self._open_bytes = 0
-        self._complained = False
+        self._write_failed = False
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            taken = any(_SEGMENT.fullmatch(found.name) for found in directory.iterdir())
+            occupied = any(_SEGMENT.fullmatch(events.name) for events in directory.iterdir())
         except OSError as error:
-            raise ConfigError(f"events cannot be kept in {directory}: {error.strerror or error}") from error
-        if taken:
-            raise ConfigError(f"{directory} holds events of an earlier process: each run needs a directory of its own")
+            raise ConfigError(f"Cannot store events in {directory}: {error.strerror or error}") from error
+        if occupied:
+            raise ConfigError(f"{directory} contains events of an earlier process. Use a separate directory for each run.")
 
     def append(self, event: Event) -> None:
         with self._lock:
@@ -98,31 +100,32 @@ class Spool:
                 return
             dropped, self._dropped = self._dropped, None
             if dropped is not None:
-                self._take(SamplesDropped(dropped.samples, dropped.from_ms, dropped.to_ms), now_ms)
-            self._take(event, now_ms)
+                self._add(SamplesDropped(dropped.samples, dropped.from_ms, dropped.to_ms), now_ms)
+            self._add(event, now_ms)
         self.appended()
 
     def first(self) -> EventNumber:
-        """The oldest that is still here; with nothing here, the number of the next one."""
+        """Return the number of the oldest event in the spool, or of the next event if it is empty."""
         with self._lock:
             return self._pending[0].number if self._pending else self._next
 
     def pending(self, *, after: EventNumber, bytes_max: int) -> list[Pending]:
-        """Those above ``after``, from the oldest on: at least one if there is any, no more than ``bytes_max`` bytes beyond that."""
-        found: list[Pending] = []
+        """Return the events above ``after``, oldest first: at least one if there is any, and otherwise at most ``bytes_max``
+        bytes."""
+        events: list[Pending] = []
         size = 0
         with self._lock:
-            for one in self._pending:
-                if one.number <= after:
+            for event in self._pending:
+                if event.number <= after:
                     continue
-                size += len(one.data)
-                if found and size > bytes_max:
+                size += len(event.data)
+                if events and size > bytes_max:
                     break
-                found.append(one)
-        return found
+                events.append(event)
+        return events
 
     def confirm(self, up_to: EventNumber) -> None:
-        """The control plane has them, for good."""
+        """Drop events that the control plane has durably stored."""
         with self._lock:
             while self._pending and self._pending[0].number <= up_to:
                 self._pending_bytes -= len(self._pending.popleft().data)
@@ -130,11 +133,11 @@ class Spool:
                 self._remove(self._segments.popleft())
 
     def close(self) -> None:
-        """Files of what is unconfirmed stay."""
+        """Close the files. Files with unconfirmed events remain."""
         with self._lock:
             self._close_segment()
 
-    def _take(self, event: Event, now_ms: int) -> None:
+    def _add(self, event: Event, now_ms: int) -> None:
         data = encode_event(NumberedEvent(self._next, now_ms, event))
         self._pending.append(Pending(self._next, data))
         self._pending_bytes += len(data)
@@ -153,10 +156,10 @@ class Spool:
             self._open_bytes += len(data) + 1
             self._segments[-1].last = number
         except OSError as error:
-            # It is still in memory, and most likely gets to where it belongs from there.
-            if not self._complained:
-                self._complained = True
-                log.warning("events cannot be kept on disk", directory=str(self._directory), reason=str(error))
+            # The event is still in memory and will probably be sent from there.
+            if not self._write_failed:
+                self._write_failed = True
+                log.warning("cannot store events on disk", directory=str(self._directory), reason=str(error))
 
     def _remove(self, segment: _Segment) -> None:
         if not self._segments:
@@ -170,12 +173,12 @@ class Spool:
             self._open = None
 
 
-def leftover(directory: Path) -> Iterator[bytes]:
-    """Encoded events that a process left behind, in order. A line that was half written when it died is left out.
+def read_unconfirmed(directory: Path) -> Iterator[bytes]:
+    """Yield the encoded events that a process left behind, in order. A truncated last line is left out.
 
-    What was confirmed may be among them: files go as a whole. Raises OSError.
+    Confirmed events may be among them, since files are deleted as a whole. Raise OSError.
     """
-    segments = sorted(found for found in directory.iterdir() if _SEGMENT.fullmatch(found.name)) if directory.is_dir() else []
+    segments = sorted(events for events in directory.iterdir() if _SEGMENT.fullmatch(events.name)) if directory.is_dir() else []
     for segment in segments:
         *lines, _ = segment.read_bytes().split(b"\n")
         yield from lines

@@ -1,1 +1,1 @@
-
+"""The operators, their contract, and the partitioners between them."""

@@ -1,4 +1,4 @@
-"""The keyed aggregation as an operator: running results over the columnar state backend."""
+"""The keyed aggregation operator: running results from the columnar state backend."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pyarrow as pa
 from weir.operators.base import Operator, OperatorContext, PendingSnapshot, SnapshotReader, Step
 from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import OperatorSnapshot
-from weir.state.base import AggregateSpec, Emit, KeyedAggregates
-from weir.state.columnar import ColumnarAggregates
+from weir.state.backend import AggregateSpec, Emit, KeyedAggregates
+from weir.state.columnar_backend import ColumnarAggregates
 
 
 class AggregateOperator(Operator):
-    """``key`` and ``aggregates`` were checked against ``input_schema`` when the graph was built."""
+    """The graph builder has checked ``key`` and ``aggregates`` against ``input_schema``."""
 
     def __init__(self, key: Sequence[str], aggregates: Sequence[AggregateSpec], input_schema: pa.Schema, emit: Emit) -> None:
         self._key = tuple(key)
@@ -25,7 +25,7 @@ class AggregateOperator(Operator):
 
     @property
     def state(self) -> KeyedAggregates:
-        assert self._state is not None, "open() comes first"
+        assert self._state is not None, "call open() first"
         return self._state
 
     def open(self, context: OperatorContext) -> None:
@@ -42,7 +42,7 @@ class AggregateOperator(Operator):
         )
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
-        """One result batch for each ``batch_rows`` records, none for an empty batch."""
+        """Yield one result batch per ``batch_rows`` records; none for an empty batch."""
         for begin in range(0, batch.num_rows, self.context.batch_rows):
             yield self.state.update(batch.slice(begin, self.context.batch_rows))
 

@@ -1,16 +1,15 @@
-"""The contract of an operator, as the subtask's loop uses it.
+"""The contract of an operator with the subtask's loop.
 
-One thread, the loop, makes every call except ``PendingSnapshot.write``. Call order::
+The loop's thread makes all calls except ``PendingSnapshot.write``. Call order::
 
     open -> restore (0 or 1 times) -> { process | on_watermark | snapshot | on_checkpoint_* }*
          -> on_end_of_input (0 or 1 times) -> { snapshot | on_checkpoint_* }* -> close
 
-``process``, ``on_watermark`` and ``on_end_of_input`` are resumable steps: generators that yield
-bounded batches (at most ``context.batch_rows`` rows; partitioners cut what is over BATCH_BYTES), which
-are sent only while every target has room; one more may be asked for and kept. They may yield None for
-"nothing ready yet, come back" (work goes on beside the loop). A snapshot is only taken between steps,
-never while a generator is unfinished. What they raise fails the subtask; raise UserCodeError for the
-user's own code, with the cause chained.
+``process``, ``on_watermark`` and ``on_end_of_input`` are resumable steps: generators of bounded batches (at most
+``context.batch_rows`` rows; partitioners slice batches above BATCH_BYTES). The loop requests a batch only while every target has
+room; it may request one more and hold it. A step yields None while it waits for a background call: the loop then calls it again
+later. Snapshots are taken between steps, never while a generator is unfinished. An error in a step fails the subtask. Raise
+UserCodeError for errors in user code, with the cause chained.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Step = Iterator[pa.RecordBatch | None]
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """What an operator knows of its place. ``key_groups``: first and last (both included) that are its own."""
+    """Where an operator runs. ``key_groups``: the first and last key group of the subtask, both included."""
 
     job: str
     uid: OperatorUid
@@ -42,60 +41,60 @@ class OperatorContext:
     key_groups: tuple[int, int]
     generation: Generation
     batch_rows: int = 65_536
-    run_beside: Callable[[Callable[[], object]], Beside] | None = None
-    """Run a blocking function on the slot's worker thread, in order; None where there is none (tests)."""
+    run_in_background: Callable[[Callable[[], object]], BackgroundCall] | None = None
+    """Run a blocking function on the slot's background executor, in order. None: there is no executor (tests)."""
 
 
-class Beside(Protocol):
-    """A piece of work beside the loop (a concurrent.futures.Future is one)."""
+class BackgroundCall(Protocol):
+    """A call on the background executor, for example a ``concurrent.futures.Future``."""
 
     def done(self) -> bool: ...
     def result(self, timeout: float | None = None) -> object: ...
 
 
 class SnapshotWriter(Protocol):
-    """Writes state files of one subtask and checkpoint attempt, on the background thread."""
+    """Writes the state files of one subtask and checkpoint attempt, on the slot's snapshot thread."""
 
     def put(self, operator: OperatorUid, data: Sequence[memoryview | bytes | pa.Buffer], *, rows: int,
             key_groups: tuple[int, int] | None) -> StateFile:  # fmt: skip
-        """Durable once ``SnapshotFiles.flush`` has returned. ``data`` must not change until then. Raises StorageError."""
+        """Write a file, durable once ``SnapshotFiles.flush`` returns. ``data`` must not change before. Raises StorageError."""
         ...
 
 
 class SnapshotFiles(Protocol):
-    """All state files of one slot and checkpoint attempt. Names are unique per attempt."""
+    """The state files of one slot and checkpoint attempt. Names are unique per attempt."""
 
     def writer(self, subtask: SubtaskId) -> SnapshotWriter: ...
 
     def flush(self) -> None:
-        """What was put is durable when it returns (fsynced where it is a disk). Raises StorageError."""
+        """Make all written files durable (on a disk, by fsync). Raises StorageError."""
         ...
 
 
 class SnapshotReader(Protocol):
     def read(self, file: StateFile) -> pa.Buffer:
-        """The whole file, its checksum verified. Raises CheckpointError naming the file when damaged."""
+        """Return the whole file, after verifying its checksum. Raises CheckpointError, naming the file, if it is damaged."""
         ...
 
 
 class PendingSnapshot(Protocol):
-    """A snapshot whose sync phase is over (it was ``snapshot()`` itself)."""
+    """A snapshot after its sync phase, which is the call of ``snapshot()``."""
 
     def advance(self) -> bool:
-        """One bounded unit (about 1 ms) of gathering, called by the loop between batches. True: complete."""
+        """Copy one bounded part of the state (about 1 ms). The loop calls it between batches. Returns True when complete."""
         ...
 
     def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
-        """Serialise and upload. Called once, on a background thread, after ``advance`` returned True."""
+        """Serialise and upload. Called once, on the slot's snapshot thread, after ``advance`` has returned True."""
         ...
 
     def discard(self) -> None:
-        """The checkpoint was aborted: forget it (called by the loop, instead of or after ``write``)."""
+        """Drop the snapshot of an aborted checkpoint. The loop calls it instead of or after ``write``."""
         ...
 
 
 class Operator(ABC):
-    """A stateless operator need only define ``process``."""
+    """A stateless operator needs to define only ``process``."""
 
     def open(self, context: OperatorContext) -> None:
         self.context = context
@@ -107,69 +106,69 @@ class Operator(ABC):
         return iter(())
 
     def on_end_of_input(self) -> Step:
-        """Emit what is still held, and hold it no longer. It does not run again after a restore of a later snapshot.
+        """Emit and drop what the operator still holds. Not called again after a restore of a later snapshot.
 
-        Except where the restore changes the parallelism or the chains, and not all of a subtask that is new had ended: that one
-        runs on, may be given what others had in work, and ends with what it holds by then.
+        Exception: if the restore changes the parallelism or the chains, a new subtask may replace subtasks of which some had not
+        ended. It continues, may receive their unfinished splits and state, and ends with what it then holds.
         """
         return iter(())
 
     def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot | None:
-        """The sync phase. None: no state."""
+        """Take a snapshot: the sync phase. None: the operator has no state."""
         return None
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
-        """Take over the part of ``snapshots`` that falls into ``context.key_groups`` (or that was dealt to this subtask)."""
+        """Restore the part of ``snapshots`` that belongs to ``context.key_groups``, or that is assigned to this subtask."""
         if any(snapshot.files or snapshot.inline is not None for snapshot in snapshots):
-            raise AssertionError(f"{type(self).__name__} was given state but keeps none")
+            raise AssertionError(f"{type(self).__name__} has no state to restore")
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Best effort; a later notice covers earlier ones."""
+        """Best effort: calls may be missing. A call implies that all earlier checkpoints are completed or obsolete."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
-        """Best effort."""
+        """Best effort: calls may be missing."""
 
     def gauges(self) -> dict[str, int | float]:
-        """Numbers worth showing (keys, bytes of state)."""
+        """Return metrics, such as the number of keys and bytes of state."""
         return {}
 
     def close(self) -> None:
-        """Release resources. Called in every case, also after a failure."""
+        """Release resources. Always called, also after a failure."""
 
 
 class SourceOperator(ABC):
-    """The first operator of a source chain: no input, but splits."""
+    """The first operator of a source chain: it has splits instead of inputs."""
 
     def open(self, context: OperatorContext) -> None:
         self.context = context
 
     @abstractmethod
     def add_split(self, split: Split) -> None:
-        """Begin (or resume after ``split.position``). Called only when ``wants_split``."""
+        """Start to read a split, or resume after ``split.position``. Called only if ``wants_split`` returns True."""
 
     @abstractmethod
     def wants_split(self) -> bool:
-        """True while it could take another split; the loop then asks the coordinator, once at a time."""
+        """Return whether the source can read another split. The loop then requests one from the coordinator."""
 
     @abstractmethod
     def poll(self) -> pa.RecordBatch | None:
-        """The next batch (at most ``context.batch_rows`` rows), or None if none is ready now. Does not block.
+        """Return the next batch (at most ``context.batch_rows`` rows), or None if none is ready. Does not block.
 
-        Raises InputError naming file and line for input that cannot be read."""
+        Raises InputError, naming file and line, for unreadable input."""
 
     @abstractmethod
     def unfinished(self) -> tuple[Split, ...]:
-        """Splits in work, each with the position after the last record that ``poll`` has returned."""
+        """Return the splits in progress, each with the position after the last record that ``poll`` has returned."""
 
     def next_poll_after_ns(self) -> int:
-        """If ``poll`` returned None: how long from now until asking again makes sense (a rate limit, I/O). At most 50 ms."""
+        """After ``poll`` has returned None: return how long to wait before the next poll, at most 50 ms."""
         return 1_000_000
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Best effort."""
+        """Best effort: calls may be missing."""
 
     def gauges(self) -> dict[str, int | float]:
         return {}
 
     def close(self) -> None:
-        """Release resources. Called in every case, also after a failure."""
+        """Release resources. Always called, also after a failure."""

@@ -1,8 +1,7 @@
-"""Operators made of polars expressions: select, with_columns and filter.
+"""Operators with polars expressions: select, with_columns and filter.
 
-Only the columns that an expression reads are handed to polars (zero-copy but for strings); all others
-pass through as they are. Expressions are known to be row by row (the API refuses others), so cutting a
-batch anywhere gives the same output.
+Polars receives only the columns that the expressions read, zero-copy except for strings. All others pass through unchanged. The
+API accepts only row-wise expressions, so a batch can be sliced anywhere without changing the output.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import pyarrow as pa
 
 from weir.errors import UserCodeError
 from weir.operators.base import Operator, Step
-from weir.operators.cutting import pieces
-from weir.operators.rows import rows_of
-from weir.operators.user_code import short
+from weir.operators.batch_slicing import slice_batch
+from weir.operators.row_conversion import to_rows
+from weir.operators.user_code import short_repr
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,40 +24,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """``source``: the input column that it is, unchanged; None: an expression computes it."""
+    """``source``: the input column that passes through; None: an expression computes this column."""
 
     name: str
     source: str | None
 
 
 class _Evaluator:
-    """Evaluates expressions over one batch after another."""
+    """Evaluates expressions on batches."""
 
     def __init__(self, expressions: Sequence[pl.Expr], reads: Sequence[str], where: str) -> None:
-        # Imported here: a process that forks must not have used polars, and one without expressions need not load it.
+        # Import lazily: a process must not use polars before it forks, and only jobs with expressions need it.
         import polars
 
         self._polars = polars
         self._layout = polars.CompatLevel.oldest()
-        # A panic is no Exception in Python, and would take the whole slot down.
+        # PanicException is not an Exception, so it would end the whole slot.
         self._failures = (polars.exceptions.PolarsError, polars.exceptions.PanicException, pa.ArrowException)
         self._expressions = list(expressions)
         self._reads = list(reads)
         self._where = where
 
     def evaluate(self, batch: pa.RecordBatch) -> pl.DataFrame:
-        """All of ``reads`` and what the expressions compute, as many rows as the batch. Raises UserCodeError."""
+        """Return ``reads`` and the computed columns, with as many rows as the batch. Raises UserCodeError."""
         try:
             return self._evaluate(batch)
         except self._failures as error:
-            culprit, cause = self._first_failing_row(batch, error)
+            failing_row, cause = self._first_failing_row(batch, error)
             shown = ", ".join(str(expression) for expression in self._expressions)
             raise UserCodeError(
-                f"{self._where}: {_first_line(cause)}; evaluating {shown} on the row {short(rows_of(culprit)[0])}"
+                f"{self._where}: evaluating {shown} raised {_first_line(cause)}; the row was {short_repr(to_rows(failing_row)[0])}"
             ) from cause
 
     def array(self, series: pl.Series, kind: pa.DataType) -> pa.Array:
-        """``series`` in exactly the promised type; polars has its own ideas about the layout of strings."""
+        """Return ``series`` as exactly the declared type: polars may use another layout for strings."""
         array = series.to_arrow(compat_level=self._layout)
         return array if array.type == kind else array.cast(kind)
 
@@ -68,7 +67,7 @@ class _Evaluator:
         return frame.with_columns(self._expressions)
 
     def _first_failing_row(self, batch: pa.RecordBatch, error: BaseException) -> tuple[pa.RecordBatch, BaseException]:
-        """Halve the batch until one row is left: valid because expressions go row by row."""
+        """Find the first failing row by bisection, which works because expressions are row-wise."""
         while batch.num_rows > 1:
             half = batch.num_rows // 2
             first = batch.slice(0, half)
@@ -81,7 +80,7 @@ class _Evaluator:
 
 
 class ProjectOperator(Operator):
-    """select and with_columns: some columns pass through, some are computed."""
+    """select and with_columns: passes some columns through and computes others."""
 
     def __init__(
         self,
@@ -98,8 +97,8 @@ class ProjectOperator(Operator):
         self._evaluator = _Evaluator(expressions, reads, where) if expressions else None
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
-        for piece in pieces(batch, self.context.batch_rows):
-            yield self._project(piece)
+        for part in slice_batch(batch, self.context.batch_rows):
+            yield self._project(part)
 
     def _project(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._evaluator is None:
@@ -115,22 +114,22 @@ class ProjectOperator(Operator):
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
-KEEP = "__weir_keep"
+_KEEP = "__weir_keep"
 
 
 class FilterOperator(Operator):
-    """Keeps rows for which the expression is true; false and null are dropped."""
+    """Keeps the rows for which the expression is true; drops those with false and null."""
 
     def __init__(self, predicate: pl.Expr, *, reads: Sequence[str], where: str) -> None:
-        self._evaluator = _Evaluator([predicate.alias(KEEP)], reads, where)
+        self._evaluator = _Evaluator([predicate.alias(_KEEP)], reads, where)
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
-        for piece in pieces(batch, self.context.batch_rows):
-            mask = self._evaluator.array(self._evaluator.evaluate(piece).get_column(KEEP), pa.bool_())
+        for part in slice_batch(batch, self.context.batch_rows):
+            mask = self._evaluator.array(self._evaluator.evaluate(part).get_column(_KEEP), pa.bool_())
             if mask.null_count == 0 and mask.true_count == len(mask):
-                yield piece
+                yield part
             elif mask.true_count:
-                yield piece.filter(mask)
+                yield part.filter(mask)
 
 
 def _first_line(error: BaseException) -> str:

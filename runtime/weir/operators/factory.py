@@ -1,97 +1,124 @@
-"""From an operator of the logical graph to the object that does its work in a slot."""
+"""Builds the operators of a slot from the operators of the logical graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import pyarrow as pa
 
 from weir.errors import GraphError
-from weir.graph.checks import label
 from weir.graph.logical import LogicalOperator, OperatorKind
 from weir.graph.schema import schema_of
-from weir.operators.aggregate_config import AggregateConfig
 from weir.operators.base import Operator, SourceOperator
-from weir.operators.batches import BatchForm, MapBatchesOperator
-from weir.operators.bundle import CodeBundle
+from weir.operators.code_bundle import CodeBundle
 from weir.operators.expressions import FilterOperator, OutputColumn, ProjectOperator
-from weir.operators.rowwise import FilterRowsOperator, FlatMapOperator, MapOperator
+from weir.operators.map_batches import BatchForm, MapBatchesOperator
+from weir.operators.row_operators import FilterRowsOperator, FlatMapOperator, MapOperator
 from weir.operators.union import UnionOperator
 from weir.protocol.codec import from_json
 from weir.protocol.snapshots import JsonValue
+from weir.state.backend import AggregateConfig
 
 
 class ConnectorPort(Protocol):
-    """Sources and sinks belong to a higher layer; whoever builds operators brings it along."""
+    """Builds sources and sinks, which belong to a higher layer. The caller of ``build_operator`` provides it."""
 
     def source(self, operator: LogicalOperator) -> SourceOperator:
-        """``operator.config`` is what ``Source.describe`` returned."""
+        """``operator.config`` is the result of ``Source.describe``."""
         ...
 
     def sink(self, operator: LogicalOperator, schema: pa.Schema) -> Operator:
-        """``operator.config`` is what ``Sink.describe`` returned, ``schema`` what the sink is given."""
+        """``operator.config`` is the result of ``Sink.describe``, ``schema`` the schema of the sink's input."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """An operator of the graph with everything that its constructor needs."""
+
+    operator: LogicalOperator
+    input_schemas: Sequence[pa.Schema]
+    bundle: CodeBundle
+    connectors: ConnectorPort
+
+    @property
+    def label(self) -> str:
+        return self.operator.label
+
+    @property
+    def schema(self) -> pa.Schema:
+        return schema_of(self.operator)
+
+    @property
+    def config(self) -> dict[str, JsonValue]:
+        return self.operator.config if isinstance(self.operator.config, dict) else {}
+
+    def function(self) -> Callable[[Any], Any]:
+        function = self.bundle.get(self.operator.code)
+        if not callable(function):
+            raise GraphError(f"{self.label}: its code {self.operator.code!r} is not a function.")
+        return function
+
+    def expressions(self) -> tuple[Any, ...]:
+        return cast("tuple[Any, ...]", self.bundle.get(self.operator.code)) if self.operator.code else ()
+
+    def output_columns(self) -> list[OutputColumn]:
+        columns = self.config.get("columns")
+        if isinstance(columns, list):
+            pairs = [(pair[0], pair[1]) for pair in columns if isinstance(pair, list) and len(pair) == 2]
+            if len(pairs) == len(columns):
+                return [OutputColumn(str(name), None if source is None else str(source)) for name, source in pairs]
+        raise GraphError(f"{self.label}: its configuration has no list of columns.")
+
+    def columns_read(self) -> list[str]:
+        reads = self.config.get("reads")
+        if not isinstance(reads, list):
+            raise GraphError(f"{self.label}: its configuration does not list the columns that it reads.")
+        return [str(name) for name in reads]
+
+
+def _map_batches(of: _Definition) -> Operator:
+    form, blocking = BatchForm(str(of.config.get("form", BatchForm.ARROW))), bool(of.config.get("blocking", False))
+    return MapBatchesOperator(of.function(), of.schema, of.label, form=form, blocking=blocking)
+
+
+def _project(of: _Definition) -> Operator:
+    return ProjectOperator(of.output_columns(), of.expressions(), reads=of.columns_read(), schema=of.schema, where=of.label)
+
+
+def _filter(of: _Definition) -> Operator:
+    (predicate,) = of.expressions()
+    return FilterOperator(predicate, reads=of.columns_read(), where=of.label)
+
+
+def _aggregate(of: _Definition) -> Operator:
+    # Imported late: the module loads the compiled kernels, which a slot without keyed state does not need.
+    from weir.operators.aggregate import AggregateOperator
+
+    config = from_json(AggregateConfig, of.config)
+    return AggregateOperator(config.key, config.aggregates, of.input_schemas[0], config.emit)
+
+
+CONSTRUCTORS: dict[OperatorKind, Callable[[_Definition], Operator | SourceOperator]] = {
+    OperatorKind.SOURCE: lambda of: of.connectors.source(of.operator),
+    OperatorKind.SINK: lambda of: of.connectors.sink(of.operator, of.input_schemas[0]),
+    OperatorKind.MAP: lambda of: MapOperator(of.function(), of.schema, of.label),
+    OperatorKind.FLAT_MAP: lambda of: FlatMapOperator(of.function(), of.schema, of.label),
+    OperatorKind.FILTER_ROWS: lambda of: FilterRowsOperator(of.function(), of.label),
+    OperatorKind.MAP_BATCHES: _map_batches,
+    OperatorKind.SELECT: _project,
+    OperatorKind.WITH_COLUMNS: _project,
+    OperatorKind.FILTER: _filter,
+    OperatorKind.UNION: lambda of: UnionOperator(of.schema),
+    OperatorKind.AGGREGATE: _aggregate,
+}
+"""The other properties of each kind are in ``weir.graph.operator_kinds``."""
 
 
 def build_operator(
     operator: LogicalOperator, input_schemas: Sequence[pa.Schema], bundle: CodeBundle, connectors: ConnectorPort
 ) -> Operator | SourceOperator:
-    """Not yet opened. ``input_schemas``: of its inputs, in order (none for a source). Raises GraphError."""
-    where = label(operator)
-    schema = schema_of(operator)
-    config = operator.config if isinstance(operator.config, dict) else {}
-    match operator.kind:
-        case OperatorKind.SOURCE:
-            return connectors.source(operator)
-        case OperatorKind.SINK:
-            return connectors.sink(operator, input_schemas[0])
-        case OperatorKind.MAP:
-            return MapOperator(_function(operator, bundle), schema, where)
-        case OperatorKind.FLAT_MAP:
-            return FlatMapOperator(_function(operator, bundle), schema, where)
-        case OperatorKind.FILTER_ROWS:
-            return FilterRowsOperator(_function(operator, bundle), where)
-        case OperatorKind.MAP_BATCHES:
-            form, blocking = BatchForm(str(config.get("form", BatchForm.ARROW))), bool(config.get("blocking", False))
-            return MapBatchesOperator(_function(operator, bundle), schema, where, form=form, blocking=blocking)
-        case OperatorKind.SELECT | OperatorKind.WITH_COLUMNS:
-            columns = [
-                OutputColumn(str(name), None if source is None else str(source)) for name, source in _pairs(operator, config)
-            ]
-            expressions = cast("tuple[Any, ...]", bundle.get(operator.code)) if operator.code else ()
-            return ProjectOperator(columns, expressions, reads=_names(operator, config), schema=schema, where=where)
-        case OperatorKind.FILTER:
-            (predicate,) = cast("tuple[Any, ...]", bundle.get(operator.code))
-            return FilterOperator(predicate, reads=_names(operator, config), where=where)
-        case OperatorKind.UNION:
-            return UnionOperator(schema)
-        case OperatorKind.AGGREGATE:
-            # Imported here: it brings the compiled kernels along, which a slot without state need not load.
-            from weir.operators.aggregate import AggregateOperator
-
-            keyed = from_json(AggregateConfig, config)
-            return AggregateOperator(keyed.key, keyed.aggregates, input_schemas[0], keyed.emit)
-
-
-def _function(operator: LogicalOperator, bundle: CodeBundle) -> Callable[[Any], Any]:
-    function = bundle.get(operator.code)
-    if not callable(function):
-        raise GraphError(f"{label(operator)}: its code {operator.code!r} is no function")
-    return function
-
-
-def _pairs(operator: LogicalOperator, config: dict[str, JsonValue]) -> list[tuple[JsonValue, JsonValue]]:
-    columns = config.get("columns")
-    if isinstance(columns, list):
-        pairs = [(pair[0], pair[1]) for pair in columns if isinstance(pair, list) and len(pair) == 2]
-        if len(pairs) == len(columns):
-            return pairs
-    raise GraphError(f"{label(operator)}: its configuration has no list of columns")
-
-
-def _names(operator: LogicalOperator, config: dict[str, JsonValue]) -> list[str]:
-    reads = config.get("reads")
-    if not isinstance(reads, list):
-        raise GraphError(f"{label(operator)}: its configuration does not say which columns it reads")
-    return [str(name) for name in reads]
+    """Construct an operator without opening it. ``input_schemas``: of its inputs, in order. Raises GraphError."""
+    return CONSTRUCTORS[operator.kind](_Definition(operator, input_schemas, bundle, connectors))

@@ -1,4 +1,4 @@
-"""Scattering the rows of fixed-width columns into a buffer for each target, and the order for those that cannot be."""
+"""Scatters the rows of fixed-width columns into one buffer per target, and computes the sort order for all other columns."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from weir.operators.cutting import BATCH_BYTES
+from weir.operators.batch_slicing import BATCH_BYTES
 from weir.state.hashing import Hashes
-from weir.state.memory import Words, kernel, load8, load16, load32, load64, signed, store8, store16, store32, store64
+from weir.state.numba_support import Words, kernel, load8, load16, load32, load64, signed, store8, store16, store32, store64
 
 BLOCK = 512
 COPIED_PART = 4
-"""A buffer filled to less than one part in this many is flushed as a copy of the right size, and used on."""
+"""A buffer that is filled to less than 1 / COPIED_PART is flushed as a copy of the right size, and reused."""
 _HALF = np.uint64(32)
 Targets = npt.NDArray[np.int32]
 
 
 def is_fixed_width(type_: pa.DataType) -> bool:
-    """One, two, four, eight or sixteen whole bytes a value."""
+    """Return whether a value takes 1, 2, 4, 8 or 16 whole bytes."""
     try:
         return not pa.types.is_dictionary(type_) and type_.num_buffers == 2 and type_.bit_width in (8, 16, 32, 64, 128)
     except ValueError:
         return False
 
 
-def row_bits(schema: pa.Schema) -> int:
-    """Of one row; the columns are of fixed width."""
+def row_width_bits(schema: pa.Schema) -> int:
+    """Return the number of bits of one row of fixed-width columns."""
     return sum(field.type.bit_width for field in schema)
 
 
@@ -51,7 +51,7 @@ def targets_of(hashes: Hashes, target_of_group: Words) -> Targets:
 
 @kernel
 def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
-    """Stable counting sort. ``ends`` (zeros) receives where each target's stretch ends."""
+    """Stable counting sort. ``ends`` (initially zeros) receives the end of each target's range."""
     count = len(ends)
     begins = np.zeros(count + 1, dtype=np.int64)
     for row in range(len(targets)):
@@ -66,7 +66,7 @@ def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
 
 
 def take_order(targets: Targets, count: int) -> tuple[Words, Words]:
-    """Row numbers sorted by target, and where each target's stretch of them ends."""
+    """Return the row numbers sorted by target, and the end of each target's range."""
     ends: Words = np.zeros(count, dtype=np.int64)
     order: Words = np.empty(len(targets), dtype=np.int64)
     sort_by_target(targets, ends, order)
@@ -75,11 +75,11 @@ def take_order(targets: Targets, count: int) -> tuple[Words, Words]:
 
 @kernel
 def scatter(begin: int, end: int, targets: Targets, used: Words, capacity: int, sources: Words, widths: Words,
-            buffers: Words, places: Words) -> int:  # fmt: skip
-    """Append rows ``begin`` to ``end`` to their targets' buffers (``buffers[column, target]``, addresses).
+            buffers: Words, offsets: Words) -> int:  # fmt: skip
+    """Append rows ``begin`` to ``end`` to their targets' buffers (``buffers[column, target]``: addresses).
 
-    Works by blocks: first each row's place in its target's buffer, then one tight loop a column. Returns where it stopped:
-    at the first row whose target's buffer is full.
+    Works in blocks: first computes each row's position in its target's buffer, then runs one tight loop per column. Returns
+    where it stopped: at the first row whose target's buffer is full, or at ``end``.
     """
     position = begin
     while position < end:
@@ -87,30 +87,30 @@ def scatter(begin: int, end: int, targets: Targets, used: Words, capacity: int, 
         limit = min(BLOCK, end - position)
         while count < limit:
             target = signed(targets[position + count])
-            place = used[target]
-            if place == capacity:
+            offset = used[target]
+            if offset == capacity:
                 break
-            places[count] = place
-            used[target] = place + 1
+            offsets[count] = offset
+            used[target] = offset + 1
             count += 1
         for column in range(len(sources)):
             width = widths[column]
             source = sources[column] + width * position
             if width == 8:
                 for i in range(count):
-                    store64(buffers[column, targets[position + i]] + 8 * places[i], load64(source + 8 * i))
+                    store64(buffers[column, targets[position + i]] + 8 * offsets[i], load64(source + 8 * i))
             elif width == 4:
                 for i in range(count):
-                    store32(buffers[column, targets[position + i]] + 4 * places[i], load32(source + 4 * i))
+                    store32(buffers[column, targets[position + i]] + 4 * offsets[i], load32(source + 4 * i))
             elif width == 2:
                 for i in range(count):
-                    store16(buffers[column, targets[position + i]] + 2 * places[i], np.int16(load16(source + 2 * i)))
+                    store16(buffers[column, targets[position + i]] + 2 * offsets[i], np.int16(load16(source + 2 * i)))
             elif width == 1:
                 for i in range(count):
-                    store8(buffers[column, targets[position + i]] + places[i], np.int8(load8(source + i)))
+                    store8(buffers[column, targets[position + i]] + offsets[i], np.int8(load8(source + i)))
             else:
                 for i in range(count):
-                    to = buffers[column, targets[position + i]] + 16 * places[i]
+                    to = buffers[column, targets[position + i]] + 16 * offsets[i]
                     store64(to, load64(source + 16 * i))
                     store64(to + 8, load64(source + 16 * i + 8))
         position += count
@@ -120,16 +120,16 @@ def scatter(begin: int, end: int, targets: Targets, used: Words, capacity: int, 
 
 
 class ScatterBuffers:
-    """One buffer a column and target, of ``rows_max`` rows and BATCH_BYTES at most; a full one leaves as a record batch
-    without a copy."""
+    """One buffer per column and target, of at most ``rows_max`` rows and BATCH_BYTES. Full buffers become a record batch without
+    a copy."""
 
     def __init__(self, schema: pa.Schema, targets: int, rows_max: int) -> None:
         self._schema = schema
-        self._capacity = max(1, min(rows_max, BATCH_BYTES * 8 // max(1, row_bits(schema))))
+        self._capacity = max(1, min(rows_max, BATCH_BYTES * 8 // max(1, row_width_bits(schema))))
         self._widths: Words = np.array([field.type.bit_width // 8 for field in schema], dtype=np.int64)
         self._used: Words = np.zeros(targets, dtype=np.int64)
         self._addresses: Words = np.zeros((len(schema), targets), dtype=np.int64)
-        self._places: Words = np.empty(BLOCK, dtype=np.int64)
+        self._offsets: Words = np.empty(BLOCK, dtype=np.int64)
         self._owners: list[list[pa.Buffer]] = [[] for _ in range(targets)]
 
     @property
@@ -137,7 +137,7 @@ class ScatterBuffers:
         return int(self._used.sum())
 
     def add(self, batch: pa.RecordBatch, targets: Targets) -> list[tuple[int, pa.RecordBatch]]:
-        """``batch`` has no nulls."""
+        """Add a batch without nulls. Returns the batches of full buffers."""
         for target, owners in enumerate(self._owners):
             if not owners:
                 self._allocate(target)
@@ -149,7 +149,7 @@ class ScatterBuffers:
         while True:
             position = scatter(
                 position, batch.num_rows, targets, self._used, self._capacity, sources, self._widths, self._addresses,
-                self._places,
+                self._offsets,
             )  # fmt: skip
             for full in np.flatnonzero(self._used == self._capacity):
                 ready.append((int(full), self._take(int(full))))
@@ -168,7 +168,7 @@ class ScatterBuffers:
         rows = int(self._used[target])
         buffers: list[Any] = self._owners[target]
         if rows * COPIED_PART < self._capacity:
-            # Few rows must not keep a large buffer alive for as long as they wait in a queue.
+            # A few rows in a queue must not keep a large buffer alive.
             buffers = [_copied(buffer, rows * int(width)) for buffer, width in zip(buffers, self._widths, strict=True)]
         else:
             self._owners[target] = []

@@ -1,4 +1,4 @@
-"""Several streams as one. No order between inputs, the order within each is kept."""
+"""The union operator: merges streams. Keeps the order within each input, but not between inputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weir.operators.base import Operator, Step
 
 
 class UnionOperator(Operator):
-    """Inputs have the same columns; layouts of the same values (string, large_string) are made one."""
+    """The inputs have the same columns. Casts layouts of the same values (string, large_string) to one schema."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema

@@ -1,4 +1,4 @@
-"""Calling what the author wrote, and saying what went wrong in it so that the line is found at once."""
+"""Error messages for failures of user functions: which function and line failed, and with which argument."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ SHOWN_CHARACTERS = 200
 
 
 def function_name(function: object) -> str:
-    """``parse_line``, ``Parser.__call__`` or ``<lambda>``."""
+    """Return for example ``parse_line``, ``Parser.__call__`` or ``<lambda>``."""
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def raised(where: str, function: object, error: BaseException, subject: str) -> UserCodeError:
-    """To be raised ``from error``. ``subject``: what the function was given, already shortened."""
+def user_code_error(where: str, function: object, error: BaseException, argument: str) -> UserCodeError:
+    """Make the error to raise ``from error``. ``argument``: a short description of the function's argument."""
     line = _line_in(function, error)
     at = f" (line {line})" if line else ""
-    return UserCodeError(f"{where}: {function_name(function)}{at} raised {type(error).__name__}: {error}; it was given {subject}")
+    return UserCodeError(
+        f"{where}: {function_name(function)}{at} raised {type(error).__name__}: {error}; the argument was {argument}"
+    )
 
 
-def short(value: object) -> str:
-    """A repr that fits into one message."""
+def short_repr(value: object) -> str:
+    """Return a repr, truncated to fit into a message."""
     try:
         text = repr(value)
     except Exception as error:  # noqa: BLE001  # the repr is the author's code, too
@@ -32,7 +34,7 @@ def short(value: object) -> str:
 
 
 def _line_in(function: object, error: BaseException) -> str | None:
-    """The innermost frame in the function's own file: a library's depths say little about the author's line."""
+    """Return the innermost frame in the function's own file: frames of libraries do not help the author."""
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     if code is None:
         return None

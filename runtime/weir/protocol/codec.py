@@ -1,6 +1,6 @@
-"""Dataclasses to JSON and back, strictly: an unknown field, a missing one or a wrong type is a ProtocolError.
+"""Converts dataclasses to JSON and back. An unknown field, a missing field or a wrong type is a ProtocolError.
 
-Nothing here evaluates or imports what arrives; types come from the annotations of our own classes.
+Decoding never evaluates or imports received data. The types come from the annotations of Weir's classes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLAIN = frozenset(_JSON_SCALARS)
 
 
 def to_json(value: Any) -> JsonValue:
-    """A JSON value of dataclasses, named tuples, tuples, enums, dicts and scalars."""
+    """Return the JSON value of a dataclass, named tuple, tuple, enum, dict or scalar."""
     return _ENCODERS[type(value)](value)
 
 
@@ -58,7 +58,7 @@ def _new_encoder(kind: type) -> _Encoder:
 def _dataclass_encoder(names: tuple[str, ...]) -> _Encoder:
     if len(names) < 2:
         return lambda value: {name: to_json(getattr(value, name)) for name in names}
-    # All fields at one stroke: an acknowledgement has hundreds of small objects in it.
+    # attrgetter reads all fields in one call. An acknowledgement contains hundreds of small objects.
     fields = operator.attrgetter(*names)
 
     def encode(value: Any) -> JsonValue:
@@ -71,34 +71,34 @@ def _dataclass_encoder(names: tuple[str, ...]) -> _Encoder:
 
 
 def from_json(kind: type[T], value: Any) -> T:
-    """The inverse of ``to_json``. Raises ProtocolError naming the place."""
+    """The inverse of ``to_json``. Raises ProtocolError with the path of the wrong value."""
     try:
         return typing.cast(T, _decoder(typing.cast(Any, kind))(value))
-    except _Misfit as misfit:
-        raise ProtocolError(f"{kind.__name__}{misfit.place}: {misfit.reason}") from None
+    except _DecodeError as error:
+        raise ProtocolError(f"{kind.__name__}{error.path}: {error.reason}") from None
 
 
-class _Misfit(Exception):
-    """``place``: from the outermost value inwards. It grows on the way out, as most values fit and need no place."""
+class _DecodeError(Exception):
+    """``path``: from the outermost value inwards. It is built while the error propagates, because most values need none."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.place = ""
+        self.path = ""
 
-    def within(self, place: str) -> _Misfit:
-        self.place = place + self.place
+    def within(self, prefix: str) -> _DecodeError:
+        self.path = prefix + self.path
         return self
 
 
 _Decoder = Callable[[Any], Any]
 
 
-def _not(expected: str, value: Any) -> _Misfit:
-    return _Misfit(f"expected {expected}, got {type(value).__name__}")
+def _not(expected: str, value: Any) -> _DecodeError:
+    return _DecodeError(f"expected {expected}, got {type(value).__name__}")
 
 
-def _as_it_is(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -108,10 +108,10 @@ def _decoder(kind: Any) -> _Decoder:
     if isinstance(kind, typing.NewType):
         return _decoder(kind.__supertype__)
     if kind in (JsonValue, Any) or isinstance(kind, typing.ForwardRef):
-        return _as_it_is
+        return _identity
     if origin in (Union, types.UnionType):
         if any(get_origin(member) is list for member in get_args(kind)):
-            return _as_it_is  # JsonValue spelled out by get_type_hints; no other field is a list
+            return _identity  # JsonValue, expanded by get_type_hints. No other field is a list.
         return _union_decoder(get_args(kind))
     if origin is tuple:
         return _tuple_decoder(get_args(kind))
@@ -142,7 +142,7 @@ def _enum_decoder(kind: type[Enum]) -> _Decoder:
         try:
             return kind(value)
         except ValueError:
-            raise _Misfit(f"{value!r} is no {kind.__name__}") from None
+            raise _DecodeError(f"{value!r} is not a {kind.__name__}") from None
 
     return decode
 
@@ -157,7 +157,7 @@ def _union_decoder(members: tuple[Any, ...]) -> _Decoder:
         for position, member in enumerate(present):
             try:
                 return member(value)
-            except _Misfit:
+            except _DecodeError:
                 if position == len(present) - 1:
                     raise
         raise _not("a value", value)
@@ -186,8 +186,8 @@ def _items(value: Any, decoders: Iterable[_Decoder]) -> Any:
     try:
         for element, decode in zip(value, decoders, strict=False):
             decoded.append(decode(element))
-    except _Misfit as misfit:
-        raise misfit.within(f"[{len(decoded)}]") from None
+    except _DecodeError as error:
+        raise error.within(f"[{len(decoded)}]") from None
     return tuple(decoded)
 
 
@@ -214,8 +214,8 @@ def _fields(value: dict[str, Any], decoders: dict[str, _Decoder]) -> dict[str, A
     try:
         for name, element in value.items():
             decoded[name] = decoders[name](element)
-    except _Misfit as misfit:
-        raise misfit.within(f".{name}") from None
+    except _DecodeError as error:
+        raise error.within(f".{name}") from None
     return decoded
 
 
@@ -230,13 +230,13 @@ def _dataclass_decoder(kind: type) -> _Decoder:
 
     def decode(value: Any) -> Any:
         if not items:
-            # Not before: a class may refer to itself.
+            # Resolved on first use, because a class may refer to itself.
             hints = get_type_hints(kind)
             items.update({name: _decoder(hints[name]) for name in fields})
         if not isinstance(value, dict):
             raise _not("an object", value)
         if not (required <= value.keys() <= fields.keys()):
-            raise _Misfit(
+            raise _DecodeError(
                 f"unknown fields {sorted(value.keys() - fields.keys())}, missing fields {sorted(required - value.keys())}"
             )
         return kind(**_fields(value, items))
@@ -245,25 +245,25 @@ def _dataclass_decoder(kind: type) -> _Decoder:
 
 
 def dumps(value: Any) -> bytes:
-    return write(to_json(value))
+    return dump_json(to_json(value))
 
 
 def loads(kind: type[T], data: bytes | bytearray | memoryview) -> T:
-    return from_json(kind, parse(data, kind.__name__))
+    return from_json(kind, parse_json(data, kind.__name__))
 
 
-def write(value: Any, *, errors: str = "strict") -> bytes:
-    """A JSON value as compact UTF-8. ``errors``: what becomes of halves of characters, which names of files may have in them."""
+def dump_json(value: Any, *, errors: str = "strict") -> bytes:
+    """Return a JSON value as compact UTF-8. ``errors``: how to encode unpaired surrogates, which file names may contain."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(errors=errors)
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number in JSON")
+def _reject_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")
 
 
-def parse(data: bytes | bytearray | memoryview, what: str) -> Any:
-    """Any JSON value. Raises ProtocolError that says that ``what`` is none."""
+def parse_json(data: bytes | bytearray | memoryview, what: str) -> Any:
+    """Return the JSON value. Raises ProtocolError naming ``what`` for anything else."""
     try:
-        return json.loads(bytes(data), parse_constant=_refuse)
+        return json.loads(bytes(data), parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{what} is not JSON ({error})") from None

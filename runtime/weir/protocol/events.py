@@ -1,8 +1,8 @@
-"""What a driver tells the control plane, and what the control plane asks of it: the words that both planes share.
+"""The events that a driver sends to the control plane, and the commands that it receives.
 
-Events of a run are numbered from 1 on without holes, in the order in which they happened; a batch of them may arrive twice, or begin
-before what is known already. Commands of a run are numbered likewise by the control plane; that one was carried out, or why not, is
-an event. ``at_ms`` is of the driver's wall clock since 1970, for people only: order is the sequence number.
+The events of a run are numbered from 1 without gaps, in the order in which they happened. A batch may arrive twice or
+overlap earlier ones. The control plane numbers the commands of a run. The driver answers each command with an event.
+``at_ms`` is the driver's wall clock since 1970, for display only: the event number defines the order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 
 class RunState(StrEnum):
-    """Of one driver process, as it sees itself."""
+    """The state of a run, as its driver reports it."""
 
     INITIALIZING = "INITIALIZING"
     RUNNING = "RUNNING"
@@ -31,7 +31,7 @@ class RunState(StrEnum):
     CANCELED = "CANCELED"
     FAILED = "FAILED"
     SUPERSEDED = "SUPERSEDED"
-    """Another driver runs the job: this one has stopped, and has nothing more to say."""
+    """Another driver runs the job. This one has stopped and sends no more events."""
 
     @property
     def final(self) -> bool:
@@ -43,7 +43,7 @@ _FINAL = frozenset({RunState.FINISHED, RunState.SUSPENDED, RunState.CANCELED, Ru
 
 @dataclass(frozen=True, slots=True)
 class RunStateChanged:
-    """``generation`` of the runtime: each recovery begins a new one. ``kind``: class name of the first cause, if it failed."""
+    """``generation``: each recovery starts a new one. ``kind``: class name of the first cause of a failure."""
 
     state: RunState
     generation: Generation
@@ -53,7 +53,7 @@ class RunStateChanged:
 
 @dataclass(frozen=True, slots=True)
 class GraphDeployed:
-    """``graph``: the physical graph as the codec writes it, the logical one included. Before the first RUNNING of a run."""
+    """``graph``: the physical graph as JSON, including the logical graph. Precedes the first RUNNING of a run."""
 
     graph: JsonValue
 
@@ -66,7 +66,7 @@ class FailureOccurred:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """``took_ms``: from the failure until every subtask ran again."""
+    """``took_ms``: from the failure until every subtask was running."""
 
     generation: Generation
     reason: str
@@ -75,7 +75,7 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointTriggered:
-    """``trigger``: what it is for (periodic, savepoint, final, suspend). ``subtasks``: how many have to acknowledge."""
+    """``trigger``: the checkpoint kind (periodic, manual, savepoint, final, suspend). ``subtasks``: number of subtasks that must acknowledge."""
 
     checkpoint: CheckpointId
     generation: Generation
@@ -85,7 +85,7 @@ class CheckpointTriggered:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskAcknowledged:
-    """``after_ms``: after the trigger, by the driver's clock. For people who watch; statistics come at the end."""
+    """``after_ms``: since the trigger, by the driver's clock. For live display; the completion contains the statistics."""
 
     checkpoint: CheckpointId
     subtask: SubtaskId
@@ -94,22 +94,22 @@ class SubtaskAcknowledged:
 
 @dataclass(frozen=True, slots=True)
 class AcknowledgedStatistics:
-    """What a subtask measured of its part of a checkpoint."""
+    """The statistics of one subtask of a checkpoint."""
 
     subtask: SubtaskId
     statistics: SubtaskStatistics
 
 
 IMPORTED = "import"
-"""Trigger of a checkpoint that was not taken of this job, but copied from elsewhere. Owned by the user, as a savepoint is."""
+"""The trigger of a checkpoint that was imported from another job. The user owns it, like a savepoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCompleted:
-    """Its entry is in the job's log: from now on it can be restored.
+    """The job log contains the checkpoint, so it can be restored.
 
-    ``state_bytes``: of all files it needs; ``checkpointed_bytes``: of those that it wrote itself. None: an older driver, or one that
-    found a copy of an imported one.
+    ``state_bytes``: size of all files that a restore needs. ``checkpointed_bytes``: size of the files that this checkpoint
+    wrote; None: sent by an older driver, or by one that found an existing copy of an imported checkpoint.
     """
 
     checkpoint: CheckpointId
@@ -129,14 +129,14 @@ class CheckpointFailed:
 
 @dataclass(frozen=True, slots=True)
 class MetricsSampled:
-    """What a slot has counted. The only events that may be dropped where there is no room to keep them."""
+    """Metrics of a slot. The only events that the driver may drop when its spool is full."""
 
     metrics: SlotMetrics
 
 
 @dataclass(frozen=True, slots=True)
 class SamplesDropped:
-    """In place of ``samples`` samples taken from ``from_ms`` to ``to_ms``, for which there was no room."""
+    """Replaces ``samples`` dropped samples that were taken from ``from_ms`` to ``to_ms``."""
 
     samples: int
     from_ms: int
@@ -145,7 +145,7 @@ class SamplesDropped:
 
 class CommandOutcome(StrEnum):
     ACCEPTED = "ACCEPTED"
-    """Taken up; what comes of it is told by the events of the checkpoint or of the run."""
+    """Accepted. Events of the checkpoint or run report the outcome."""
     REFUSED = "REFUSED"
 
 
@@ -173,27 +173,27 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class TakeSavepoint:
-    """Owned by the user: never subsumed."""
+    """The user owns the savepoint: it is never subsumed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakeCheckpoint:
-    """Now, and not when the next one is due. A savepoint that is wanted as well does for it."""
+    """Take a checkpoint now. A savepoint that is requested at the same time serves as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """Stop with a last checkpoint."""
+    """Take a last checkpoint and stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stop without one."""
+    """Stop without a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
-    """Of a control plane that is newer than this driver: to be refused by name."""
+    """A command of a newer control plane, which this driver refuses by name."""
 
     name: str
 
@@ -221,32 +221,32 @@ _COMMANDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Command) 
 def encode_event(numbered: NumberedEvent) -> bytes:
     """``[number, at_ms, "Kind", {fields}]`` as UTF-8 JSON, without a line break."""
     value = [numbered.number, numbered.at_ms, type(numbered.event).__name__, codec.to_json(numbered.event)]
-    return codec.write(value, errors="replace")
+    return codec.dump_json(value, errors="replace")
 
 
 def encode_batch(encoded: Sequence[bytes]) -> bytes:
-    """Events that ``encode_event`` gave, as the body of a request."""
+    """Join encoded events to the body of a request."""
     return b"[" + b",".join(encoded) + b"]"
 
 
 def decode_batch(data: bytes | bytearray | memoryview) -> tuple[NumberedEvent, ...]:
-    """Raises ProtocolError for anything but a batch of events that this version knows, numbered without holes."""
-    value = codec.parse(data, "a batch of events")
+    """Raises ProtocolError for anything except a batch of known events, numbered without gaps."""
+    value = codec.parse_json(data, "a batch of events")
     if not isinstance(value, list):
-        raise ProtocolError("a batch of events is a list")
+        raise ProtocolError("a batch of events must be a list")
     events = tuple(_event(one) for one in value)
     for before, after in zip(events, events[1:], strict=False):
         if after.number != before.number + 1:
-            raise ProtocolError(f"event {after.number} comes after event {before.number}: a batch has no holes")
+            raise ProtocolError(f"event {after.number} follows event {before.number}: a batch must have no gaps")
     return events
 
 
 def _event(value: object) -> NumberedEvent:
     if not (isinstance(value, list) and len(value) == 4):
-        raise ProtocolError("an event is a list of number, time, kind and fields")
+        raise ProtocolError("an event must be a list of number, time, kind and fields")
     number, at_ms, kind, fields = value
     if type(number) is not int or number < 1 or type(at_ms) is not int:
-        raise ProtocolError(f"event {number!r}: its number and time are integers, the number at least 1")
+        raise ProtocolError(f"event {number!r}: the number and time must be integers, and the number at least 1")
     if not isinstance(kind, str) or kind not in _EVENTS:
         raise ProtocolError(f"event {number}: unknown kind {kind!r}")
     return NumberedEvent(EventNumber(number), at_ms, codec.from_json(_EVENTS[kind], fields))
@@ -257,23 +257,23 @@ def encode_commands(commands: Sequence[NumberedCommand]) -> bytes:
 
 
 def decode_commands(data: bytes | bytearray | memoryview) -> tuple[NumberedCommand, ...]:
-    """Raises ProtocolError for anything but a list of commands, ascending."""
-    value = codec.parse(data, "a list of commands")
+    """Raises ProtocolError for anything except a list of commands in ascending order."""
+    value = codec.parse_json(data, "a list of commands")
     if not isinstance(value, list):
-        raise ProtocolError("commands come as a list")
+        raise ProtocolError("commands must be a list")
     commands = tuple(_command(one) for one in value)
     if any(after.id <= before.id for before, after in zip(commands, commands[1:], strict=False)):
-        raise ProtocolError("commands are numbered in ascending order")
+        raise ProtocolError("commands must be in ascending order")
     return commands
 
 
 def _command(value: object) -> NumberedCommand:
     if not (isinstance(value, list) and len(value) == 3):
-        raise ProtocolError("a command is a list of number, kind and fields")
+        raise ProtocolError("a command must be a list of number, kind and fields")
     number, kind, fields = value
     if type(number) is not int or number < 1:
-        raise ProtocolError(f"command {number!r}: its number is an integer, at least 1")
+        raise ProtocolError(f"command {number!r}: the number must be an integer of at least 1")
     if not isinstance(kind, str):
-        raise ProtocolError(f"command {number}: its kind is a word")
+        raise ProtocolError(f"command {number}: the kind must be a string")
     command = codec.from_json(_COMMANDS[kind], fields) if kind in _COMMANDS else UnknownCommand(kind)
     return NumberedCommand(CommandId(number), command)

@@ -6,12 +6,12 @@ Layout, little endian, 64 bytes::
     generation u64 | epoch u64 | sequence u64 | content_hash u64
     determinants_bytes u32 | payload_bytes u32 | argument i64
 
-``sequence`` counts DATA frames per channel, never restarts, and is part of every snapshot at both
-ends. Frames of any other kind use up no number: they carry the number of the *next* data frame.
-``argument`` is the checkpoint id of a BARRIER or CANCEL, the watermark in ms of a WATERMARK, the
-bytes given back by a CREDIT, the bytes that DATA counts against its credit, else 0. ``determinants`` belong to the slot, not to the channel: all
-entries not yet sent to that receiver, before the output they explain (empty until determinants are
-recorded). ``content_hash`` is taken over determinants and payload.
+``sequence`` counts the DATA frames of a channel. It never restarts, and the snapshots of both ends contain it. Frames of
+other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER or CANCEL,
+the watermark of a WATERMARK in ms, the bytes granted by a CREDIT, the bytes that a DATA frame uses of its credit, else 0.
+``determinants`` belong to the slot, not to the channel: all entries that were not yet sent to the receiver, before the
+output that depends on them. They are empty, because determinants are not recorded yet. ``content_hash`` covers
+determinants and payload.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class FrameKind(IntEnum):
     DATA = 1
     BARRIER = 2
     CANCEL = 3
-    """The barrier's checkpoint is aborted: unblock, do not snapshot."""
+    """The checkpoint is aborted: unblock the channel and take no snapshot."""
     WATERMARK = 4
     IDLE = 5
-    """The channel is idle: left out of the watermark's minimum until its next frame of data or watermark."""
+    """The channel is idle: it does not count for the watermark until its next DATA or WATERMARK frame."""
     END = 6
-    """End of input. Barriers still follow it until the final checkpoint."""
+    """End of input. Barriers may follow until the final checkpoint."""
     CREDIT = 7
-    """Travels against the data: the receiver has consumed ``argument`` bytes of this channel."""
+    """Sent from the receiver to the sender: the receiver has consumed ``argument`` bytes of the channel."""
     ANNOUNCE = 8
-    """A barrier is queued behind data (arms the timeout of an aligned checkpoint that may switch over)."""
+    """A barrier is queued behind data. Reserved for unaligned checkpoints: it starts the alignment timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ _KINDS = {int(kind): kind for kind in FrameKind}
 
 
 def decode_header(data: bytes | bytearray | memoryview) -> FrameHeader:
-    """Parse the first ``HEADER_BYTES`` of ``data``. Raises ProtocolError for anything not of the form."""
+    """Parse the first ``HEADER_BYTES`` of ``data``. Raises ProtocolError for an invalid header."""
     if len(data) < HEADER_BYTES:
         raise ProtocolError(f"frame header of {len(data)} bytes, expected {HEADER_BYTES}")
     (magic, version, kind, flags, edge, source, target, reserved, generation, epoch, sequence, content_hash,
@@ -93,11 +93,11 @@ def decode_header(data: bytes | bytearray | memoryview) -> FrameHeader:
     if magic != MAGIC:
         raise ProtocolError(f"frame does not begin with the magic number (0x{magic:08x})")
     if version != VERSION:
-        raise ProtocolError(f"frame of version {version}, this process speaks {VERSION}")
+        raise ProtocolError(f"frame of version {version}, this process supports {VERSION}")
     if kind not in _KINDS or reserved != 0:
         raise ProtocolError(f"frame of unknown kind {kind}")
     if payload_bytes > PAYLOAD_BYTES_MAX or determinants_bytes > DETERMINANTS_BYTES_MAX:
-        raise ProtocolError(f"frame claims {payload_bytes} + {determinants_bytes} bytes, over the limit")
+        raise ProtocolError(f"frame of {payload_bytes} + {determinants_bytes} bytes exceeds the limit")
     return FrameHeader(
         kind=_KINDS[kind],
         channel=ChannelId(edge, source, target),
@@ -114,10 +114,10 @@ def decode_header(data: bytes | bytearray | memoryview) -> FrameHeader:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame inside a process: the header's facts and the batch itself (None for control kinds).
+    """A frame in memory: header fields and the batch (None for control events).
 
-    ``batch`` is opaque to the runtime but for ``num_rows`` and ``nbytes``; a pyarrow RecordBatch in
-    real slots. ``bytes_held`` is what the frame counts against its channel's credit.
+    The runtime uses only ``num_rows`` and ``nbytes`` of the batch, which is a pyarrow RecordBatch in real slots.
+    ``bytes_held``: the bytes that the frame uses of its channel's credit.
     """
 
     kind: FrameKind

@@ -1,47 +1,46 @@
-"""Identities. Each is a type of its own, parsed at the edge and never mixed up with its neighbours."""
+"""Ids. Each has a distinct type, so that the type checker rejects a mix-up. Values are parsed where they enter the process."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, NewType
 
 CheckpointId = NewType("CheckpointId", int)
-"""Numbers checkpoints of a job. Grows by one a trigger and is never used again, on no branch."""
+"""Number of a checkpoint in its job. Each trigger uses the next number. No number is reused on any branch."""
 
 Generation = NewType("Generation", int)
-"""The fencing number of one deployment attempt. Starts at 1."""
+"""The fencing number of one deployment. Starts at 1."""
 
 OperatorUid = NewType("OperatorUid", str)
-"""What state hangs on: same uid, same state."""
+"""The stable identity of an operator. State belongs to a uid."""
 
 SlotIndex = NewType("SlotIndex", int)
-"""Which share of the job a slot does, 0 to slots - 1. Subtask i of every chain lives in slot i."""
+"""Index of a deployed slot, 0 to slots - 1. Slot i runs subtask i of every chain."""
 
 SlotIncarnation = NewType("SlotIncarnation", str)
-"""One process that is or was a slot. A replacement has another incarnation."""
+"""One process that is or was a slot. Its replacement has another incarnation."""
 
 KeyGroup = NewType("KeyGroup", int)
-"""The unit by which keyed state moves."""
-
+"""The unit in which keyed state moves when the parallelism changes."""
 
 EventNumber = NewType("EventNumber", int)
-"""Numbers the events of one run, from 1 on and without holes."""
+"""Number of an event in its run, from 1 without gaps."""
 
 CommandId = NewType("CommandId", int)
-"""Numbers the commands to one run, ascending; given by the control plane."""
+"""Number of a command to a run, ascending. The control plane assigns it."""
 
 
 class SubtaskId(NamedTuple):
     """Subtask ``index`` of chain ``chain`` of the physical graph."""
 
     chain: int
-    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody calls on an identity
+    index: int  # type: ignore[assignment]  # hides tuple.index, which has no use for an id
 
     def __str__(self) -> str:
         return f"{self.chain}/{self.index}"
 
 
 class ChannelId(NamedTuple):
-    """The ordered channel of edge ``edge`` from subtask ``source`` to subtask ``target`` (indices)."""
+    """The channel of edge ``edge`` from subtask index ``source`` to subtask index ``target``."""
 
     edge: int
     source: int

@@ -1,4 +1,4 @@
-"""How far sources are behind, as they tell it themselves: by the gauges ``<uid>.lag_records`` and ``<uid>.lag_seconds`` of their slots."""
+"""The lag of sources, computed from the gauges ``<uid>.lag_records`` and ``<uid>.lag_seconds`` of their slots."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ LAG_RECORDS, LAG_SECONDS = ".lag_records", ".lag_seconds"
 
 
 def source_lags(gauges: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Records and seconds, by uid of the source. ``gauges``: of each slot. A source is behind by what all its subtasks have yet to read,
-    and as long as the one that is furthest behind."""
+    """Return the lag in records and in seconds, by source uid. ``gauges``: of each slot.
+
+    The lag in records is the sum over all subtasks. The lag in seconds is the maximum.
+    """
     records: dict[str, float] = {}
     seconds: dict[str, float] = {}
-    for of_slot in gauges:
-        for name, value in of_slot.items():
+    for slot_gauges in gauges:
+        for name, value in slot_gauges.items():
             if type(value) not in (int, float):
                 continue
             uid, _, _ = name.rpartition(".")

@@ -1,7 +1,7 @@
-"""The manifest: the index of one checkpoint. With it and the files it names a job can be restored, and nothing else is needed.
+"""The manifest: the index of one checkpoint. A restore needs only the manifest and the files that it names.
 
-It is JSON, so that any tool can read it; state files are Arrow. Paths in it are relative to the job's
-directory, so that the directory can be copied as a whole.
+The manifest is JSON, so any tool can read it. State files are Arrow. Paths are relative to the job's directory, so the
+directory can be copied as a whole.
 """
 
 from __future__ import annotations
@@ -15,29 +15,27 @@ from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot, Split, StateFile, SubtaskSnapshot
 
 MANIFEST_FORMAT = 2
-"""1: each state file an object of its own. 2: small ones share objects (``StateFile.offset``)."""
+"""1: each state file is an object. 2: small state files share objects (``StateFile.offset``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssignerState:
-    """The split assigner of one source at the moment the checkpoint was triggered.
+    """The split assigner of one source when the checkpoint was triggered.
 
-    ``pending``: splits nobody has; ``assigned``: ids handed out and not known to be finished (those in work
-    are in the source's own snapshot, with positions); ``finished``: how many are. ``enumerated`` False: the
-    input has not been listed yet, so no pending split does not mean that there is no input.
+    ``pending``: unassigned splits. ``assigned``: ids of assigned splits that may be unfinished; the source's snapshot
+    contains the unfinished ones with positions. ``finished``: the number of finished splits.
     """
 
     pending: tuple[Split, ...]
     assigned: tuple[str, ...]
     finished: int
-    enumerated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointStatistics:
-    """Of the whole checkpoint. ``state_bytes``: all files it needs; ``checkpointed_bytes``: those it wrote itself.
+    """``state_bytes``: size of all files that a restore needs. ``checkpointed_bytes``: size of the files that the checkpoint wrote.
 
-    ``end_to_end_ms`` runs from the trigger to the last acknowledgement. ``*_max`` are over subtasks.
+    ``end_to_end_ms``: from the trigger to the last acknowledgement. ``*_max``: maxima over subtasks.
     """
 
     state_bytes: int = 0
@@ -52,7 +50,7 @@ class CheckpointStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an imported checkpoint was copied from, as it was there: ``directory`` is that of its job, with the storage's URL."""
+    """The origin of an imported checkpoint. ``directory``: the directory of its job, including the storage URL."""
 
     directory: str
     checkpoint: CheckpointId
@@ -61,11 +59,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """``graph`` is ``codec.to_json`` of the physical graph, the logical one and max_parallelism per uid included.
+    """``graph``: the physical graph as JSON, including the logical graph and the max parallelism of each uid.
 
-    ``branch`` is the line of history it belongs to, ``restored_from`` what its generation began with.
-    Timestamps are of the coordinator's wall clock, in ms since 1970. ``drained``: the last checkpoint of a
-    job that ended for good, so that its state holds nothing that is still to come.
+    ``restored_from``: the checkpoint from which its generation started. Timestamps are the coordinator's wall clock, in ms
+    since 1970. ``drained``: all input has ended, and the checkpoint contains no records that will be sent later.
     """
 
     job: str
@@ -82,28 +79,28 @@ class Manifest:
     assigners: dict[OperatorUid, AssignerState]
     statistics: CheckpointStatistics
     published_up_to: CheckpointId = CheckpointId(0)
-    """What checkpoints up to this one committed was known to be published when this was written: nobody need look again."""
+    """The output of checkpoints up to this one was known to be published when the manifest was written."""
     format: int = MANIFEST_FORMAT
     imported_from: Origin | None = None
-    """Its sinks were those of another history, so nothing of theirs is in it. None: it was taken of this job."""
+    """Where the checkpoint was imported from. It contains no sink state then. None: taken by this job."""
 
     def operators(self) -> Iterator[OperatorSnapshot]:
         for subtask in self.subtasks:
             yield from subtask.operators
 
     def referenced_files(self) -> tuple[StateFile, ...]:
-        """Every state file a restore needs, each once, by path and offset. What it names must never be deleted while it is restorable."""
+        """Return every state file that a restore needs, once, by path and offset. They must not be deleted while the checkpoint is kept."""
         files = {(file.path, file.offset): file for operator in self.operators() for file in operator.files}
-        return tuple(files[place] for place in sorted(files))
+        return tuple(files[location] for location in sorted(files))
 
     def committables(self) -> tuple[Committable, ...]:
         return tuple(committable for operator in self.operators() for committable in operator.committables)
 
 
-def summarise(
+def aggregate_statistics(
     subtasks: Iterable[SubtaskSnapshot], *, end_to_end_ms: float, earlier_files: Collection[str] = ()
 ) -> CheckpointStatistics:
-    """``earlier_files``: paths that an earlier checkpoint wrote and this one only refers to (incremental ones)."""
+    """``earlier_files``: paths that an earlier checkpoint wrote, to which an incremental checkpoint only refers."""
     snapshots = tuple(subtasks)
     files = {
         (file.path, file.offset): file.bytes
@@ -111,16 +108,16 @@ def summarise(
         for operator in subtask.operators
         for file in operator.files
     }  # fmt: skip
-    measured = [subtask.statistics for subtask in snapshots]
+    statistics = [subtask.statistics for subtask in snapshots]
     return CheckpointStatistics(
         state_bytes=sum(files.values()),
         checkpointed_bytes=sum(size for (path, _), size in files.items() if path not in earlier_files),
         end_to_end_ms=end_to_end_ms,
-        sync_us_max=max((one.sync_us for one in measured), default=0),
-        async_ms_max=max((one.async_ms for one in measured), default=0.0),
-        alignment_ms_max=max((one.alignment_ms for one in measured), default=0.0),
-        start_delay_ms_max=max((one.start_delay_ms for one in measured), default=0.0),
-        longest_batch_ms_max=max((one.longest_batch_ms for one in measured), default=0.0),
+        sync_us_max=max((one.sync_us for one in statistics), default=0),
+        async_ms_max=max((one.async_ms for one in statistics), default=0.0),
+        alignment_ms_max=max((one.alignment_ms for one in statistics), default=0.0),
+        start_delay_ms_max=max((one.start_delay_ms for one in statistics), default=0.0),
+        longest_batch_ms_max=max((one.longest_batch_ms for one in statistics), default=0.0),
     )
 
 
@@ -129,9 +126,19 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
-    """Raises ProtocolError for anything that is not a whole manifest of a format this version reads."""
-    value = codec.parse(data, "manifest")
-    written = value.get("format") if isinstance(value, dict) else None
+    """Raises ProtocolError for anything except a complete manifest of a supported format."""
+    value = codec.parse_json(data, "manifest")
+    if not isinstance(value, dict):
+        raise ProtocolError("a manifest is a JSON object")
+    written = value.get("format")
     if type(written) is int and written > MANIFEST_FORMAT:
-        raise ProtocolError(f"manifest of format {written}, this version of Weir reads up to {MANIFEST_FORMAT}: upgrade Weir")
+        raise ProtocolError(
+            f"manifest of format {written}, but this version of Weir reads formats up to {MANIFEST_FORMAT}: upgrade Weir"
+        )
+    for state in _objects(value.get("assigners")):
+        state.pop("enumerated", None)  # Older versions wrote this field, which was always true.
     return codec.from_json(Manifest, value)
+
+
+def _objects(values: object) -> list[dict[str, object]]:
+    return [value for value in values.values() if isinstance(value, dict)] if isinstance(values, dict) else []

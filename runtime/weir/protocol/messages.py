@@ -1,7 +1,7 @@
-"""Control messages between coordinator and slots. JSON on an authenticated connection; order kept per slot.
+"""Control messages between the coordinator and the slots: JSON on an authenticated connection, in order for each slot.
 
-That order matters: an ``AssignSplit`` sent before ``TriggerCheckpoint(c)`` arrives before it, so the
-assigner's snapshot taken at the trigger and the source's own agree on who has the split.
+The order matters: an ``AssignSplit`` that is sent before ``TriggerCheckpoint(c)`` arrives before it. So the snapshots of
+the assigner and of the source agree on the assigned splits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from weir.protocol.snapshots import JsonValue, OperatorSnapshot, Split, SubtaskS
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """First message of a slot. ``task`` is the index of the Spark task, a wish for a slot index."""
+    """The first message of a slot. ``task``: index of its Spark task, which is the preferred slot index."""
 
     incarnation: SlotIncarnation
     task: int
@@ -31,14 +31,14 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Sent beside the loop. ``turns`` grows with every turn of the loop: standing still means it is stuck."""
+    """Sent by a background thread. ``turns`` counts the turns of the loop: a constant value means that the loop is stuck."""
 
     turns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """State restored, channels open: ready to start."""
+    """The slot has restored its state and opened its channels: it can start."""
 
     generation: Generation
 
@@ -52,7 +52,7 @@ class Acknowledge:
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """The asynchronous phase failed, or the subtask cannot take part."""
+    """The async phase failed, or the subtask cannot take a snapshot."""
 
     generation: Generation
     checkpoint: CheckpointId
@@ -62,7 +62,7 @@ class Decline:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFailed:
-    """``kind`` is the class name in weir.errors. ``restartable`` False: trying again cannot help."""
+    """``kind``: a class name in weir.errors. ``restartable`` False: a restart cannot help."""
 
     generation: Generation
     subtask: SubtaskId | None
@@ -73,7 +73,7 @@ class SubtaskFailed:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskEnded:
-    """Every input has ended and all output is sent; it goes on answering barriers."""
+    """Every input has ended and all output is sent. The subtask continues to answer barriers."""
 
     generation: Generation
     subtask: SubtaskId
@@ -88,14 +88,14 @@ class RequestSplit:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Everything of the generation is gone from this slot."""
+    """The slot has stopped all subtasks of the generation."""
 
     generation: Generation
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskMetrics:
-    """Counters since the deployment. The four times add up to the subtask's age."""
+    """Counters since the deployment. The four times add up to the age of the subtask."""
 
     chain: int
     index: int
@@ -131,7 +131,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class RestoredOperator:
-    """What subtask ``subtask`` of ``operator`` gets back: all snapshots with something of its key groups."""
+    """The snapshots that subtask ``subtask`` of ``operator`` restores: all that contain some of its key groups."""
 
     operator: OperatorUid
     subtask: int
@@ -158,7 +158,7 @@ class Deploy:
     operators: tuple[RestoredOperator, ...]
     channels: tuple[RestoredChannel, ...]
     ended: tuple[SubtaskId, ...]
-    """Subtasks whose on_end_of_input ran before the snapshot; it does not run again."""
+    """Subtasks whose on_end_of_input ran before the snapshot. It does not run again."""
     next_checkpoint: CheckpointId
 
 
@@ -187,7 +187,7 @@ class CheckpointAborted:
 
 @dataclass(frozen=True, slots=True)
 class AssignSplit:
-    """``split`` None: there will be no more. ``precedes`` is the next checkpoint that will be triggered."""
+    """``split`` None: no splits remain. ``precedes``: the next checkpoint to be triggered."""
 
     generation: Generation
     operator: OperatorUid
@@ -198,21 +198,21 @@ class AssignSplit:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Drop everything up to and with this generation, close its channels, answer Cancelled."""
+    """Stop all subtasks of this and older generations, close their channels, and answer Cancelled."""
 
     generation: Generation
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Answer to a heartbeat. A slot that has had none for ``lease_ms`` stops itself."""
+    """The answer to a heartbeat. A slot without a lease for ``lease_ms`` stops."""
 
     lease_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The job is over (or this slot is not wanted): leave the loop and let the Spark task end."""
+    """The job has ended, or the slot is not needed: leave the loop and end the Spark task."""
 
     reason: str
 
@@ -253,15 +253,15 @@ def encode(message: FromSlot | ToSlot) -> bytes:
 
 
 def _decode(kinds: dict[str, type], data: bytes | bytearray | memoryview) -> object:
-    value = codec.parse(data, "control message")
+    value = codec.parse_json(data, "control message")
     if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0] in kinds):
         raise ProtocolError("control message of unknown kind")
     return codec.from_json(kinds[value[0]], value[1])
 
 
 def decode_from_slot(data: bytes | bytearray | memoryview) -> FromSlot:
-    return _decode(_FROM_SLOT, data)  # type: ignore[return-value]  # the table holds just these
+    return _decode(_FROM_SLOT, data)  # type: ignore[return-value]  # the table contains only these
 
 
 def decode_to_slot(data: bytes | bytearray | memoryview) -> ToSlot:
-    return _decode(_TO_SLOT, data)  # type: ignore[return-value]  # the table holds just these
+    return _decode(_TO_SLOT, data)  # type: ignore[return-value]  # the table contains only these

@@ -1,4 +1,4 @@
-"""Where a driver shows its metrics, and to whom: the form in which people write it, on a command line or in the settings of workers."""
+"""The address and token of a driver's metrics endpoint, as written on the command line or in the worker settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PORTS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class MetricsAddress:
-    """``ports``: how many there are to choose from, beginning with ``port``. ``port`` 0: any that is free."""
+    """``ports``: number of candidate ports, starting with ``port``. ``port`` 0: any free port."""
 
     host: str
     port: int
@@ -20,15 +20,16 @@ class MetricsAddress:
 
 
 def parse_address(text: str) -> MetricsAddress:
-    """HOST:PORT or HOST:FIRST-LAST. Raises ConfigError."""
-    host, _, said = text.rpartition(":")
-    first, dash, last = said.partition("-")
+    """Parse HOST:PORT or HOST:FIRST-LAST. Raises ConfigError."""
+    host, _, port_range = text.rpartition(":")
+    first, dash, last = port_range.partition("-")
     if host and _is_port(first) and (not dash or (_is_port(last) and 0 < int(first) <= int(last))):
         ports = int(last) - int(first) + 1 if dash else 1
         if ports <= PORTS_MAX:
             return MetricsAddress(host.strip("[]"), int(first), ports)
     raise ConfigError(
-        f"{text}: write HOST:PORT, such as 127.0.0.1:9400, or HOST:FIRST-LAST with {PORTS_MAX:,} ports at most, such as 127.0.0.1:9400-9419"
+        f"invalid address {text}: write HOST:PORT, such as 127.0.0.1:9400, or HOST:FIRST-LAST with at most {PORTS_MAX:,} ports, "
+        "such as 127.0.0.1:9400-9419"
     )
 
 
@@ -37,5 +38,5 @@ def _is_port(text: str) -> bool:
 
 
 def is_token(text: str) -> bool:
-    """Long enough not to be guessed, and of what can stand in a header."""
+    """Return whether ``text`` is long enough to be unguessable, and valid in an HTTP header."""
     return len(text) >= TOKEN_CHARACTERS_MIN and text.isascii() and text.isprintable() and " " not in text

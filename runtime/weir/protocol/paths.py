@@ -1,6 +1,6 @@
-"""Names in checkpoint storage that both planes give: who has the name of a job and the number of a checkpoint knows where its manifest is.
+"""Paths in checkpoint storage that the runtime and the control plane share: the directory of a job, and manifests.
 
-All the others are in ``weir.storage.layout``.
+All other paths are in ``weir.storage.layout``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _SHORTENED = re.compile(r"[A-Za-z0-9_.-]{125,126}\.\.[0-9a-f]{32}")
 
 
 def encode_segment(name: str) -> str:
-    """Every byte of UTF-8 other than a letter, digit, ``_`` or ``-`` becomes ``.`` and two hex digits.
+    """Encode every byte of UTF-8 except letters, digits, ``_`` and ``-`` as ``.`` and two hex digits.
 
-    A name too long for a file name keeps its beginning and ends in ``..`` and a checksum of the whole. That stands for the name
-    wherever the name itself is not known any more (``decode_segment``), and is longer than any name of a job or operator can be.
+    A name that is too long for a file name is cut and ends in ``..`` and a checksum of the whole name. ``decode_segment``
+    cannot restore such a name and returns the segment, which is longer than any valid job or operator name.
     """
     if not name:
-        raise ConfigError("an empty name cannot name a job or an operator in checkpoint storage: give it one")
+        raise ConfigError("the name of a job or an operator must not be empty")
     if _SHORTENED.fullmatch(name):
         return name
     encoded = "".join(chr(byte) if byte in _PLAIN else f".{byte:02x}" for byte in name.encode())
@@ -36,7 +36,7 @@ def encode_segment(name: str) -> str:
 
 
 def decode_segment(segment: str) -> str:
-    """The name again; a shortened one is given as it stands."""
+    """Return the name. A shortened name is returned unchanged."""
     if ".." in segment:
         return segment
     raw = _ENCODED.sub(lambda match: chr(int(match[1], 16)), segment)
@@ -44,10 +44,10 @@ def decode_segment(segment: str) -> str:
 
 
 def job_root(job: str) -> str:
-    """Of all that a job has in a storage; with a ``/`` at its end."""
+    """Return the directory of a job in checkpoint storage, with a trailing ``/``."""
     return f"{encode_segment(job)}/"
 
 
 def manifest_path(checkpoint: CheckpointId, generation: Generation) -> str:
-    """Relative. A generation uses a checkpoint id once, so no two attempts share it."""
+    """Return the path relative to the job's directory. A generation uses a checkpoint id once, so no two attempts share a path."""
     return f"checkpoints/{checkpoint}/manifest-g{generation}.json"

@@ -1,4 +1,4 @@
-"""What a subtask hands over for a checkpoint: references to files, small inline state, committables, statistics."""
+"""The snapshot of a subtask: references to state files, inline state, committables and statistics."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """One file in checkpoint storage, or one of several in an object that they share.
+    """A state file: an object in checkpoint storage, or a part of a shared object.
 
-    ``path``: of the object, relative to the job's root. ``offset``: where in the object the file begins. ``checksum`` is
-    ``xxh3:<32 hex digits>`` of the file's ``bytes`` bytes.
+    ``path``: of the object, relative to the job's directory. ``offset``: start of the file in the object. ``checksum``:
+    ``xxh3:<32 hex digits>`` of the ``bytes`` bytes of the file.
     """
 
     path: str
@@ -23,13 +23,13 @@ class StateFile:
     checksum: str
     rows: int = 0
     key_groups: tuple[int, int] | None = None
-    """First and last key group (both included) that occur in it; None: not keyed."""
+    """First and last key group (both inclusive) in the file. None: not keyed."""
     offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A piece of a source's input. ``position`` is the position after the last emitted record; None: not begun."""
+    """A part of a source's input. ``position``: after the last emitted record; None: not started."""
 
     id: str
     payload: JsonValue
@@ -38,7 +38,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Committable:
-    """What a sink writer staged for one checkpoint. Its first five fields are its identity, kept in the snapshot."""
+    """The output that a sink writer staged for one checkpoint. The first five fields identify it."""
 
     job: str
     sink: OperatorUid
@@ -50,24 +50,24 @@ class Committable:
 
 @dataclass(frozen=True, slots=True)
 class OperatorSnapshot:
-    """State of one operator in one subtask. A stateless operator has none."""
+    """The state of one operator in one subtask. A stateless operator has no snapshot."""
 
     operator: OperatorUid
     subtask: int
     files: tuple[StateFile, ...] = ()
     inline: JsonValue = None
     splits: tuple[Split, ...] = ()
-    """Of a source: assigned and unfinished, with positions."""
+    """The assigned and unfinished splits of a source, with positions."""
     committables: tuple[Committable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelSnapshot:
-    """One end of one channel at the snapshot. ``watermark_ms`` None: minus infinity (inputs only)."""
+    """One end of a channel at the snapshot. ``watermark_ms`` None: minus infinity (inputs only)."""
 
     channel: ChannelId
     sequence: int
-    """Number of the next data frame to be sent (outputs) or to be consumed (inputs)."""
+    """Sequence number of the next data frame to send (outputs) or to consume (inputs)."""
     watermark_ms: int | None = None
     idle: bool = False
     ended: bool = False
@@ -75,27 +75,27 @@ class ChannelSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskStatistics:
-    """Durations by local monotonic clocks. ``*_us`` microseconds, ``*_ms`` milliseconds."""
+    """Durations, measured by local monotonic clocks: ``*_us`` in microseconds, ``*_ms`` in milliseconds."""
 
     sync_us: int = 0
     sync_cpu_us: int = 0
     sync_core_wait_us: int = 0
-    """Of ``sync_us``, how long the subtask was ready to go on and the machine had no core for it (Linux; elsewhere 0)."""
+    """The part of ``sync_us`` in which the subtask was runnable but waited for a CPU core (Linux; 0 elsewhere)."""
     async_ms: float = 0.0
-    """From the beginning of the sync phase until the subtask's files were durable; the slot acknowledges all of its subtasks together."""
+    """From the start of the sync phase until the files of the subtask were durable. A slot acknowledges all its subtasks together."""
     alignment_ms: float = 0.0
     start_delay_ms: float = 0.0
-    """From the moment when the slot was told to trigger until the first barrier reached the subtask."""
+    """From the trigger until the first barrier reached the subtask."""
     state_bytes: int = 0
     longest_batch_ms: float = 0.0
-    """The longest time that one unit of snapshot work (gathering) held up the loop."""
+    """The longest time that one unit of snapshot work blocked the loop."""
     longest_batch_core_wait_ms: float = 0.0
-    """Of that, how long the loop was ready to go on and the machine had no core for it."""
+    """The part of it in which the loop was runnable but waited for a CPU core."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskSnapshot:
-    """All that one subtask hands over."""
+    """The complete snapshot of one subtask."""
 
     chain: int
     index: int
@@ -103,5 +103,5 @@ class SubtaskSnapshot:
     inputs: tuple[ChannelSnapshot, ...]
     outputs: tuple[ChannelSnapshot, ...]
     ended: bool
-    """All its inputs (or splits) had ended and on_end_of_input had run."""
+    """All inputs (or splits) have ended, and on_end_of_input has run."""
     statistics: SubtaskStatistics

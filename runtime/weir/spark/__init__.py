@@ -1,1 +1,1 @@
-"""Slots on Spark. The only package that imports pyspark."""
+"""Slots on Spark. Only this package imports pyspark."""

@@ -1,10 +1,10 @@
-"""The process that Spark forks Python workers from, with the heavy imports done once, before the fork.
+"""The process from which Spark forks Python workers. It imports large modules once, before the fork.
 
-Spark starts it by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A worker
-then costs a fork instead of seconds of imports, and shares their memory.
+Spark starts it by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A worker then costs a
+fork instead of seconds of imports, and shares their memory.
 
-Nothing may happen here that starts threads, as threads do not survive a fork and every worker would hang waiting for
-them: evaluating a polars expression does. Weir's own compiled kernels do not; they are run once, so that forks inherit them.
+This process must not start threads: threads do not survive a fork, and every worker would wait for them. Evaluating a polars
+expression starts threads. Weir's compiled kernels do not; they run once here, so that workers inherit them.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ PRELOADED = (
     "pyspark.worker",
     "weir.subtask",
     "weir.subtask.process",
-    "weir.spark.task",
+    "weir.spark.spark_task",
 )
-"""What a slot needs, as far as it is installed (an older or smaller executor environment still works, slower)."""
+"""Modules that a slot needs. Missing ones are skipped: an older or smaller executor environment still works, but starts slower.
+"""
 
 
-def settle_environment() -> None:
-    """Before numba is imported: compiled kernels are kept in the executor's own cache, private to its user."""
+def set_kernel_cache() -> None:
+    """Set the cache directory of compiled kernels, private to the executor's user. Call it before numba is imported."""
     if "NUMBA_CACHE_DIR" not in os.environ:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         cache = Path(base) / "weir" / "numba"
         try:
             cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
-            return  # No home to write to (a container's nobody): kernels are compiled anew, nothing else changes.
+            return  # No writable home directory (for example user nobody in a container): kernels are compiled at each start.
         os.environ["NUMBA_CACHE_DIR"] = str(cache)
 
 
@@ -52,42 +53,42 @@ def preload() -> None:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not name.startswith(error.name):
-                raise  # Not the module itself is missing but something that it needs.
+                raise  # A dependency of the module is missing, not the module.
 
 
-def warm() -> None:
-    """Compiled kernels are inherited too: a replacement for a lost slot need not load them. Not running them here costs
-    each slot that time, and nothing else, so what goes wrong is left to the slots to report."""
+def warm_up() -> None:
+    """Run the compiled kernels once, so that workers inherit them. A failure only costs each slot that time, and the slots report
+    it."""
     try:
-        from weir.subtask.warm import warm as warm_kernels
+        from weir.subtask.program import warm_up as warm_kernels
 
         warm_kernels()
-    except Exception:  # noqa: BLE001  # see above
+    except Exception:  # noqa: BLE001  # the slots report it
         traceback.print_exc()
 
 
 def main() -> None:
-    """Never returns: it ends with the executor, which holds its standard input open."""
-    settle_environment()
+    """Run the daemon. It never returns: it ends with the executor, which closes its standard input."""
+    set_kernel_cache()
     preload()
-    warm()
-    # What exists now lives as long as the process: keeping the collector off it keeps its pages shared after the fork.
+    warm_up()
+    # Exclude existing objects from garbage collection, so that their pages stay shared after the fork.
     gc.collect()
     gc.freeze()
     from pyspark import daemon
 
-    daemon.traceback = Complaints  # type: ignore[assignment, attr-defined]  # the name by which it prints
+    daemon.traceback = QuietTraceback  # type: ignore[assignment, attr-defined]  # the name that pyspark uses
     daemon.manager()
 
 
-class Complaints:
-    """In place of the module ``traceback`` in pyspark's daemon: what it prints of a worker's end lands on the user's console."""
+class QuietTraceback:
+    """Replaces the module ``traceback`` in pyspark's daemon, whose output about ended workers reaches the user's console."""
 
     format_exc = staticmethod(traceback.format_exc)
 
     @staticmethod
     def print_exc() -> None:
-        # A worker that Spark has stopped finds its line to the executor closed: that is how it was meant to end.
+        # A worker that Spark stopped finds its connection closed, as intended.
         if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
             traceback.print_exc()
 

@@ -1,4 +1,4 @@
-"""From a job, its options and its history in storage to what is to be run. Needs no Spark."""
+"""The plan of a run: from a job, its options and its checkpoints to what is deployed. Does not need Spark."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Protocol
 
 from weir.connectors.base import Source
 from weir.connectors.registry import sink_from, source_from
-from weir.coordinator.plan import JobPlan
+from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.start import StartPoint, find_start, restore_point
 from weir.errors import GraphError
-from weir.graph.checks import label
 from weir.graph.compatibility import check_restorable
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, OperatorKind
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.checkpoints import CheckpointConfig
+from weir.kernel.config import CheckpointConfig
 from weir.kernel.job import JobConfig, JobMaster
-from weir.operators.bundle import CodeBundle
+from weir.operators.code_bundle import CodeBundle
 from weir.protocol import codec
 from weir.protocol.ids import OperatorUid
 from weir.protocol.manifest import Manifest
@@ -27,11 +26,12 @@ from weir.storage.base import CheckpointStorage
 from weir.transport.control import MESSAGE_BYTES_MAX
 
 GRAPH_BYTES_MAX = MESSAGE_BYTES_MAX - (4 << 20)
-"""Encoded. What is left is for the rest of the message that deploys it: addresses, positions, names of state files."""
+"""Maximum encoded size of a graph. The rest of the Deploy message needs space for addresses, positions and names of state files.
+"""
 
 
 class JobLike(Protocol):
-    """What ``weir.Job`` offers; this layer is above it."""
+    """The part of ``weir.Job`` that this layer needs; ``weir.Job`` is in a higher layer."""
 
     @property
     def name(self) -> str: ...
@@ -40,46 +40,53 @@ class JobLike(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """``left_behind``: operators of the checkpoint that the graph no longer has, whose state the user gives up.
-    ``notes``: about the restore, for people."""
+class PlannedRun:
+    """A planned run. ``non_restored``: operators of the checkpoint that the graph does not have, whose state is dropped.
+    ``notes``: messages about the restore for the user."""
 
-    plan: JobPlan
+    plan: CompiledJob
     start: StartPoint
-    left_behind: tuple[OperatorUid, ...]
+    non_restored: tuple[OperatorUid, ...]
     notes: tuple[str, ...]
 
     def job_master(self) -> JobMaster:
-        """One that has not been started; it goes on with the numbers of the job's log."""
+        """Return a job master that is not started. It continues the numbers of the job log."""
         view, manifest = self.start.view, self.start.manifest
         return JobMaster(
             self.plan.graph,
             self.plan.config,
             sources=self.plan.sources,
             generation=view.next_generation,
-            next_checkpoint=view.unseen_checkpoint,
-            restore=restore_point(manifest).without(self.left_behind) if manifest is not None else None,
+            next_checkpoint=view.next_unused_checkpoint,
+            restore=restore_point(manifest).without(self.non_restored) if manifest is not None else None,
         )
 
 
-def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> Planned:
-    """Reads storage, changes nothing. Raises GraphError, ConfigError, CheckpointError, RestoreError."""
+def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> PlannedRun:
+    """Plan a run. Reads storage and changes nothing. Raise GraphError, ConfigError, CheckpointError, RestoreError."""
     logical, _ = job.to_graph()
     start = find_start(storage, job.name, options.start)
-    graph, left_behind, notes = _compile(logical, start.manifest, options)
+    graph, non_restored, notes = _compile(logical, start.manifest, options)
     _check_size(graph)
-    plan = JobPlan(
+    plan = CompiledJob(
         graph=graph,
-        sources={one.uid: source_from(one.config) for one in logical.operators if one.kind is OperatorKind.SOURCE},
-        committers={one.uid: sink_from(one.config).committer() for one in logical.operators if one.kind is OperatorKind.SINK},
+        sources={
+            operator.uid: source_from(operator.config) for operator in logical.operators if operator.kind is OperatorKind.SOURCE
+        },
+        committers={
+            operator.uid: sink_from(operator.config).committer()
+            for operator in logical.operators
+            if operator.kind is OperatorKind.SINK
+        },
         config=_job_config(options),
         retained=options.retained,
     )
-    return Planned(plan, start, left_behind, notes)
+    return PlannedRun(plan, start, non_restored, notes)
 
 
-def check_fits(job: JobLike, manifest: Manifest, options: RunOptions) -> tuple[str, ...]:
-    """Whether ``job`` could go on with this checkpoint; notes for people. Changes nothing. Raises GraphError, RestoreError."""
+def check_compatible(job: JobLike, manifest: Manifest, options: RunOptions) -> tuple[str, ...]:
+    """Check that ``job`` can restore this checkpoint, and return notes for the user. Changes nothing. Raise GraphError,
+    RestoreError."""
     return _compile(job.to_graph()[0], manifest, options)[2]
 
 
@@ -90,24 +97,24 @@ def _compile(
         return compile_graph(logical, slots=options.parallelism), (), ()
     old = codec.from_json(PhysicalGraph, manifest.graph)
     graph = compile_graph(logical, slots=options.parallelism, fixed_max_parallelism=old.max_parallelism)
-    fit = check_restorable(
+    compatibility = check_restorable(
         graph,
         checkpointed=old.logical,
         max_parallelism=old.max_parallelism,
         allow_non_restored_state=options.allow_non_restored_state,
     )
-    return graph, fit.dropped, fit.notes
+    return graph, compatibility.dropped, compatibility.notes
 
 
 def _check_size(graph: PhysicalGraph) -> None:
-    """Too large to be sent, it would cost one slot after the other its connection, and say nothing of why."""
+    """Raise GraphError if the graph is too large. Otherwise each slot would lose its connection without an explanation."""
     encoded = len(codec.dumps(graph))
     if encoded <= GRAPH_BYTES_MAX:
         return
     largest = max(graph.logical.operators, key=lambda operator: len(codec.dumps(operator)))
     raise GraphError(
-        f"job {graph.logical.job!r}: its graph takes {_mib(encoded)}, and at most {_mib(GRAPH_BYTES_MAX)} can be sent to a slot. "
-        f"The largest part is {label(largest)} with {_mib(len(codec.dumps(largest)))}: write its rows to a file and read that"
+        f"The graph of job {graph.logical.job!r} has {_mib(encoded)}, but at most {_mib(GRAPH_BYTES_MAX)} can be sent to a slot. "
+        f"The largest part is {largest.label} with {_mib(len(codec.dumps(largest)))}. Write its rows to a file and read that file."
     )
 
 

@@ -1,44 +1,45 @@
-"""Running a job on Spark: graph, session, coordinator and slots put together, and taken apart again."""
+"""Launch of a job on Spark: it connects graph, session, coordinator and slots, and closes them at the end.
+
+At the end of a run, ``_clean_up`` removes its temporary objects and those of earlier runs. If it fails, the next run cleans up.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 import structlog
 from pyspark.sql import SparkSession
 
-from weir.connectors.spark_query import SparkQuerySource
-from weir.coordinator.driver import Coordinator, SlotControl
-from weir.coordinator.listening import Listener
-from weir.coordinator.plan import JobPlan
-from weir.coordinator.progress import Progress
-from weir.coordinator.runner import EffectRunner
-from weir.coordinator.start import find_start, leaves_behind
+from weir.connectors.spark.query_source import SparkQuerySource
+from weir.coordinator.compiled_job import CompiledJob
+from weir.coordinator.effect_runner import EffectRunner
+from weir.coordinator.loop import Coordinator, Listener, SlotControl
+from weir.coordinator.progress import JobProgress, ProgressSnapshot
+from weir.coordinator.start import abandonable_checkpoints, find_start
 from weir.errors import ConfigError, StorageError
-from weir.link.run import RunLink
+from weir.link.control_link import RunLink
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap
+from weir.protocol.log_view import LogView
 from weir.protocol.manifest import Manifest
 from weir.protocol.snapshots import JsonValue
-from weir.spark.code import pack_code
-from weir.spark.commands import carry_out
-from weir.spark.job_plan import JobLike, Planned, plan_job
+from weir.spark.job_plan import JobLike, PlannedRun, plan_job
 from weir.spark.options import RunOptions
-from weir.spark.planner import LazySession
-from weir.spark.running import JobResult, RunningJob
-from weir.spark.session import driver_address
-from weir.spark.slots import SlotLoss, SlotPool
-from weir.spark.staged_rows import StagedRows
-from weir.spark.tidying import tidy_up
+from weir.spark.pickling import pack_code
+from weir.spark.running_job import JobResult, RunningJob, command_action
+from weir.spark.session import LazySession, driver_address
+from weir.spark.slot_pool import SlotLoss, SlotPool
+from weir.spark.staging import StagingDirectories
 from weir.storage.base import CheckpointStorage
+from weir.storage.job_log import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.location import open_storage
 from weir.storage.memory import MemoryStorage
-from weir.storage.open import open_storage
-from weir.storage.probe import probe
-from weir.subtask.process_settings import ProcessSettings
-from weir.subtask.shared_storage import SharedStorage
+from weir.storage.probe import SharedStorageMarker, probe_storage
+from weir.subtask.settings import ProcessSettings
 from weir.transport.control import ControlServer
 from weir.transport.handshake import Credentials
 
@@ -46,33 +47,35 @@ __all__ = ["JobLike", "JobResult", "RunOptions", "RunningJob", "launch", "run_jo
 
 log = structlog.get_logger(__name__)
 
+log = structlog.get_logger(__name__)
+
 
 def session_for(options: RunOptions, job: str) -> LazySession:
-    """One that fits ``options``: to build jobs with Spark queries in (``planning``), then to ``launch`` with."""
+    """Return a session for ``options``: to build jobs with Spark queries (``planning``), and to pass to ``launch``."""
     slots = options.parallelism + options.spares
     return LazySession(options.master, slots, app_name=f"weir {job}", conf=options.spark_conf)
 
 
 def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = None, link: RunLink | None = None) -> RunningJob:
-    """Check everything that can be checked before anything runs, then start. ``session``: left open afterwards; None:
-    one of its own. ``link``: to the control plane that the run belongs to; closed when the job has ended, and the caller's own
-    again if this raises.
+    """Check everything that can be checked first, then start the job.
 
-    Raises GraphError, ConfigError, CheckpointError, RestoreError, SlotError: nothing has been changed then.
+    ``session``: stays open afterwards; None: use a separate one. ``link``: the control link of the run. It is closed when the job
+    has ended; if this raises, the caller must close it. Raise GraphError, ConfigError, CheckpointError, RestoreError or
+    SlotError; nothing has been changed then.
     """
     job.to_graph()
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     if isinstance(storage, MemoryStorage):
         raise ConfigError(
-            f"checkpoints cannot go to {storage.url}: each slot would have a memory of its own, and nothing could be restored; "
-            "name a directory that all slots reach, or an object store (s3://bucket/prefix)"
+            f"Cannot write checkpoints to {storage.url}: each slot would have a separate memory. Use a directory that all slots share, or "
+            "an object store (s3://bucket/prefix)."
         )
-    probe(storage)
+    probe_storage(storage)
     restored = find_start(storage, job.name, options.start).manifest
     own = session or session_for(options, job.name)
     try:
         with own.planning():
-            _stage_queries(job, _staged_rows(job.name, storage, options), restored)
+            _stage_queries(job, _staging_directories(job.name, storage, options), restored)
         return _launch(job, storage, options, own, link, close_session=session is None)
     except BaseException:
         if session is None:
@@ -80,14 +83,14 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
         raise
 
 
-def _staged_rows(job: str, storage: CheckpointStorage, options: RunOptions) -> StagedRows:
-    return StagedRows(storage, job, options.staging_dir)
+def _staging_directories(job: str, storage: CheckpointStorage, options: RunOptions) -> StagingDirectories:
+    return StagingDirectories(storage, job, options.staging_dir)
 
 
-def _stage_queries(job: JobLike, rows: StagedRows, restored: Manifest | None) -> None:
+def _stage_queries(job: JobLike, staging: StagingDirectories, restored: Manifest | None) -> None:
     for uid, source in job.sources().items():
         if isinstance(source, SparkQuerySource):
-            source.stage(rows.directory(uid, restored))
+            source.stage(staging.directory(uid, restored))
 
 
 def _launch(
@@ -99,12 +102,12 @@ def _launch(
     *,
     close_session: bool,
 ) -> RunningJob:
-    # What does not fit is refused before Spark is started.
+    # Detect invalid jobs before Spark is started.
     plan = plan_job(job, storage, options).plan
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
     return _start(
         plan,
-        # Spark takes seconds to come up. Meanwhile a process that is not quite dead may have gone on with the job.
+        # Plan again, because Spark takes seconds to start. Meanwhile a run that was thought dead may have continued the job.
         lambda: plan_job(job, storage, options),
         storage=storage,
         code=code,
@@ -116,8 +119,8 @@ def _launch(
 
 
 def _start(
-    plan: JobPlan,
-    plan_again: Callable[[], Planned],
+    plan: CompiledJob,
+    plan_again: Callable[[], PlannedRun],
     *,
     storage: CheckpointStorage,
     code: Mapping[str, bytes],
@@ -126,7 +129,8 @@ def _start(
     link: RunLink | None,
     options: RunOptions,
 ) -> RunningJob:
-    """``plan``: as far as Spark must know it; ``plan_again``: with the newest of the job's history."""
+    """Start slots and coordinator. ``plan``: for the slots; ``plan_again``: returns the plan from the newest state of the job
+    log."""
     run = secrets.randbits(63)
     secret = secrets.token_bytes(32)
     address = driver_address(spark)
@@ -136,7 +140,7 @@ def _start(
         ports=options.control_ports,
         generation=run,
         incarnation=f"coordinator-{run:x}"[:60],
-        note=lambda text: log.debug("control plane", what=text),
+        log_connection=lambda text: log.debug("control connection", detail=text),
     )
     bootstrap = SlotBootstrap(
         job=plan.job,
@@ -148,19 +152,19 @@ def _start(
         lease_ms=plan.config.lease_ms,
         settings=_process_settings(run, storage, options),
     )
-    told: list[Callable[[str], None]] = []
-    """Who is told of losses, once there is a coordinator."""
+    loss_callbacks: list[Callable[[str], None]] = []
+    """Called on each slot loss, once there is a coordinator."""
 
     def on_loss(loss: SlotLoss) -> None:
-        _tell_loss(loss)
-        for tell in tuple(told):
-            tell(loss.reason)
+        _log_loss(loss)
+        for callback in tuple(loss_callbacks):
+            callback(loss.reason)
 
     pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_loss=on_loss)
-    mark = SharedStorage(storage, plan.job, run)
+    marker = SharedStorageMarker(storage, plan.job, run)
     try:
-        mark.announce()
-        earlier_marks = mark.others()
+        marker.write()
+        earlier_markers = marker.other_markers()
         pool.start()
         planned = plan_again()
         coordinator, progress = _coordinator(planned, storage, options, server, pool, link)
@@ -168,18 +172,18 @@ def _start(
         pool.close(grace_s=0.0)
         server.close()
         with contextlib.suppress(StorageError):
-            mark.withdraw()
+            marker.delete()
         raise
-    told.append(coordinator.slot_ended_early)
+    loss_callbacks.append(coordinator.slot_ended_early)
     pool.report_failures(lambda error: coordinator.fail(str(error), type(error).__name__))
     if link is not None:
-        link.start(partial(carry_out, coordinator), coordinator.taken)
+        link.start(partial(command_action, coordinator), coordinator.superseded)
 
     def close() -> None:
         try:
             pool.close(grace_s=3.0)
             server.close()
-            tidy_up(_staged_rows(plan.job, storage, options), mark, earlier_marks, progress.snapshot())
+            _clean_up(_staging_directories(plan.job, storage, options), marker, earlier_markers, progress.snapshot())
         finally:
             if link is not None:
                 link.close()
@@ -188,9 +192,9 @@ def _start(
     return RunningJob(coordinator, progress, planned.plan.committers, close, planned.notes)
 
 
-def _tell_loss(loss: SlotLoss) -> None:
-    """Spark alone knows of a container that was killed for its memory."""
-    log.warning("slot ended early, starting it again", slot=loss.index, how=str(loss.ending), reason=loss.reason)
+def _log_loss(loss: SlotLoss) -> None:
+    """Log a lost slot. Only Spark knows of containers that were killed for their memory."""
+    log.warning("slot ended early, restarting it", slot=loss.index, how=str(loss.ending), reason=loss.reason)
 
 
 def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions) -> Mapping[str, JsonValue]:
@@ -208,19 +212,19 @@ def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions)
 
 
 def _coordinator(
-    planned: Planned,
+    planned: PlannedRun,
     storage: CheckpointStorage,
     options: RunOptions,
     server: ControlServer,
     pool: SlotPool,
     link: RunLink | None,
-) -> tuple[Coordinator, Progress]:
+) -> tuple[Coordinator, JobProgress]:
     plan, start = planned.plan, planned.start
-    progress = Progress(
+    progress = JobProgress(
         frozenset(plan.graph.chain_of(uid).index for uid in plan.sources),
         tuple((chain.index, uid) for chain in plan.graph.chains for uid in chain.operators),
     )
-    runner = EffectRunner(plan, storage, start.log, may_leave_behind=leaves_behind(options.start))
+    runner = EffectRunner(plan, storage, start.log, abandonable=abandonable_checkpoints(options.start))
     slots = SlotControl(replace=pool.replace, release=pool.release)
     listeners: list[Listener] = [progress]
     if link is not None:
@@ -229,7 +233,33 @@ def _coordinator(
 
 
 def run_job(job: JobLike, options: RunOptions, *, session: LazySession | None = None) -> JobResult:
-    """``launch`` and ``wait``."""
+    """Launch a job and wait for its end."""
     result = launch(job, options, session=session).wait()
     assert result is not None
     return result
+
+
+def _clean_up(
+    staging: StagingDirectories, marker: SharedStorageMarker, earlier_markers: Collection[str], progress: ProgressSnapshot
+) -> None:
+    """Remove temporary objects of this run, and of earlier ones. Call it when no slot of this run can start any more.
+
+    ``earlier_markers``: markers that existed before this run.
+    """
+    try:
+        view, _ = JobLog(staging.storage, JobLayout(staging.job)).read()
+        newest = runs_newest_generation(view, progress)
+        marker.delete(earlier_markers if newest else ())
+        if newest:
+            staging.remove_unused(view)
+    except Exception as error:  # noqa: BLE001  # the outcome of the job does not depend on it
+        log.warning("clean-up failed", reason=f"{type(error).__name__}: {error}")
+
+
+def runs_newest_generation(view: LogView, progress: ProgressSnapshot) -> bool:
+    """Return whether this run has the newest generation. This is certain only if it has completed a checkpoint in that
+    generation: checkpoint ids are unique, but two runs may request the same generation."""
+    record = view.newest
+    if record is None or not progress.completed:
+        return False
+    return record.generation == view.generation and record.checkpoint == progress.completed[-1].checkpoint

@@ -1,4 +1,4 @@
-"""What may be chosen about a run of a job; what the job does is its own business."""
+"""The options of a run. They do not change what the job computes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from weir.coordinator.start import Fresh, StartMode
-from weir.kernel.restarts import RestartConfig
-from weir.subtask.logs import LogSettings
+from weir.kernel.config import RestartConfig
+from weir.subtask.settings import LogSettings
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """``interval_ms`` None: no checkpoints but the final one. ``checkpoint_timeout_ms``, ``min_pause_ms`` and
+    """Options of a run. ``interval_ms`` None: only the final checkpoint. ``checkpoint_timeout_ms``, ``min_pause_ms`` and
     ``tolerable_failed_checkpoints``: see ``CheckpointConfig``. ``spares``: slots beyond the parallelism, kept warm.
 
-    ``by_value``: modules whose functions are shipped whole (the job's own file), as executors do not have them.
+    ``by_value``: modules whose functions are pickled as a whole (the job's file), because executors do not have them.
     """
 
     checkpoint_dir: str
@@ -37,10 +37,10 @@ class RunOptions:
     data_ports: tuple[int, int] = (0, 0)
     control_ports: tuple[int, int] = (0, 0)
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """May hold secrets, and so may the next."""
+    """May contain secrets, like ``spark_conf``."""
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     staging_dir: str | None = None
-    """Where rows of Spark queries are staged; None: beside the checkpoints, which then must be in a directory."""
+    """Directory of staged rows of Spark queries. None: in the checkpoint directory, which must then be in a file system."""
     by_value: Iterable[ModuleType] = ()
     logs: LogSettings = field(default_factory=LogSettings)
-    """Of the slots. How this process logs is its own business."""
+    """Log format of the slots. It does not apply to this process."""

@@ -1,36 +1,89 @@
-"""The Spark session of a job: opened with settings that keep slots alive and strangers out, closed without remains."""
+"""The Spark session of a job: its settings keep slots alive and unauthenticated peers out; closing it leaves nothing behind."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import shutil
 import sys
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from weir.errors import ConfigError
-from weir.spark import gateway
-from weir.spark.java import find_java
-from weir.spark.reasons import gist
-from weir.spark.scratch import Scratch
-from weir.spark.settings import FIXED, demand_python_memory, is_loopback, is_secret, refuse_unsuitable, session_settings
+from weir.connectors.spark.query_source import Query, use_planner
+from weir.connectors.spark.staged_dataframe import StagedDataFrame
+from weir.errors import ConfigError, GraphError
+from weir.graph.schema import encode_schema
+from weir.spark import jvm, staging
+from weir.spark.java_home import find_java
+from weir.spark.jvm import error_summary
+from weir.spark.settings import FIXED, is_loopback, is_secret, reject_unsupported, require_python_memory, session_settings
+
+_PREFIX = "weir-spark-"
+_LOCK = "owner.lock"
+_BASE_BYTES_MAX = 40
+"""Spark's Unix sockets are in the directory, and the kernel limits their path to 107 bytes."""
+_YOUNG_S = 60.0
+"""A younger directory may belong to a process that has not locked it yet."""
 
 CONF_FILE = "WEIR_SPARK_CONF_FILE"
-"""Environment variable: a file of Spark settings (``name value`` or ``name=value`` lines), for those that are secret."""
+"""Environment variable: path of a file with Spark settings (``name value`` or ``name=value`` lines), for secret ones."""
 
-_scratch: dict[int, Scratch] = {}
-"""Identity of the SparkContext (whose Java may be dead and cannot be asked for a name) -> its private directory."""
+
+class ScratchDirectory:
+    """The private directory of a Spark session. Only this user can read ``path``. ``close`` removes it; after a kill, the next
+    session does."""
+
+    def __init__(self) -> None:
+        base = tempfile.gettempdir()
+        if len(os.fsencode(base)) > _BASE_BYTES_MAX:
+            base = "/tmp"
+        _remove_abandoned(Path(base))
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+        # Child processes do not inherit the descriptor, so the lock ends with this process.
+        self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def close(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def _remove_abandoned(base: Path) -> None:
+    for path in base.glob(f"{_PREFIX}*"):
+        try:
+            state = path.lstat()
+            if state.st_uid != os.getuid() or time.time() - state.st_mtime < _YOUNG_S:
+                continue
+            lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+        except BlockingIOError:
+            pass  # Its owner is running.
+        finally:
+            os.close(lock)
+
+
+_scratch: dict[int, ScratchDirectory] = {}
+"""Identity of the SparkContext (its JVM may be dead) -> its private directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class DriverAddress:
-    """``bind``: where the coordinator listens. ``advertise``: how slots reach it; the same that Spark's executors use."""
+    """Address of the driver. ``bind``: where the coordinator listens. ``advertise``: how slots reach it, as Spark's executors do."""
 
     bind: str
     advertise: str
@@ -39,24 +92,24 @@ class DriverAddress:
 def open_session(
     master: str, slots: int, *, app_name: str = "weir", extra_conf: Mapping[str, str] | None = None
 ) -> SparkSession:  # fmt: skip
-    """A new session with ``slots`` cores where Weir decides that (``local``, ``local[*]``); spares count as slots.
+    """Open a session with ``slots`` cores if Weir decides that (``local``, ``local[*]``). Spares count as slots.
 
-    ``extra_conf`` goes over the file that WEIR_SPARK_CONF_FILE names. Raises ConfigError for settings that would break
-    the design, when there is no usable Java, or when another Spark session runs in this process.
+    ``extra_conf`` overrides the file that WEIR_SPARK_CONF_FILE names. Raise ConfigError for unsupported settings, without a
+    suitable Java, or if another Spark session runs in this process.
     """
     if SparkContext._active_spark_context is not None:
         raise ConfigError(
-            f"a Spark session already runs in this process ({SparkContext._active_spark_context.appName}) and its settings "
-            "cannot be changed any more: stop it before the job starts, or start the job by `weir run`"
+            f"A Spark session already runs in this process ({SparkContext._active_spark_context.appName}), and its settings cannot be "
+            "changed. Stop it before the job starts, or start the job with `weir run`."
         )
     extra = _conf_file(os.environ.get(CONF_FILE)) | dict(extra_conf or {})
-    scratch = Scratch()
+    scratch = ScratchDirectory()
     try:
         settings = session_settings(master, slots, app_name=app_name, extra=extra, scratch=scratch.path)
-        _settle_environment(master)
+        _set_environment(master)
         context = _context(master, settings)
     except BaseException:
-        gateway.end()
+        jvm.end()
         scratch.close()
         raise
     _scratch[id(context)] = scratch
@@ -64,7 +117,7 @@ def open_session(
 
 
 def close_session(spark: SparkSession) -> None:
-    """Stop the application, end the driver's JVM, remove what was temporary. Safe to call twice."""
+    """Stop the application, end the driver's JVM and remove temporary files. Safe to call twice."""
     context = SparkContext._active_spark_context
     if context is None:
         return
@@ -72,11 +125,11 @@ def close_session(spark: SparkSession) -> None:
     try:
         spark.stop()
     except (Py4JError, PySparkException, OSError):
-        # The JVM is gone already. pyspark would take the session for a running one for ever.
+        # The JVM has already exited. Without this, pyspark would treat the session as running.
         SparkContext._active_spark_context = None
         SparkSession._instantiatedSession = None
     finally:
-        gateway.end()
+        jvm.end()
         if scratch is not None:
             scratch.close()
 
@@ -92,29 +145,29 @@ def _context(master: str, settings: Mapping[str, str]) -> SparkContext:
     try:
         return SparkContext(conf=conf, gateway=SparkContext._gateway)
     except (Py4JError, PySparkException) as error:
-        raise ConfigError(f"Spark did not start with the master {master!r}: {gist(error)}") from error
+        raise ConfigError(f"Cannot start Spark with the master {master!r}: {error_summary(error)}") from error
 
 
 def _conf(settings: Mapping[str, str]) -> SparkConf:
-    """Starts the JVM, if there is none, and hands it the settings; the secret ones only now, over the gateway."""
+    """Start the JVM if there is none, and pass it the settings. Secret ones go over the gateway."""
     if SparkContext._gateway is None:
-        launched = gateway.launch(settings)
+        launched = jvm.launch(settings)
         SparkContext._ensure_initialized(gateway=launched)
     conf = SparkConf(_jvm=SparkContext._jvm)
-    # Those of spark-defaults.conf or of spark-submit, which nobody has looked at yet.
-    refuse_unsuitable({name: value for name, value in conf.getAll() if name not in settings}, where="Spark's own configuration")
+    # Check settings of spark-defaults.conf and spark-submit.
+    reject_unsupported({name: value for name, value in conf.getAll() if name not in settings}, where="Spark's own configuration")
     conf.setAll(list(settings.items()))
-    # Only now, as it may have been declared there, too.
-    demand_python_memory(settings["spark.master"], dict(conf.getAll()))
+    # Checked now, because it may be set there.
+    require_python_memory(settings["spark.master"], dict(conf.getAll()))
     return conf
 
 
-def _settle_environment(master: str) -> None:
-    """What pyspark and the launcher of the JVM read from this process' environment."""
+def _set_environment(master: str) -> None:
+    """Set what pyspark and the JVM launcher read from this process's environment."""
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    # The fixed settings are the same for pyspark's own side.
+    # The fixed settings also apply to pyspark's own side.
     os.environ["PYSPARK_UDS_MODE"] = FIXED["spark.python.unix.domain.socket.enabled"][0]
     os.environ["PYSPARK_PIN_THREAD"] = "true"
     if is_loopback(master):
@@ -128,7 +181,7 @@ def _conf_file(path: str | None) -> dict[str, str]:
         lines = Path(path).read_text().splitlines()
         exposed = bool(Path(path).stat().st_mode & 0o077)
     except OSError as error:
-        raise ConfigError(f"cannot read the file of Spark settings {path} that {CONF_FILE} names: {error.strerror}") from error
+        raise ConfigError(f"Cannot read the Spark settings file {path} from {CONF_FILE}: {error.strerror}") from error
     settings = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -136,8 +189,54 @@ def _conf_file(path: str | None) -> dict[str, str]:
         # A value may contain "=" (-XX:Option=1), a name may not.
         parts = re.fullmatch(r"(spark\.[^\s=]+)(?:\s*=\s*|\s+)([^\s=].*)", line.strip())
         if parts is None:
-            raise ConfigError(f"{path} line {number}: not a Spark setting; write `spark.name value`")
+            raise ConfigError(f"{path} line {number}: not a Spark setting. Write `spark.name value`.")
         settings[parts[1]] = parts[2]
     if exposed and any(map(is_secret, settings)):
-        raise ConfigError(f"{path} holds a secret and others can read it: chmod 600 {path}")
+        raise ConfigError(f"{path} contains a secret, and other users can read it. Run: chmod 600 {path}")
     return settings
+
+
+class LazySession:
+    """A Spark session that is opened when it is first needed: by a source that is a query, or by the slots. It is also a
+    SparkPlanner.
+
+    ``slots``: cores to request if Weir decides that, including spares.
+    """
+
+    def __init__(self, master: str, slots: int, *, app_name: str, conf: Mapping[str, str]) -> None:
+        self._master = master
+        self._slots = slots
+        self._app_name = app_name
+        self._conf = dict(conf)
+        self._session: SparkSession | None = None
+
+    def get(self) -> SparkSession:
+        if self._session is None:
+            self._session = open_session(self._master, self._slots, app_name=self._app_name, extra_conf=self._conf)
+        return self._session
+
+    def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            close_session(session)
+
+    @contextmanager
+    def planning(self) -> Iterator[None]:
+        """Inside this context, jobs may have sources that are Spark queries."""
+        with use_planner(self):
+            yield
+
+    def schema(self, query: Query) -> pa.Schema:
+        return staging.frame_schema(self._frame(query))
+
+    def stage(self, query: Query, directory: str) -> StagedDataFrame:
+        where, schema = staging.stage_dataframe(self._frame(query), directory)
+        return StagedDataFrame(where, encode_schema(schema))
+
+    def _frame(self, query: Query) -> DataFrame:
+        if isinstance(query, str):
+            return staging.analyze_query(self.get(), query)
+        frame = query(self.get())
+        if not isinstance(frame, DataFrame):
+            raise GraphError(f"The function of a DataFrame source returned {type(frame).__name__} instead of a Spark DataFrame.")
+        return frame

@@ -1,16 +1,27 @@
-"""A bounded Spark DataFrame or SQL query as input: Spark plans, scans and transforms it once; the result is staged.
+"""Staging of Spark queries: a bounded DataFrame or SQL query as input. Spark runs it once, and its rows are staged in Parquet
+files.
 
-Staged because a source must be replayable with positions, and a query run again may give other rows in another order.
+Staging is needed because a source must be replayable by position, and a query may return other rows in another order when it runs
+again. Each history of a job has a staging directory that only it writes. A run without state stages its own directory. The graph
+in each checkpoint names the directory, so a restored run reads the same files with the same splits and positions.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
+import secrets
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+import structlog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -18,32 +29,46 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from weir.errors import ConfigError, GraphError, InputError, SchemaError
-from weir.spark.reasons import gist
+from weir.graph.logical import OperatorKind
+from weir.graph.physical import PhysicalGraph
+from weir.protocol import codec
+from weir.protocol.ids import OperatorUid
+from weir.protocol.log_view import LogView
+from weir.protocol.manifest import Manifest
+from weir.spark.jvm import error_summary
+from weir.storage.base import CheckpointStorage, checksum
+from weir.storage.layout import STAGED_KIND, JobLayout
+from weir.storage.manifests import read_manifest
 
 _NOT_IN_PARQUET = re.compile(r"\b(interval|void|variant|geometry|geography)\b")
 
 
-# pyspark prints what it raises as well, as JSON with all of Java's stack.
+# pyspark also logs its exceptions, as JSON with Java's stack.
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).disabled = True
 
+AGE_S_MIN = 24 * 3600
+"""A younger directory may be in use by a running staging, or by a run before its first checkpoint."""
+log = structlog.get_logger(__name__)
 
-def query(spark: SparkSession, sql: str) -> DataFrame:
-    """Raises GraphError with Spark's own words (and the place in the query) if it does not analyse."""
+
+def analyze_query(spark: SparkSession, sql: str) -> DataFrame:
+    """Return the DataFrame of a query. Raise GraphError with Spark's message (and the position in the query) if the query is
+    invalid."""
     with _translated("the SQL query of a source", GraphError):
         return spark.sql(sql)
 
 
 def frame_schema(frame: DataFrame) -> pa.Schema:
-    """The Arrow schema of the source: everything nullable, timestamps in UTC. ``batch.cast(schema)`` makes batches of the
-    staged files fit: those may say that something is never null, depending on what Spark's optimizer found out.
+    """Return the Arrow schema of the source: all columns nullable, timestamps in UTC.
 
-    Known without running the query. Raises GraphError (not bounded), SchemaError naming the column that Parquet cannot hold.
+    ``batch.cast(schema)`` adapts batches of the staged files, whose columns may be non-nullable, depending on Spark's optimizer.
+    The query is not run. Raise GraphError (not bounded), SchemaError that names a column that Parquet does not support.
     """
     if frame.isStreaming:
         raise GraphError(
-            "a streaming DataFrame (readStream) cannot be a source: it never ends, and its positions are Spark's own. "
-            "Use a bounded one (read), or one of Weir's streaming sources"
+            "A streaming DataFrame (readStream) cannot be a source: it never ends, and Weir cannot use its positions. "
+            "Use a bounded one (read), or one of Weir's streaming sources."
         )
     fields: list[pa.Field] = []
     for column in _nullable(frame.schema).fields:
@@ -54,24 +79,24 @@ def frame_schema(frame: DataFrame) -> pa.Schema:
             kind = None
         if kind is None or _NOT_IN_PARQUET.search(spark_type):
             raise SchemaError(
-                f"column {column.name!r} has the Spark type {spark_type}, which a Parquet file cannot hold: "
-                "cast it in the query, or leave it out"
+                f"Column {column.name!r} has the Spark type {spark_type}, which Parquet does not support. "
+                "Cast it in the query, or leave it out."
             )
         fields.append(pa.field(column.name, kind))
     return pa.schema(fields)
 
 
 def stage_dataframe(frame: DataFrame, directory: str) -> tuple[str, pa.Schema]:
-    """Run the query and write its rows to Parquet files in ``directory``: absent, or left by a staging that broke off.
+    """Run the query and write its rows to Parquet files in ``directory``, which is absent or left by an interrupted staging.
 
-    ``directory`` is a local path or a URL that Spark's executors can write and the slots can read. What was staged there
-    before (to the end) is kept and taken: a job that is resumed goes on with the very same rows. Returns the directory
-    and ``frame_schema``. Raises GraphError (not bounded), SchemaError, InputError (the query failed while running).
+    ``directory`` is a local path or a URL that Spark's executors can write and the slots can read. Rows that are completely
+    staged there are reused: a resumed job continues with the same rows. Return the directory and ``frame_schema``. Raise
+    GraphError (not bounded), SchemaError, InputError (the query failed).
     """
     schema = frame_schema(frame)
     if not _staged(frame.sparkSession, directory):
         with _translated(f"staging a DataFrame into {directory}", InputError):
-            # Overwrites what a driver that died in the middle has left.
+            # Overwrite an incomplete staging.
             frame.write.mode("overwrite").option("compression", "zstd").parquet(directory)
     return directory, schema
 
@@ -93,19 +118,116 @@ def _nullable_type(kind: DataType) -> DataType:
 
 
 def _staged(spark: SparkSession, directory: str) -> bool:
-    """Spark writes ``_SUCCESS`` last, once all files are in place."""
+    """Return whether staging is complete. Spark writes ``_SUCCESS`` last."""
     jvm = spark.sparkContext._jvm
     if jvm is None:
-        raise ConfigError("the Spark session is closed")
+        raise ConfigError("The Spark session is closed.")
     with _translated(f"looking for staged rows in {directory}", InputError):
         marker = jvm.org.apache.hadoop.fs.Path(directory, "_SUCCESS")
         return bool(marker.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).exists(marker))
 
 
 @contextmanager
-def _translated(what: str, kind: type[GraphError | InputError]) -> Iterator[None]:
-    """Spark's exceptions carry Java's stack in their message; one line of it says what is wrong."""
+def _translated(action: str, kind: type[GraphError | InputError]) -> Iterator[None]:
+    """Convert Spark's exceptions, whose message contains Java's stack, to an error with the one relevant line."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise kind(f"{what}: {gist(error)}") from error
+        raise kind(f"{action}: {error_summary(error)}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class StagingDirectories:
+    """The staging directories of one job in one checkpoint storage. ``staging_dir``: their parent, if it is not the checkpoint
+    directory.
+
+    Two jobs with the same name may share ``staging_dir``: directory names begin with a checksum of the storage URL.
+    """
+
+    storage: CheckpointStorage
+    job: str
+    staging_dir: str | None
+
+    def directory(self, uid: OperatorUid, restored: Manifest | None) -> str:
+        """Return the directory for the rows of source ``uid``: the one that ``restored`` reads, which must be complete, else a
+        new one.
+
+        Raise ConfigError if there is no place for it, InputError if the rows that the checkpoint reads are missing.
+        """
+        directory = None if restored is None else _staged_directories(restored).get(uid)
+        if directory is None:
+            return os.path.join(self._root(uid), self._layout.staged_splits(uid), f"{self._history}-{secrets.token_hex(8)}")
+        if not os.path.exists(os.path.join(directory, "_SUCCESS")):
+            raise InputError(
+                f"Source '{uid}': the checkpoint reads staged rows in {directory}, which are missing (no _SUCCESS file). Restore the directory: "
+                "if the query runs again, it may return other rows in another order."
+            )
+        return directory
+
+    def remove_unused(self, view: LogView) -> None:
+        """Remove directories that no checkpoint names: from failed starts, and from drivers that died before their first
+        checkpoint.
+
+        Only the run with the newest generation in the log may call this, at its end: no older run reads staged rows any more, and
+        directories of a newer run are young. Raise CheckpointError, with nothing removed, if a manifest cannot be read, and
+        StorageError.
+        """
+        candidates = [directory for directory in self._own_directories() if time.time() - _modified_s(directory) >= AGE_S_MIN]
+        if not candidates:
+            return
+        manifests = [read_manifest(self.storage, self._layout, record) for record in view.kept]
+        named = {Path(directory).name for manifest in manifests for directory in _staged_directories(manifest).values()}
+        for directory in candidates:
+            if directory.name not in named:
+                shutil.rmtree(directory, ignore_errors=True)
+                log.info("removed staged rows that no checkpoint reads", directory=str(directory))
+
+    @property
+    def _layout(self) -> JobLayout:
+        return JobLayout(self.job)
+
+    @property
+    def _history(self) -> str:
+        return checksum((self.storage.url.encode(),)).removeprefix("xxh3:")[:12]
+
+    def _parent_directory(self) -> str | None:
+        if self.staging_dir is not None:
+            return self.staging_dir
+        return unquote(urlsplit(self.storage.url).path) if self.storage.url.startswith("file://") else None
+
+    def _root(self, uid: OperatorUid) -> str:
+        parent = self._parent_directory()
+        if parent is None:
+            raise ConfigError(
+                f"Source '{uid}' is a Spark query, whose rows are staged in a directory. Checkpoints are in {self.storage.url}, so name a "
+                "directory that all slots share with --staging-dir (staging_dir=)."
+            )
+        return parent
+
+    def _own_directories(self) -> Iterator[Path]:
+        """Yield the directories of this history, by their names."""
+        parent = self._parent_directory()
+        if parent is None:
+            return
+        own_name = re.compile(rf"{self._history}-[0-9a-f]{{16}}")
+        for directory in Path(parent, self._layout.root, "staged-splits").glob("*/*"):
+            if own_name.fullmatch(directory.name) and directory.is_dir():
+                yield directory
+
+
+def _staged_directories(manifest: Manifest) -> dict[OperatorUid, str]:
+    """Return {source: directory of its staged rows}."""
+    named = {}
+    for operator in codec.from_json(PhysicalGraph, manifest.graph).logical.operators:
+        config = operator.config
+        if operator.kind is OperatorKind.SOURCE and isinstance(config, dict) and config.get("kind") == STAGED_KIND:
+            named[operator.uid] = str(config["directory"])
+    return named
+
+
+def _modified_s(directory: Path) -> float:
+    """Return when a file in the directory was last written, since 1970; now, if it changes meanwhile."""
+    try:
+        return max(path.stat().st_mtime for path in (directory, *directory.rglob("*")))
+    except OSError:
+        return time.time()

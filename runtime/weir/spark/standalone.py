@@ -1,7 +1,7 @@
-"""A standalone Spark cluster on loopback: a master and some workers, each a process, none open to strangers.
+"""A standalone Spark cluster on the loopback interface: a master and workers, each a process, all with authentication.
 
-For tests and for trying out what happens when an executor dies. The secret travels by files that only this user can
-read. Linux only: the processes die with the thread that started them (PR_SET_PDEATHSIG), whatever kills it.
+It is for tests and trials of executor failures. The secret is in files that only this user can read. Linux only: the processes
+die with the thread that started them (PR_SET_PDEATHSIG), however it ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Self
 from pyspark.find_spark_home import _find_spark_home
 
 from weir.errors import SlotError
-from weir.spark.java import find_java
+from weir.spark.java_home import find_java
 from weir.spark.settings import AUTH_SECRET
 
 _PDEATHSIG = 1
@@ -43,9 +43,10 @@ appender.console.layout.pattern = %d %p %c{1}: %m%n%ex
 
 
 class StandaloneCluster:
-    """Call order: start -> {session_settings, lines_of, kill_worker}* -> stop. As a context manager: start and stop.
+    """A standalone Spark cluster. Call order: start -> session_settings -> stop. As a context manager: start and
+    stop.
 
-    ``cores`` and ``memory_mb`` are those of each of the ``workers``, which run one executor an application.
+    ``cores`` and ``memory_mb`` apply to each of the ``workers``. A worker runs one executor per application.
     """
 
     def __init__(self, *, workers: int, cores: int, memory_mb: int = 1024, start_timeout_s: float = 60.0) -> None:
@@ -61,18 +62,19 @@ class StandaloneCluster:
 
     @property
     def directory(self) -> Path:
-        """Of logs (``master.log``, ``worker-0.log``) and executors' work. Removed by ``stop``."""
+        """Directory of the logs (``master.log``, ``worker-0.log``) and the executors' files. ``stop`` removes it."""
         if self._directory is None:
             raise AssertionError("the cluster is not started")
         return self._directory
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Of the master, then of the workers. Executors are children of their worker."""
+        """Pids of the master and the workers. Executors are children of their worker."""
         return tuple(process.pid for process in self._processes)
 
     def start(self) -> None:
-        """Returns when every worker has registered. Raises SlotError with the end of the log of what did not come up."""
+        """Start the cluster. Return when every worker has registered. Raise SlotError with the end of the log of the process that
+        failed."""
         find_java()
         self._directory = Path(tempfile.mkdtemp(prefix="weir-standalone-"))
         try:
@@ -92,22 +94,16 @@ class StandaloneCluster:
             raise
 
     def session_settings(self) -> dict[str, str]:
-        """What ``open_session(cluster.master_url, ..., extra_conf=...)`` needs to be let in."""
+        """Return the settings that ``open_session(cluster.master_url, ..., extra_conf=...)`` needs."""
         return {
             AUTH_SECRET: self._secret,
             "spark.executor.memory": f"{self._memory_mb}m",
-            # Executors that host slots and little else should be up soon.
+            # Makes executors start faster.
             "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         }
 
-    def kill_worker(self, index: int) -> None:
-        """kill -9 of worker ``index``; its executors notice and end themselves."""
-        process = self._processes[1 + index]
-        process.kill()
-        process.wait()
-
     def stop(self) -> None:
-        """Ends all processes, executors with their workers. Safe to call twice."""
+        """Stop all processes. Executors end with their workers. Safe to call twice."""
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
@@ -128,8 +124,8 @@ class StandaloneCluster:
         self.stop()
 
     def _write_properties(self) -> None:
-        # The web pages of master and worker cannot be turned off. This filter of Spark's own lets nobody in who has no
-        # token signed by a key that nobody has.
+        # The web UIs of master and worker cannot be disabled. This filter of Spark admits only requests with a token signed by a
+        # key that exists nowhere else.
         ui_filter = "org.apache.spark.ui.JWSFilter"
         settings = {
             "spark.authenticate": "true",
@@ -168,12 +164,12 @@ class StandaloneCluster:
                     stdout=log,
                     stderr=log,
                     cwd=self.directory,
-                    preexec_fn=_die_with_parent,  # noqa: PLW1509  # one system call, no Python lock is taken
+                    preexec_fn=_die_with_parent,  # noqa: PLW1509  # one system call, takes no Python lock
                 )
             )
 
     def _await(self, name: str, pattern: str) -> str:
-        """The first group of ``pattern`` in the log of ``name``, once it is there."""
+        """Wait until ``pattern`` is in the log of ``name``, and return its first group."""
         process = self._processes[0 if name == "master" else 1 + int(name.removeprefix("worker-"))]
         log = self.directory / f"{name}.log"
         deadline = time.monotonic() + self._start_timeout_s
@@ -188,7 +184,7 @@ class StandaloneCluster:
             time.sleep(_POLL_S)
         last = " | ".join(log.read_text(errors="replace").splitlines()[-_LAST_LINES:])
         raise SlotError(
-            f"the standalone cluster's {name} did not come up within {self._start_timeout_s:.0f} s; its log ends: {last}"
+            f"The standalone cluster's {name} did not start within {self._start_timeout_s:.0f} s. Its log ends: {last}"
         )
 
 

@@ -1,1 +1,1 @@
-
+"""Keyed state: the columnar state backend and its snapshots."""

@@ -1,20 +1,19 @@
-"""The stable hash of a key: the same on every machine, in every version, for every physical encoding of the value.
+"""The stable hash of a key: the same on every host, in every version, for every physical encoding of the value.
 
-Where a key's state lives depends on it, so it never changes (tests hold fixed vectors). A key is a
-sequence of columns, and a column's value one or more 64-bit words::
+The placement of state depends on it, so it must never change (tests have fixed vectors). A key is a sequence of columns, and the
+value of a column is one or more 64-bit words::
 
     hash = SEED;  for each word of each column: hash = fmix64(hash ^ word)
 
 where ``fmix64`` is the finaliser of MurmurHash3 (a bijection). Words of a value:
 
-- integers of any width, booleans, dates, times, timestamps: the value, sign-extended (so int32 7 is
-  int64 7). A timestamp's word is in the unit of its type: the unit belongs to the type, not to the value.
+- integers of any width, booleans, dates, times, timestamps: the value, sign-extended (so int32 7 equals int64 7). The word of a
+  timestamp is in the unit of its type: the unit belongs to the type, not to the value.
 - decimal128: low word, then high word of the unscaled value.
-- strings and binary: one word, the hash of the bytes (``hash_bytes``), whatever the offsets' width,
-  view or dictionary encoding.
-- null: ``NULL_WORD``, whatever lies in the buffer beneath it.
+- strings and binary: one word, the hash of the bytes (``hash_bytes``), for any offset width, view or dictionary encoding.
+- null: ``NULL_WORD``, whatever its buffer contains.
 
-Floats are refused: -0.0 and 0.0, the NaNs and rounding make bad keys.
+Floats are refused: -0.0 and 0.0, NaNs and rounding make bad keys.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from weir.state.memory import address_of, kernel, load8, load16, load32, load64
-from weir.state.words import Encoding, column_words, encoding_of
+from weir.state.arrow_columns import Encoding, column_words, encoding_of
+from weir.state.numba_support import address_of, kernel, load8, load16, load32, load64
 
 SEED = np.uint64(0x9E3779B97F4A7C15)
 NULL_WORD = np.uint64(0xA0761D6478BD642F)
@@ -50,7 +49,7 @@ def fmix64(word: np.uint64) -> np.uint64:
 
 @kernel
 def hash_bytes(address: int, length: int) -> np.uint64:
-    """Eight bytes a round, little-endian; the last round holds the remaining 0 to 7 bytes; then the length."""
+    """Hash eight bytes per round, little-endian; then the remaining 1 to 7 bytes, if any; then the length."""
     hashed = SEED
     end = address + (length & -8)
     while address < end:
@@ -76,7 +75,7 @@ def hash_bytes(address: int, length: int) -> np.uint64:
 
 @kernel
 def hash_word_column(words: int, nulls: int, rows: int, hashes: Hashes) -> None:
-    """One more round for every row. ``nulls`` (one byte a row, 1: null) may be 0: none."""
+    """Add one round to the hash of every row. ``nulls``: address of one byte per row, 1 for null; 0: no nulls."""
     if nulls == 0:
         for row in range(rows):
             hashes[row] = fmix64(hashes[row] ^ np.uint64(load64(words + 8 * row)))
@@ -90,7 +89,7 @@ def hash_word_column(words: int, nulls: int, rows: int, hashes: Hashes) -> None:
 
 @kernel
 def hash_bytes_column(starts: int, data: int, nulls: int, rows: int, hashes: Hashes) -> None:
-    """``starts``: rows + 1 offsets (int64) into ``data``."""
+    """Like ``hash_word_column`` for bytes. ``starts``: rows + 1 offsets (int64) into ``data``."""
     for row in range(rows):
         begin = load64(starts + 8 * row)
         word = hash_bytes(data + begin, load64(starts + 8 * row + 8) - begin)
@@ -110,7 +109,7 @@ def choose_groups(hashes: Hashes, count: np.uint64, groups: npt.NDArray[np.uint1
 
 
 def hash_columns(columns: Sequence[pa.Array], names: Sequence[str] | None = None) -> Hashes:
-    """One hash a row, over ``columns`` of equal length. Raises SchemaError naming the column that cannot be a key."""
+    """Return one hash per row of ``columns``, which have equal lengths. Raises SchemaError, naming a column that cannot be a key."""
     rows = len(columns[0])
     hashes = np.full(rows, SEED, dtype=np.uint64)
     for position, column in enumerate(columns):
@@ -127,7 +126,7 @@ def hash_columns(columns: Sequence[pa.Array], names: Sequence[str] | None = None
 
 
 def key_groups_of(hashes: Hashes, max_parallelism: int) -> npt.NDArray[np.uint16]:
-    """High bits choose the group, so that the low bits stay free for the index of the subtask that owns it."""
+    """Return the key groups. The high bits of a hash select the group; the subtask's hash index uses the low bits."""
     groups = np.empty(len(hashes), dtype=np.uint16)
     choose_groups(hashes, np.uint64(max_parallelism), groups)
     return groups

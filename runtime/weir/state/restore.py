@@ -1,4 +1,4 @@
-"""State files of a keyed table, back into words of rows."""
+"""Reads the state files of a keyed table back into words of rows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ import pyarrow as pa
 from weir.errors import CheckpointError, RestoreError
 from weir.operators.base import SnapshotReader
 from weir.protocol.snapshots import StateFile
-from weir.state.accumulate import MEAN
-from weir.state.layout import KEY_GROUP_COLUMN, AccumulatorSlot
-from weir.state.memory import Words
-from weir.state.results import SIGN_BIT
+from weir.state.accumulators import MEAN
+from weir.state.arrow_columns import SIGN_BIT, float_words, integer_words, null_bytes
+from weir.state.numba_support import Words
+from weir.state.row_layout import KEY_GROUP_COLUMN, AccumulatorSlot
 from weir.state.snapshot import FORMAT, FORMAT_KEY, MAX_PARALLELISM_KEY, TableDescription
-from weir.state.words import float_words, integer_words, null_bytes
 
 RESTORE_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class RestoredRows:
-    """``words``: (word of the row, values); ``seen``: (seen bit, a byte a row)."""
+    """``words``: pairs (word of the row, values). ``seen``: pairs (seen bit, one byte per row)."""
 
     file: StateFile
     rows: int
@@ -34,14 +33,14 @@ class RestoredRows:
     seen: list[tuple[int, npt.NDArray[np.uint8]]]
 
     def check_distinct(self, new_keys: int) -> None:
-        """Each key of a checkpoint is in one row of one file."""
+        """Raise CheckpointError if a key occurs twice: each key of a checkpoint is in one row of one file."""
         if new_keys != self.rows:
-            raise CheckpointError(f"state file {self.file.path} holds a key twice: it is damaged; restore an older checkpoint")
+            raise CheckpointError(f"State file {self.file.path} is damaged: it has duplicate keys. Restore an older checkpoint.")
 
 
 def read_rows(file: StateFile, reader: SnapshotReader, table: TableDescription,
               key_groups: tuple[int, int]) -> Iterator[RestoredRows]:  # fmt: skip
-    """The rows of ``file`` whose key group is within ``key_groups``, at most 65,536 at a time."""
+    """Yield the rows of ``file`` in ``key_groups``, at most 65,536 at a time."""
     if file.key_groups is not None and (file.key_groups[1] < key_groups[0] or file.key_groups[0] > key_groups[1]):
         return
     data = reader.read(file)
@@ -50,12 +49,12 @@ def read_rows(file: StateFile, reader: SnapshotReader, table: TableDescription,
             _check(file, opened.schema, table)
             batches = [opened.get_batch(number) for number in range(opened.num_record_batches)]
     except pa.ArrowInvalid as error:
-        raise CheckpointError(f"state file {file.path} cannot be read ({error}): restore an older checkpoint") from error
+        raise CheckpointError(f"Cannot read state file {file.path}: {error}. Restore an older checkpoint.") from error
     for batch in batches:
         groups = batch.column(KEY_GROUP_COLUMN).to_numpy()
-        wanted = (groups >= key_groups[0]) & (groups <= key_groups[1])
-        if not wanted.all():
-            batch = batch.filter(pa.array(wanted))
+        selected = (groups >= key_groups[0]) & (groups <= key_groups[1])
+        if not selected.all():
+            batch = batch.filter(pa.array(selected))
         for first in range(0, batch.num_rows, RESTORE_ROWS):
             yield _rows(file, batch.slice(first, RESTORE_ROWS), table)
 
@@ -95,22 +94,23 @@ def _check(file: StateFile, schema: pa.Schema, table: TableDescription) -> None:
     metadata = schema.metadata or {}
     if metadata.get(FORMAT_KEY, b"").decode() != FORMAT:
         raise RestoreError(
-            f"operator {table.uid!r}: {file.path} is not a state file of format {FORMAT};\nwas it written by another version of Weir?"
+            f"operator {table.uid!r}: {file.path} is not a state file of format {FORMAT}. "
+            "Another version of Weir may have written it; restore with that version."
         )
     expected = table.layout.state_schema()
     if not schema.remove_metadata().equals(expected):
         raise RestoreError(
-            f"operator {table.uid!r}: its state in {file.path} does not fit the job any more.\n"
-            f"  checkpoint: {_described(schema)}\n  job:        {_described(expected)}\n"
-            f"Restore with the former key and aggregates, or give the operator a new uid to begin without state."
+            f"operator {table.uid!r}: the state in {file.path} is not compatible with the job.\n"
+            f"  checkpoint: {_describe(schema)}\n  job:        {_describe(expected)}\n"
+            f"Restore with the previous key and aggregates, or give the operator a new uid to start it without state."
         )
     written = int(metadata.get(MAX_PARALLELISM_KEY, b"0"))
     if written != table.max_parallelism:
         raise RestoreError(
-            f"operator {table.uid!r}: its state was cut into {written} key groups (max_parallelism), the job wants "
-            f"{table.max_parallelism}; set max_parallelism to {written}"
+            f"operator {table.uid!r}: the state has {written} key groups, but the job's max_parallelism is {table.max_parallelism}. "
+            f"Set max_parallelism to {written}."
         )
 
 
-def _described(schema: pa.Schema) -> str:
+def _describe(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name}: {field.type}" for field in schema if field.name != KEY_GROUP_COLUMN)

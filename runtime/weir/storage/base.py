@@ -1,10 +1,17 @@
-"""The port to checkpoint storage: a flat space of objects below one root. Paths are relative, with ``/``."""
+"""The checkpoint storage interface: a flat set of objects under one root, with valid paths and checksums.
+
+Paths are relative to the root and use ``/``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import xxhash
+
+from weir.errors import StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,27 +22,59 @@ class StoredObject:
 
 
 class CheckpointStorage(Protocol):
-    """All methods block, are safe to call from any thread, and raise StorageError (StorageFull where it is that)."""
+    """All methods block, may be called from any thread, and raise StorageError (StorageFull if the storage is full)."""
 
     def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
-        """Write or replace; durable when it returns (file and directory fsynced where it is a disk)."""
+        """Write or replace an object. It is durable on return; a local disk syncs the file and its directory."""
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write only if absent, atomically. False: there is one already. Raises UnknownOutcome when the answer was lost."""
+        """Create the object atomically, only if it does not exist. Return False if it exists. Raise UnknownOutcome if the answer
+        was lost."""
         ...
 
     def get(self, path: str) -> memoryview:
-        """Raises NotFound."""
+        """Return the whole object. Raise NotFound if it does not exist."""
         ...
 
     def list(self, prefix: str) -> list[StoredObject]:
-        """All objects whose path begins with ``prefix`` (which ends with ``/`` or is empty), sorted by path."""
+        """Return all objects whose path starts with ``prefix``, sorted by path. ``prefix`` ends with ``/`` or is empty."""
         ...
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Absent ones are ignored."""
+        """Delete the objects. Objects that do not exist are ignored."""
         ...
 
     @property
     def url(self) -> str: ...
+
+
+def validate_path(path: str) -> str:
+    """Return ``path``. Raise StorageError if it is absolute, leaves the root or has an empty segment.
+
+    Paths also come from manifests. A damaged or forged manifest must not reach files outside the root.
+    """
+    if any(segment in ("", ".", "..") for segment in path.split("/")) or "\0" in path or "\\" in path:
+        raise StorageError(
+            f"{path!r} is not a path in checkpoint storage. A path is relative and has no '.', '..' or empty segment."
+        )
+    return path
+
+
+def validate_prefix(prefix: str) -> str:
+    """Return ``prefix``, which is empty or a valid path followed by ``/``. Raise StorageError as ``validate_path`` does."""
+    if prefix:
+        assert prefix.endswith("/"), f"the prefix {prefix!r} of a listing must end with /"
+        validate_path(prefix[:-1])
+    return prefix
+
+
+def checksum(data: Sequence[bytes | memoryview]) -> str:
+    """Return ``xxh3:<32 hex digits>``: XXH3, 128 bits, over the concatenation of the parts.
+
+    The checksum detects accidental damage. It does not protect against forgery.
+    """
+    digest = xxhash.xxh3_128()
+    for part in data:
+        digest.update(part)
+    return f"xxh3:{digest.hexdigest()}"

@@ -1,4 +1,4 @@
-"""Looking at checkpoints without changing them: what the command line and the control plane show."""
+"""Listing and verifying checkpoints, for the command line and the control plane. Read-only."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 from weir.errors import CheckpointError
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.logview import CheckpointRecord, CheckpointStatus
+from weir.protocol.log_view import CheckpointRecord, CheckpointStatus
 from weir.protocol.paths import decode_segment
 from weir.storage.base import CheckpointStorage
-from weir.storage.joblog import JobLog
+from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout, log_number
 from weir.storage.manifests import read_manifest
-from weir.storage.snapshots import ExaminedFiles
+from weir.storage.state_files import StateFileChecker
 
 _SEGMENT = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointInfo:
-    """``state_bytes``: of all files it needs. ``timestamp_ms``: of its completion, since 1970."""
+    """A completed checkpoint. ``state_bytes``: size of all files it needs. ``timestamp_ms``: when it completed, since 1970."""
 
     checkpoint: CheckpointId
     generation: Generation
@@ -34,7 +34,7 @@ class CheckpointInfo:
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """``path`` from the storage's root; ``problem`` reads on after it."""
+    """A problem with a file. ``path`` is relative to the storage root; ``problem`` is a predicate such as "is missing"."""
 
     path: str
     problem: str
@@ -44,7 +44,7 @@ class FileProblem:
 class VerifyReport:
     checkpoint: CheckpointId
     files: int
-    """State files read and compared, the manifest not counted."""
+    """State files read and compared, without the manifest."""
     bytes: int
     problems: tuple[FileProblem, ...]
 
@@ -54,17 +54,18 @@ class VerifyReport:
 
 
 def list_jobs(storage: CheckpointStorage) -> tuple[str, ...]:
-    """Jobs with a log in this storage, by name; of a very long name what ``encode_segment`` makes of it, which names it as well."""
+    """Return the names of the jobs with a log in this storage, sorted. A very long name is returned as encoded by
+    ``encode_segment``, which also identifies the job."""
     jobs: set[str] = set()
-    for found in storage.list(""):
-        segment, _, rest = found.path.partition("/")
+    for stored in storage.list(""):
+        segment, _, rest = stored.path.partition("/")
         if log_number(rest) is not None and _SEGMENT.fullmatch(segment):
             jobs.add(decode_segment(segment))
     return tuple(sorted(jobs))
 
 
 def list_checkpoints(storage: CheckpointStorage, layout: JobLayout) -> tuple[CheckpointInfo, ...]:
-    """Every completed checkpoint that the log still knows, oldest first. Raises CheckpointError for a log that cannot be read."""
+    """Return every completed checkpoint in the log, oldest first. Raise CheckpointError if the log cannot be read."""
     view, _ = JobLog(storage, layout).read()
     pinned = set(view.pinned)
 
@@ -86,9 +87,9 @@ def list_checkpoints(storage: CheckpointStorage, layout: JobLayout) -> tuple[Che
 
 
 def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: CheckpointId) -> VerifyReport:
-    """Read every file of ``checkpoint`` and compare it with what was written, one at a time.
+    """Read every file of ``checkpoint`` and compare it with its checksum, one file at a time.
 
-    Raises CheckpointError if there is no such checkpoint (any more); damage is in the report.
+    Raise CheckpointError if the checkpoint does not exist (any more). The report lists damage.
     """
     view, _ = JobLog(storage, layout).read()
     record = view.restore_point(checkpoint)
@@ -97,10 +98,10 @@ def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: Checkpoint
     except CheckpointError as error:
         return VerifyReport(checkpoint, 0, 0, (FileProblem(layout.absolute(record.manifest_path), str(error)),))
     problems: list[FileProblem] = []
-    files, examined = manifest.referenced_files(), ExaminedFiles(storage, layout)
+    files, checker = manifest.referenced_files(), StateFileChecker(storage, layout)
     for file in files:
-        data, problem = examined.examine(file)
+        data, problem = checker.check(file)
         if data is None:
             problems.append(FileProblem(layout.absolute(file.path), problem))
-    # Files of a pack that is missing have one problem, not several.
+    # All files of a missing pack have the same problem: report it once.
     return VerifyReport(checkpoint, len(files), sum(file.bytes for file in files), tuple(dict.fromkeys(problems)))

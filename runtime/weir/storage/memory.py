@@ -1,4 +1,4 @@
-"""Checkpoint storage in the memory of one process: the real contract, nothing durable. For tests and trials."""
+"""Checkpoint storage in the memory of one process, for tests. It keeps the contract but is not durable."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from weir.errors import NotFound
-from weir.storage.base import StoredObject
-from weir.storage.paths import checked, checked_prefix
+from weir.storage.base import StoredObject, validate_path, validate_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +17,8 @@ class _Object:
 
 
 class MemoryStorage:
-    """``now_ms`` dates the objects; without one each write is a millisecond after the one before."""
+    """In-memory storage. ``now_ms`` is the clock of modification times; by default each write is one millisecond after the one
+    before."""
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
         self._objects: dict[str, _Object] = {}
@@ -33,35 +33,35 @@ class MemoryStorage:
     def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
         joined = b"".join(data)
         with self._lock:
-            self._objects[checked(path)] = self._object(joined)
+            self._objects[validate_path(path)] = self._object(joined)
 
     def create(self, path: str, data: bytes) -> bool:
         with self._lock:
-            if checked(path) in self._objects:
+            if validate_path(path) in self._objects:
                 return False
             self._objects[path] = self._object(bytes(data))
             return True
 
     def get(self, path: str) -> memoryview:
         with self._lock:
-            found = self._objects.get(checked(path))
-        if found is None:
-            raise NotFound(f"there is no {path} in {self.url}")
-        return memoryview(found.data)
+            stored = self._objects.get(validate_path(path))
+        if stored is None:
+            raise NotFound(f"{path} does not exist in {self.url}")
+        return memoryview(stored.data)
 
     def list(self, prefix: str) -> list[StoredObject]:
-        checked_prefix(prefix)
+        validate_prefix(prefix)
         with self._lock:
             return [
-                StoredObject(path, len(found.data), found.modified_ms)
-                for path, found in sorted(self._objects.items())
+                StoredObject(path, len(stored.data), stored.modified_ms)
+                for path, stored in sorted(self._objects.items())
                 if path.startswith(prefix)
             ]
 
     def delete(self, paths: Sequence[str]) -> None:
         with self._lock:
             for path in paths:
-                self._objects.pop(checked(path), None)
+                self._objects.pop(validate_path(path), None)
 
     def _object(self, data: bytes) -> _Object:
         self._writes += 1

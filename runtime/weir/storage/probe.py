@@ -1,22 +1,36 @@
-"""At the start of a job: is this storage one that exactly-once can rest on?"""
+"""Checks of checkpoint storage at the start of a job.
+
+``probe_storage`` checks that the storage supports exactly-once. ``SharedStorageMarker`` checks that driver and slots use the same
+storage. A directory with the same name on another host would accept all state files, and checkpoints would complete; but a slot
+that is later started on another host would not find its state. So the driver writes a marker object, and each slot checks that it
+can read it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import secrets
+import socket
+import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
-from weir.errors import ConfigError, StorageError, StorageFull
+from weir.errors import ConfigError, NotFound, StorageError, StorageFull
+from weir.protocol.paths import encode_segment
 from weir.storage.base import CheckpointStorage
 from weir.storage.local import LocalStorage
 
 RACERS = 4
 
+ABANDONED_MS_MIN = 24 * 3600 * 1000
+"""An older marker of another run that this run has fenced belongs to a driver that was killed."""
 
-def probe(storage: CheckpointStorage) -> None:
-    """Write, read, list and delete below ``.weir-probe/``, and let creates race for a name. Clears old staging files of a directory.
 
-    Raises ConfigError saying what is wrong and what to do, StorageFull if there is no space.
+def probe_storage(storage: CheckpointStorage) -> None:
+    """Write, read, list and delete below ``.weir-probe/``, and create one object from several threads. Clear old staging files of
+    a directory.
+
+    Raise ConfigError with the problem and what to do, StorageFull if there is no space.
     """
     prefix = f".weir-probe/{secrets.token_hex(8)}/"
     try:
@@ -27,20 +41,22 @@ def probe(storage: CheckpointStorage) -> None:
             _check_create_if_absent(storage, prefix)
         finally:
             with contextlib.suppress(StorageError):
-                storage.delete([found.path for found in storage.list(prefix)])
+                storage.delete([stored.path for stored in storage.list(prefix)])
     except StorageFull:
         raise
     except StorageError as error:
-        raise ConfigError(f"checkpoint storage {storage.url} cannot be used: {error}") from error
+        raise ConfigError(f"Cannot use checkpoint storage {storage.url}: {error}") from error
 
 
 def _check_objects(storage: CheckpointStorage, prefix: str) -> None:
     written = secrets.token_bytes(32)
     storage.put(f"{prefix}object", (written[:16], memoryview(written)[16:]))
     if bytes(storage.get(f"{prefix}object")) != written:
-        raise ConfigError(f"checkpoint storage {storage.url} gives back something else than was written: choose another")
-    if [found.path for found in storage.list(prefix)] != [f"{prefix}object"]:
-        raise ConfigError(f"checkpoint storage {storage.url} does not list an object that was just written: choose another")
+        raise ConfigError(f"Checkpoint storage {storage.url} returns other data than was written. Choose another storage.")
+    if [stored.path for stored in storage.list(prefix)] != [f"{prefix}object"]:
+        raise ConfigError(
+            f"Checkpoint storage {storage.url} does not list an object that was just written. Choose another storage."
+        )
 
 
 def _check_create_if_absent(storage: CheckpointStorage, prefix: str) -> None:
@@ -52,6 +68,47 @@ def _check_create_if_absent(storage: CheckpointStorage, prefix: str) -> None:
     late = storage.create(path, b"late")
     if len(winners) != 1 or late or bytes(storage.get(path)) != winners[0]:
         raise ConfigError(
-            f"checkpoint storage {storage.url} let {len(winners) + late} of {RACERS + 1} writers create one and the same object; "
-            "with that two runs of a job could both commit, so it is refused: use a store with conditional writes (If-None-Match)"
+            f"Checkpoint storage {storage.url} let {len(winners) + late} of {RACERS + 1} writers create the same object, so two runs of a "
+            "job could both commit. Use a store with conditional writes (If-None-Match)."
         )
+
+
+class SharedStorageMarker:
+    """The marker object of one run. ``run``: the number of the coordinator's run, which names the marker."""
+
+    def __init__(self, storage: CheckpointStorage, job: str, run: int) -> None:
+        self._storage = storage
+        self._prefix = f".weir-probe/{encode_segment(job)}/"
+        self._path = f"{self._prefix}run-{run:x}"
+        self._checked = False
+
+    def write(self) -> None:
+        """Write the marker. The driver calls this before it starts the first slot. Raise StorageError."""
+        self._storage.put(self._path, (b"The slots of a run check that they can read this object.",))
+
+    def check(self) -> None:
+        """Check that this slot can read the marker. Called at each deployment, reads only once. Raise ConfigError, which no
+        restart fixes, or StorageError."""
+        if self._checked:
+            return
+        try:
+            self._storage.get(self._path)
+        except NotFound:
+            raise ConfigError(
+                f"The checkpoint directory {self._storage.url} on host {socket.gethostname()} is not the one on the driver's host. Use a "
+                "directory on a file system that all hosts share, or an object store (s3://bucket/prefix)."
+            ) from None
+        self._checked = True
+
+    def other_markers(self) -> frozenset[str]:
+        """Return old markers of the job's other runs. A young marker may belong to a run that waits for its slots. Raise
+        StorageError."""
+        before_ms = time.time_ns() // 1_000_000 - ABANDONED_MS_MIN
+        return frozenset(stored.path for stored in self._storage.list(self._prefix) if stored.modified_ms < before_ms) - {
+            self._path
+        }
+
+    def delete(self, fenced: Collection[str] = ()) -> None:
+        """Delete the marker. The driver calls this once no slot of this run is started any more. ``fenced``: markers of runs that
+        this run fenced."""
+        self._storage.delete([self._path, *sorted(fenced)])

@@ -1,1 +1,1 @@
-"""The loop that drives the kernel in one slot."""
+"""The runtime of a slot: the loop that drives the kernel and the operators of its subtasks."""

@@ -1,31 +1,35 @@
-"""Both ends of a channel inside a slot, with credit-based flow control counted in bytes.
+"""Channels and outputs of a subtask, with credit-based flow control in bytes.
 
-A channel has room while less than its window is on its way or waiting; an empty one admits one batch
-larger than the window. Frames that are not data take no credit but stay in order behind what waits.
+A channel has room while fewer bytes than its window are in transit or waiting. An empty channel also accepts one batch larger
+than the window. Control events need no credit, but keep their order behind waiting data. ``Outputs`` combines the output channels
+of a subtask: one partitioner and a set of channels for each outgoing edge.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from weir.errors import ProtocolError
+from weir.graph.physical import Edge
 from weir.operators.base import Batch
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, Generation
+from weir.protocol.snapshots import ChannelSnapshot
+from weir.subtask.environment import BatchPartitioner
 
 WINDOW_BYTES = 4 * 1024 * 1024
 CREDIT_RETURN_BYTES = WINDOW_BYTES // 8
 
 
 class InputChannel:
-    """The receiving end: what has arrived and is not yet consumed."""
+    """The receiving end: frames that have arrived and are not yet consumed."""
 
-    def __init__(self, channel: ChannelId, input_index: int, give_back: Callable[[ChannelId, int], None] | None) -> None:
+    def __init__(self, channel: ChannelId, input_index: int, return_credit: Callable[[ChannelId, int], None] | None) -> None:
         self.channel = channel
         self.input_index = input_index
-        self._give_back = give_back
+        self._return_credit = return_credit
         self._frames: deque[Frame] = deque()
         self._bytes_held = 0
         self._bytes_owed = 0
@@ -49,14 +53,14 @@ class InputChannel:
         return self._frames.popleft()
 
     def release(self, frame: Frame) -> None:
-        """The frame is consumed: its bytes no longer count, and its sender may send as much again."""
+        """Release a consumed frame: its bytes no longer count, and its sender gets the credit back."""
         self._bytes_held -= frame.bytes_held
-        if self._give_back is None:
+        if self._return_credit is None:
             return
         self._bytes_owed += frame.bytes_held
         if self._bytes_owed >= CREDIT_RETURN_BYTES or not self._frames:
-            owed, self._bytes_owed = self._bytes_owed, 0
-            self._give_back(self.channel, owed)
+            returnable, self._bytes_owed = self._bytes_owed, 0
+            self._return_credit(self.channel, returnable)
 
 
 class OutputChannel(Protocol):
@@ -65,14 +69,14 @@ class OutputChannel(Protocol):
 
     def has_room(self) -> bool: ...
     def send_data(self, batch: Batch, generation: Generation, epoch: int) -> int:
-        """Returns the bytes it counts. To be called only with room for the step that made it."""
+        """Send a batch and return its size in bytes. Call it only if there is room for the step that produced it."""
         ...
 
-    def send_mark(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None: ...
+    def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None: ...
 
 
 class LocalOutput:
-    """To a subtask of the same slot: straight into its input."""
+    """A channel to a subtask of the same slot: frames go directly into its input."""
 
     def __init__(self, channel: ChannelId, sequence: int, target: InputChannel) -> None:
         self.channel = channel
@@ -88,12 +92,12 @@ class LocalOutput:
         self.sequence += 1
         return held
 
-    def send_mark(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None:
+    def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None:
         self._target.push(Frame(kind, self.channel, generation, epoch, self.sequence, argument))
 
 
 class RemoteOutput:
-    """To a subtask of another slot: ``send`` hands a frame to the transport."""
+    """A channel to a subtask of another slot. ``send`` hands a frame to the transport."""
 
     def __init__(self, channel: ChannelId, sequence: int, send: Callable[[Frame], None]) -> None:
         self.channel = channel
@@ -111,14 +115,16 @@ class RemoteOutput:
         self.sequence += 1
         return held
 
-    def send_mark(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None:
+    def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None:
         self._enqueue(Frame(kind, self.channel, generation, epoch, self.sequence, argument))
 
-    def on_credit(self, given_back: int) -> None:
-        """Raises ProtocolError if the peer gives back more than it was sent."""
-        if not 0 <= given_back <= self._bytes_out:
-            raise ProtocolError(f"{self.channel}: {given_back} bytes of credit given back, {self._bytes_out} are out")
-        self._bytes_out -= given_back
+    def on_credit(self, returned: int) -> None:
+        """Return credit to the channel. Raise ProtocolError if the peer returns more than was sent."""
+        if not 0 <= returned <= self._bytes_out:
+            raise ProtocolError(
+                f"{self.channel}: the peer returned {returned} bytes of credit, but only {self._bytes_out} are in use"
+            )
+        self._bytes_out -= returned
         while self._waiting and self._admits(self._waiting[0]):
             self._transmit(self._waiting.popleft())
 
@@ -134,3 +140,71 @@ class RemoteOutput:
     def _transmit(self, frame: Frame) -> None:
         self._bytes_out += frame.bytes_held
         self._send(frame)
+
+
+class OutputEdge:
+    """An outgoing edge of one sending subtask. On a FORWARD edge it has one channel, whichever subtask it leads to."""
+
+    def __init__(self, edge: Edge, partitioner: BatchPartitioner, channels: Sequence[OutputChannel]) -> None:
+        self.edge = edge
+        self.channels = tuple(channels)
+        self._channels_by_target = {channel.channel.target: channel for channel in channels}
+        self._partitioner = partitioner
+
+    def has_pending(self) -> bool:
+        return self._partitioner.pending_rows > 0
+
+    def add(self, batch: Batch, generation: Generation, epoch: int) -> int:
+        return self._send(self._partitioner.add(batch), generation, epoch)
+
+    def flush(self, generation: Generation, epoch: int) -> int:
+        return self._send(self._partitioner.flush(), generation, epoch) if self.has_pending() else 0
+
+    def _send(self, parts: list[tuple[int, Batch]], generation: Generation, epoch: int) -> int:
+        return sum(self._channels_by_target[target].send_data(batch, generation, epoch) for target, batch in parts)
+
+
+class Outputs:
+    """All outputs of a subtask. A partitioner's pending rows are sent when a batch is full, before a control event, or by
+    ``flush``."""
+
+    def __init__(self, edges: Sequence[OutputEdge], *, generation: Generation, epoch: int) -> None:
+        self._edges = tuple(edges)
+        self._channels = tuple(channel for edge in edges for channel in edge.channels)
+        self._generation = generation
+        self.epoch = epoch
+        self.records = 0
+        self.bytes = 0
+        self.pending_since_ns: int | None = None
+
+    def has_room(self) -> bool:
+        return all(channel.has_room() for channel in self._channels)
+
+    def full_channels(self) -> Iterator[OutputChannel]:
+        return (channel for channel in self._channels if not channel.has_room())
+
+    def add(self, batch: Batch, now_ns: int) -> None:
+        self.records += batch.num_rows
+        for edge in self._edges:
+            self.bytes += edge.add(batch, self._generation, self.epoch)
+        if self.pending_since_ns is None and any(edge.has_pending() for edge in self._edges):
+            self.pending_since_ns = now_ns
+
+    def flush(self) -> bool:
+        """Send pending rows. Return whether there were any."""
+        if self.pending_since_ns is None:
+            return False
+        self.pending_since_ns = None
+        for edge in self._edges:
+            self.bytes += edge.flush(self._generation, self.epoch)
+        return True
+
+    def broadcast(self, kind: FrameKind, argument: int = 0) -> None:
+        """Send a control event on all channels, behind everything added before."""
+        self.flush()
+        for channel in self._channels:
+            channel.send_control_event(kind, self._generation, self.epoch, argument)
+
+    def snapshots(self) -> tuple[ChannelSnapshot, ...]:
+        """Return the channels' sequence numbers. Call it after a flush and before the barrier."""
+        return tuple(ChannelSnapshot(channel.channel, channel.sequence) for channel in self._channels)

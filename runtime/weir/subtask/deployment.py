@@ -1,25 +1,24 @@
-"""Building what a slot holds of one generation: its subtasks with their state restored, and their channels."""
+"""The deployment of one generation in a slot: its subtasks with restored state, and their channels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from weir.graph.keygroups import key_group_range
+from weir.graph.key_groups import key_group_range
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import CheckpointMode
-from weir.kernel.subtask import InputStart, SubtaskProtocol
+from weir.kernel.input_processor import InputProcessor, InputStart
 from weir.operators.base import Operator, OperatorContext, SnapshotReader, SourceOperator
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.messages import Deploy, RequestSplit
 from weir.protocol.snapshots import OperatorSnapshot
-from weir.subtask.channels import InputChannel, LocalOutput, OutputChannel, RemoteOutput
-from weir.subtask.checkpointing import LocalCheckpoints
-from weir.subtask.inner import InnerSubtask
-from weir.subtask.outputs import OutputEdge, Outputs
-from weir.subtask.ports import Program, SlotPorts
-from weir.subtask.source import SourceSubtask
+from weir.subtask.channel_subtask import ChannelSubtask
+from weir.subtask.channels import InputChannel, LocalOutput, OutputChannel, OutputEdge, Outputs, RemoteOutput
+from weir.subtask.checkpointing import SlotCheckpoints
+from weir.subtask.environment import Program, SlotEnvironment
+from weir.subtask.source_subtask import SourceSubtask
 from weir.subtask.subtask import SubtaskParts, SubtaskRuntime
 
 
@@ -29,8 +28,8 @@ class SlotSettings:
     mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
 
 
-class Deployment:
-    """What a slot holds of one generation."""
+class SlotDeployment:
+    """What a slot runs of one generation."""
 
     def __init__(self, deploy: Deploy, graph: PhysicalGraph) -> None:
         self.message = deploy
@@ -39,23 +38,23 @@ class Deployment:
         self.subtasks: list[SubtaskRuntime] = []
         """Downstream first."""
         self.parts: list[Operator | SourceOperator] = []
-        """Everything that was opened and is to be closed."""
+        """Every operator that was opened and must be closed."""
         self.inputs: dict[ChannelId, InputChannel] = {}
         self.remote_outputs: dict[ChannelId, RemoteOutput] = {}
-        self.checkpoints = LocalCheckpoints(sum(1 for _ in graph.subtasks_of_slot(deploy.slot)))
+        self.checkpoints = SlotCheckpoints(sum(1 for _ in graph.subtasks_of_slot(deploy.slot)))
         self.announced = False
         self.running = False
         self.failed = False
 
 
 class DeploymentBuilder:
-    """``build`` once. What it raises leaves a deployment whose ``parts`` can be closed."""
+    """Builds a deployment. Call ``build`` once. If it raises, the deployment's ``parts`` can still be closed."""
 
     def __init__(
         self,
-        deployment: Deployment,
+        deployment: SlotDeployment,
         program: Program,
-        ports: SlotPorts,
+        environment: SlotEnvironment,
         settings: SlotSettings,
         *,
         on_ended: Callable[[SubtaskId], None],
@@ -64,31 +63,34 @@ class DeploymentBuilder:
         self._graph = deployment.graph
         self._message = deployment.message
         self._program = program
-        self._ports = ports
+        self._environment = environment
         self._settings = settings
         self._on_ended = on_ended
         self._restored_channels = {restored.channel: restored for restored in deployment.message.channels}
 
     def build(self) -> None:
-        mine = sorted(self._graph.subtasks_of_slot(self._message.slot), reverse=True)
-        for subtask in mine:
+        subtasks = sorted(self._graph.subtasks_of_slot(self._message.slot), reverse=True)
+        for subtask in subtasks:
             for channel in self._graph.inputs_of(subtask):
                 edge = self._graph.edges[channel.edge]
-                give_back = None if channel.source == self._message.slot else self._give_back
-                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, give_back)
-        # One for all: operators of a slot find their state in one object. It is not kept: it may hold what it read last.
-        reader = self._ports.snapshot_reader()
-        for subtask in mine:
+                return_credit = None if channel.source == self._message.slot else self._return_credit
+                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit)
+        # One reader for all operators, because their state is often in the same object. It is not kept, since it may hold the
+        # last object.
+        reader = self._environment.snapshot_reader()
+        for subtask in subtasks:
             self._deployment.subtasks.append(self._subtask(subtask, reader))
 
-    def _give_back(self, channel: ChannelId, count: int) -> None:
-        self._ports.send_frame(channel.source, Frame(FrameKind.CREDIT, channel, self._deployment.generation, 0, 0, count))
+    def _return_credit(self, channel: ChannelId, count: int) -> None:
+        self._environment.send_frame(channel.source, Frame(FrameKind.CREDIT, channel, self._deployment.generation, 0, 0, count))
 
     def _subtask(self, subtask: SubtaskId, reader: SnapshotReader) -> SubtaskRuntime:
         outputs = self._outputs(subtask)
         source, operators = self._open(subtask, reader)
         ended_before = subtask in self._message.ended
-        parts = SubtaskParts(operators, outputs, self._ports, self._on_ended, self._deployment.checkpoints.add, ended_before)
+        parts = SubtaskParts(
+            operators, outputs, self._environment, self._on_ended, self._deployment.checkpoints.add, ended_before
+        )
         last_checkpoint = CheckpointId(self._message.next_checkpoint - 1)
         if source is not None:
             return SourceSubtask(
@@ -101,14 +103,14 @@ class DeploymentBuilder:
             )
         channels = self._graph.inputs_of(subtask)
         joinable = all(self._program.may_join(self._graph, edge) for edge in {channel.edge for channel in channels})
-        protocol = SubtaskProtocol(
+        protocol = InputProcessor(
             generation=self._deployment.generation,
             inputs={channel: self._input_start(channel) for channel in channels},
             mode=self._settings.mode,
             last_checkpoint=last_checkpoint,
             ended=ended_before,
         )
-        return InnerSubtask(
+        return ChannelSubtask(
             subtask,
             parts,
             protocol=protocol,
@@ -118,7 +120,7 @@ class DeploymentBuilder:
         )
 
     def _request_split(self, uid: OperatorUid, index: int) -> None:
-        self._ports.send_control(RequestSplit(self._deployment.generation, uid, index))
+        self._environment.send_control(RequestSplit(self._deployment.generation, uid, index))
 
     def _input_start(self, channel: ChannelId) -> InputStart:
         restored = self._restored_channels[channel]
@@ -128,7 +130,7 @@ class DeploymentBuilder:
     # ---- operators -------------------------------------------------------------------------------
 
     def _open(self, subtask: SubtaskId, reader: SnapshotReader) -> tuple[SourceOperator | None, list[Operator]]:
-        """All of the chain opened, then their state restored."""
+        """Open all operators of the chain, then restore their state."""
         parts = list(self._program.operators(self._graph, subtask))
         uids = self._graph.chains[subtask.chain].operators
         for uid, part in zip(uids, parts, strict=True):
@@ -167,7 +169,7 @@ class DeploymentBuilder:
             key_groups=key_group_range(subtask.index, parallelism, maximum),
             generation=self._deployment.generation,
             batch_rows=self._settings.batch_rows,
-            run_beside=self._ports.run_beside,
+            run_in_background=self._environment.run_in_background,
         )
 
     # ---- outputs ---------------------------------------------------------------------------------
@@ -187,6 +189,6 @@ class DeploymentBuilder:
         sequence = self._restored_channels[channel].sequence
         if channel.target == self._message.slot:
             return LocalOutput(channel, sequence, self._deployment.inputs[channel])
-        output = RemoteOutput(channel, sequence, lambda frame: self._ports.send_frame(channel.target, frame))
+        output = RemoteOutput(channel, sequence, lambda frame: self._environment.send_frame(channel.target, frame))
         self._deployment.remote_outputs[channel] = output
         return output

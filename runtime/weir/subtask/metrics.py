@@ -1,4 +1,4 @@
-"""What a slot counts and measures of its subtasks, as it is sent to the coordinator."""
+"""The metrics of a slot's subtasks, as sent to the coordinator."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from weir.operators.base import Operator
 from weir.protocol import codec
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import JsonValue
-from weir.subtask.deployment import Deployment
+from weir.subtask.deployment import SlotDeployment
 from weir.subtask.subtask import SubtaskRuntime
 
 
-def slot_metrics(deployment: Deployment, *, rss_bytes: int, loop_busy_ns: int) -> SlotMetrics:
+def slot_metrics(deployment: SlotDeployment, *, rss_bytes: int, loop_busy_ns: int) -> SlotMetrics:
     gauges: dict[str, JsonValue] = {}
     for runtime in deployment.subtasks:
         for operator in runtime.chain.operators:
@@ -28,14 +28,14 @@ def slot_metrics(deployment: Deployment, *, rss_bytes: int, loop_busy_ns: int) -
 
 
 def _gauges(operator: Operator) -> dict[str, JsonValue]:
-    """For people only: one that cannot be had, or is no number, is left out."""
+    """Return the operator's gauges for display. A gauge that fails or is not a finite number is left out."""
     try:
         return {
             f"{operator.context.uid}.{name}": codec.to_json(value)
             for name, value in operator.gauges().items()
             if math.isfinite(value)
         }
-    except Exception:  # noqa: BLE001  # whatever it is, records flow without it
+    except Exception:  # noqa: BLE001  # a failing gauge must not fail the subtask
         return {}
 
 

@@ -1,4 +1,4 @@
-"""A slot as a process: real sockets, threads, storage and clock around the runtime of slot.py."""
+"""A slot process: the sockets, threads, storage and clock around the runtime in slot.py."""
 
 from __future__ import annotations
 
@@ -15,32 +15,29 @@ from dataclasses import dataclass
 import structlog
 
 from weir.graph.physical import PhysicalGraph
-from weir.operators.base import Beside, SnapshotFiles, SnapshotReader
+from weir.operators.base import BackgroundCall, SnapshotFiles, SnapshotReader
 from weir.protocol import codec
-from weir.protocol.bootstrap import SlotBootstrap, SparkPlace
+from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation, SlotIndex
 from weir.protocol.messages import Deploy, FromSlot, Register, Stop
 from weir.storage.layout import JobLayout
-from weir.storage.open import open_storage
-from weir.storage.snapshots import StateFiles, StateReader
-from weir.subtask.code import load_code
-from weir.subtask.control import ControlLine
-from weir.subtask.core_wait import CoreWait
+from weir.storage.location import open_storage
+from weir.storage.probe import SharedStorageMarker
+from weir.storage.state_files import StateFiles, StateReader
+from weir.subtask.control_connection import ControlConnection
 from weir.subtask.deployment import SlotSettings
-from weir.subtask.logs import configure_logs
-from weir.subtask.process_settings import ProcessSettings
-from weir.subtask.program import JobProgram, edge_schema
-from weir.subtask.shared_storage import SharedStorage
+from weir.subtask.program import JobProgram, edge_schema, load_code, warm_up
+from weir.subtask.settings import ProcessSettings, configure_logs
 from weir.subtask.slot import SlotRuntime
-from weir.subtask.warm import warm
+from weir.subtask.timing import CoreWaitClock
 from weir.transport.exchange import DataExchange, FdReady, PeerLost
 from weir.transport.handshake import Credentials
 from weir.transport.poller import Poller, Wakeup
 
 IDLE_WAIT_NS = 20_000_000
 TURNS_NS = 1_000_000
-"""Turns are taken for so long before the sockets are looked at again."""
+"""The loop takes turns for this long before it polls the sockets again."""
 METRICS_NS = 500_000_000
 
 log = structlog.get_logger(__name__)
@@ -56,25 +53,25 @@ class _Finished:
 
 
 class SlotProcess:
-    """SlotPorts for a real process, and its loop."""
+    """The SlotEnvironment of a process, and its loop."""
 
-    def __init__(self, bootstrap: SlotBootstrap, task: int, place: SparkPlace) -> None:
+    def __init__(self, bootstrap: SlotBootstrap, task: int, spark_task: SparkTaskInfo) -> None:
         settings = codec.from_json(ProcessSettings, dict(bootstrap.settings))
         configure_logs(settings.logs)
         self._settings = settings
         self._incarnation = SlotIncarnation(uuid.uuid4().hex)
         credentials = Credentials(bootstrap.secret, bootstrap.job)
         host = _own_address(bootstrap.host, bootstrap.port)
-        # Spark uses its Python workers again: what a failed start left open would stay open with them.
+        # Spark reuses its Python workers, so a failed start must close everything it opened.
         with contextlib.ExitStack() as opened:
-            self._open(bootstrap, task, place, credentials, host, opened)
+            self._open(bootstrap, task, spark_task, credentials, host, opened)
             self._opened = opened.pop_all()
 
     def _open(
         self,
         bootstrap: SlotBootstrap,
         task: int,
-        place: SparkPlace,
+        spark_task: SparkTaskInfo,
         credentials: Credentials,
         host: str,
         opened: contextlib.ExitStack,
@@ -85,14 +82,14 @@ class SlotProcess:
             host=host,
             ports=bootstrap.data_ports,
             incarnation=self._incarnation,
-            note=lambda text: log.debug("data plane", what=text),
+            log_connection=lambda text: log.debug("data connection", detail=text),
         )
         opened.callback(self._exchange.close)
         self._inbox_poller = Poller()
         opened.callback(self._inbox_poller.close)
         self._wakeup = Wakeup(self._inbox_poller)
         self._exchange.register(self._inbox_poller.fileno(), "inbox")
-        self._control = ControlLine(
+        self._control = ControlConnection(
             credentials,
             host=bootstrap.host,
             port=bootstrap.port,
@@ -102,26 +99,26 @@ class SlotProcess:
             wake=self._wakeup.wake,
         )
         opened.callback(self._control.close)
-        self._register = Register(self._incarnation, task, host, self._exchange.port, os.getpid(), place.executor)
+        self._register = Register(self._incarnation, task, host, self._exchange.port, os.getpid(), spark_task.executor)
         self._storage = open_storage(settings.storage_url, dict(settings.storage_options))
-        self._shared = SharedStorage(self._storage, bootstrap.job, settings.run)
+        self._marker = SharedStorageMarker(self._storage, bootstrap.job, settings.run)
         self._layout = JobLayout(bootstrap.job)
         self._restored = CheckpointId(0)
         self._writers = ThreadPoolExecutor(1, "weir-snapshots")
         opened.callback(self._writers.shutdown, wait=False, cancel_futures=True)
-        self._beside = ThreadPoolExecutor(1, "weir-beside")
-        opened.callback(self._beside.shutdown, wait=False, cancel_futures=True)
+        self._background_executor = ThreadPoolExecutor(1, "weir-background")
+        opened.callback(self._background_executor.shutdown, wait=False, cancel_futures=True)
         self._finished: deque[_Finished] = deque()
-        self._core_wait = CoreWait()
+        self._core_wait = CoreWaitClock()
         opened.callback(self._core_wait.close)
         self._runtime = SlotRuntime(
-            JobProgram(load_code(bootstrap.code, place.host), batch_rows=settings.batch_rows),
+            JobProgram(load_code(bootstrap.code, spark_task.host), batch_rows=settings.batch_rows),
             self,
             SlotSettings(batch_rows=settings.batch_rows),
         )
-        opened.callback(self._runtime.on_control, Stop("the slot leaves"))
+        opened.callback(self._runtime.on_control, Stop("the slot process ends"))
 
-    # ---- ports -----------------------------------------------------------------------------------
+    # ---- environment ---------------------------------------------------------------------------------
 
     def monotonic_ns(self) -> int:
         return time.monotonic_ns()
@@ -139,7 +136,7 @@ class SlotProcess:
         self._exchange.send(SlotIndex(slot), frame)
 
     def open_channels(self, deploy: Deploy, graph: PhysicalGraph) -> None:
-        self._shared.check()
+        self._marker.check()
         self._restored = deploy.restored_checkpoint or CheckpointId(0)
         peers = {peer.slot: (peer.host, peer.data_port) for peer in deploy.peers}
         self._exchange.open_generation(deploy.generation, deploy.slot, peers, lambda edge: edge_schema(graph, edge))
@@ -150,18 +147,18 @@ class SlotProcess:
     def close_channels(self) -> None:
         self._exchange.close_generation()
 
-    def background(self, work: Callable[[], object], done: Done) -> None:
+    def write_in_background(self, work: Callable[[], object], done: Done) -> None:
         def finished(future: Future[object]) -> None:
             if future.cancelled():
-                return  # the slot is leaving
+                return  # the slot process ends
             error = future.exception()
             self._finished.append(_Finished(done, None if error else future.result(), error))
             self._wakeup.wake()
 
         self._writers.submit(work).add_done_callback(finished)
 
-    def run_beside(self, work: Callable[[], object]) -> Beside:
-        future = self._beside.submit(work)
+    def run_in_background(self, work: Callable[[], object]) -> BackgroundCall:
+        future = self._background_executor.submit(work)
         future.add_done_callback(lambda _: self._wakeup.wake())
         return future
 
@@ -180,7 +177,8 @@ class SlotProcess:
     # ---- the loop --------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Returns when the coordinator has said stop; everything is closed then, as after an error. Once."""
+        """Run the loop until the coordinator sends Stop, then close everything. Everything is also closed after an error. Call it
+        once."""
         with self._opened:
             self._control.start(self._register)
             next_metrics_ns = 0
@@ -214,13 +212,13 @@ class SlotProcess:
                 case FdReady():
                     for handler, mask in self._inbox_poller.wait(0):
                         handler(mask, now_ns)
-                    self._take_inbox()
+                    self._handle_inbox()
                 case PeerLost(slot, reason):
                     self._runtime.on_peer_lost(slot, reason)
                 case Frame():
                     self._runtime.on_frame(event)
 
-    def _take_inbox(self) -> None:
+    def _handle_inbox(self) -> None:
         while self._finished:
             finished = self._finished.popleft()
             finished.done(finished.result, finished.error)
@@ -234,7 +232,7 @@ class SlotProcess:
 
 
 def _own_address(host: str, port: int) -> str:
-    """The address by which the coordinator's host is reached is the one that peers reach this one by."""
+    """Return this host's address on the route to the coordinator. Peers can reach this host by it."""
     import socket
 
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -242,9 +240,9 @@ def _own_address(host: str, port: int) -> str:
         return str(probe.getsockname()[0])
 
 
-def run_slot(bootstrap: SlotBootstrap, task: int, place: SparkPlace) -> None:
-    """The whole life of a slot, in its Spark task."""
-    # With a busy second thread the loop would get the interpreter back after 5 ms by default.
+def run_slot(bootstrap: SlotBootstrap, task: int, spark_task: SparkTaskInfo) -> None:
+    """Run a slot from start to end, in its Spark task."""
+    # With the default interval, a busy second thread would hold the interpreter for 5 ms at a time.
     sys.setswitchinterval(0.0002)
-    warm()
-    SlotProcess(bootstrap, task, place).run()
+    warm_up()
+    SlotProcess(bootstrap, task, spark_task).run()

@@ -1,27 +1,33 @@
-"""The real parts of a deployed graph: operators from the code bundle, connectors from their descriptions."""
+"""The operators and connectors of a deployed graph, built from the code bundle and the connectors' descriptions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from weir.connectors.generated import columns
 from weir.connectors.registry import sink_from, source_from
 from weir.connectors.sink_operator import SinkOperator
+from weir.errors import ConfigError
 from weir.graph.logical import LogicalOperator
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.graph.schema import schema_of
 from weir.operators.base import Operator, SourceOperator
-from weir.operators.bundle import CodeBundle
+from weir.operators.code_bundle import CodeBundle
 from weir.operators.factory import build_operator
-from weir.operators.partition import make_partitioner
+from weir.operators.kernel_warmup import warm_up_kernels
+from weir.operators.partitioners import make_partitioner
 from weir.protocol.ids import SubtaskId
-from weir.subtask.ports import Partitioner
+from weir.subtask.environment import BatchPartitioner
 from weir.transport.framing import holds_dictionary
+
+_ROWS = 16
 
 
 class Connectors:
-    """ConnectorPort: what ``describe`` gave becomes a reader or a writer again."""
+    """The ConnectorPort: it builds readers and writers from the output of ``describe``."""
 
     def source(self, operator: LogicalOperator) -> SourceOperator:
         return source_from(operator.config).reader()
@@ -40,13 +46,13 @@ class JobProgram:
         result = []
         for uid in graph.chains[subtask.chain].operators:
             operator = graph.operator(uid)
-            schemas = [schema_of(graph.operator(one.operator)) for one in operator.inputs]
+            schemas = [schema_of(graph.operator(upstream.operator)) for upstream in operator.inputs]
             result.append(build_operator(operator, schemas, self._bundle, self._connectors))
         return result
 
-    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> Partitioner:
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> BatchPartitioner:
         target = graph.chains[edge.target]
-        partitioner: Partitioner = make_partitioner(
+        partitioner: BatchPartitioner = make_partitioner(
             edge.partitioning,
             edge_schema(graph, edge.index),
             edge.key,
@@ -58,7 +64,8 @@ class JobProgram:
         return partitioner
 
     def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
-        """Each batch has dictionaries of its own, and those of several may be too many for the type of their indices."""
+        """Dictionary columns cannot be joined: each batch has its own dictionary, and together they may exceed the range of the
+        index type."""
         return not any(holds_dictionary(column.type) for column in edge_schema(graph, edge))
 
     def join(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -66,7 +73,46 @@ class JobProgram:
 
 
 def edge_schema(graph: PhysicalGraph, edge: int) -> pa.Schema:
-    """Of the batches on an edge. Raises KeyError for an edge that is not there."""
+    """Return the schema of an edge's batches. Raise KeyError for an unknown edge."""
     if not 0 <= edge < len(graph.edges):
         raise KeyError(edge)
     return schema_of(graph.operator(graph.chains[graph.edges[edge].source].operators[-1]))
+
+
+def load_code(code: Mapping[str, bytes], host: str) -> CodeBundle:
+    """Unpickle the job's functions. ``code`` is ``SlotBootstrap.code``: it comes with the Spark task, never through one of Weir's
+    sockets.
+
+    Raise ConfigError for a module that this host does not have.
+    """
+    return CodeBundle({reference: _unpickle(reference, data, host) for reference, data in code.items()})
+
+
+def _unpickle(reference: str, data: bytes, host: str) -> object:
+    try:
+        return pickle.loads(data)  # noqa: S301  # as above
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"{reference}: its code needs the Python module {error.name!r}, which the executor on {host} does not have. Install it on all "
+            "executors, or move the code that the job needs into the job's own file, which Weir sends to the executors."
+        ) from error
+
+
+def warm_up() -> None:
+    """Run everything once that is compiled on first use: before a slot registers, and before Spark's daemon forks.
+
+    Forked processes inherit compiled kernels, so the replacement of a lost slot has them. No kernel starts a thread, so they may
+    run before a fork. Polars starts threads, so it is not used here. Takes about ten seconds with an empty cache of compiled
+    kernels, half a second with a full one, and nothing the second time.
+    """
+    warm_up_kernels()
+    _warm_up_generator()
+
+
+def _warm_up_generator() -> None:
+    for name, column in {
+        "key": columns.uniform_ints(distinct=_ROWS, sparse=True),
+        "value": columns.ints(0, 10),
+        "word": columns.zipf_words(),
+    }.items():
+        columns.column_filler(name, column, 0)(0, 1, _ROWS, 0)

@@ -1,8 +1,8 @@
-"""The runtime of one slot: one subtask of (nearly) every chain, one loop, no locks. Sans-IO: see ports.py.
+"""The runtime of one slot: one subtask of (nearly) every chain, one loop, no locks. It does no I/O itself: see environment.py.
 
-Feed it control messages and frames, and call ``turn`` again and again. Each turn does a bounded amount
-of work; what it wants done outside goes through the ports. Order of service: snapshots being gathered,
-then marks (triggers, barriers), then batches; among these downstream subtasks first, sources last.
+Pass it control messages and frames, and call ``turn`` repeatedly. Each turn does a bounded amount of work. Order of service:
+gathering of snapshots, then control events (triggers, barriers), then batches; among these, downstream subtasks first and sources
+last.
 """
 
 from __future__ import annotations
@@ -38,33 +38,34 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import OperatorSnapshot
-from weir.subtask.accounting import Condition
 from weir.subtask.channels import LocalOutput
-from weir.subtask.checkpointing import LocalCheckpoint
-from weir.subtask.deployment import Deployment, DeploymentBuilder, SlotSettings
+from weir.subtask.checkpointing import SubtaskCheckpoint
+from weir.subtask.deployment import DeploymentBuilder, SlotDeployment, SlotSettings
+from weir.subtask.environment import Program, SlotEnvironment
 from weir.subtask.metrics import slot_metrics
-from weir.subtask.ports import Program, SlotPorts
-from weir.subtask.source import SourceSubtask
+from weir.subtask.source_subtask import SourceSubtask
 from weir.subtask.subtask import SubtaskRuntime, Work
+from weir.subtask.timing import SubtaskCondition
 
 FLUSH_AGE_NS = 100_000_000
-"""Rows held back in a partitioner under load go out after this long; when the slot is idle, at once."""
+"""Under load, pending rows of a partitioner are sent after this time. In an idle slot they are sent at once."""
 ALIGNING_FLUSH_AGE_NS = 20_000_000
-"""The same when a slot is idle because its subtasks align: the barrier takes the rows along, and scraps cost as whole batches do."""
+"""The same for a slot that is idle because its subtasks align: the barrier flushes pending rows anyway, and a small batch costs
+as much as a full one."""
 _REASON_CHARS_MAX = 20_000
 
 
 class SlotRuntime:
-    def __init__(self, program: Program, ports: SlotPorts, settings: SlotSettings) -> None:
+    def __init__(self, program: Program, environment: SlotEnvironment, settings: SlotSettings) -> None:
         self._program = program
-        self._ports = ports
+        self._environment = environment
         self._settings = settings
-        self._deployment: Deployment | None = None
+        self._deployment: SlotDeployment | None = None
         self._fenced = Generation(0)
-        """Nothing of this generation or an older one may have an effect here any more."""
+        """This generation and older ones may have no effect here any more."""
         self._busy_ns = 0
         self._rested = True
-        """Nobody had anything to do when it was looked last."""
+        """Whether no subtask could run at the last turn."""
         self._flushed_ns = 0
         self.stop_reason: str | None = None
 
@@ -72,23 +73,23 @@ class SlotRuntime:
     def generation(self) -> Generation | None:
         return self._deployment.generation if self._deployment is not None else None
 
-    # ---- what arrives --------------------------------------------------------------------------
+    # ---- messages and frames ---------------------------------------------------------------------
 
     def on_control(self, message: ToSlot) -> None:
         match message:
             case Deploy():
-                self._guard(lambda: self._deploy(message), message.generation)
+                self._fail_on_error(lambda: self._deploy(message), message.generation)
             case Cancel(generation):
                 self._cancel(generation)
             case Stop(reason):
-                self._drop()
+                self._drop_deployment()
                 self.stop_reason = reason
             case Lease():
                 pass
             case Start() | TriggerCheckpoint() | CheckpointCompleted() | CheckpointAborted() | AssignSplit():
                 deployment = self._deployment
                 if deployment is not None and not deployment.failed and message.generation == deployment.generation:
-                    self._guard(lambda: self._on_current(deployment, message), deployment.generation)
+                    self._fail_on_error(lambda: self._on_current(deployment, message), deployment.generation)
 
     def on_frame(self, frame: Frame) -> None:
         deployment = self._deployment
@@ -97,29 +98,30 @@ class SlotRuntime:
         if frame.kind is FrameKind.CREDIT:
             output = deployment.remote_outputs.get(frame.channel)
             if output is not None:
-                self._guard(lambda: output.on_credit(frame.argument), deployment.generation)
+                self._fail_on_error(lambda: output.on_credit(frame.argument), deployment.generation)
             return
         channel = deployment.inputs.get(frame.channel)
         if channel is None:
-            self._fail(ProtocolError(f"frame for channel {frame.channel}, which does not end here"), None)
+            self._fail(ProtocolError(f"received a frame for channel {frame.channel}, which does not end in this slot"), None)
         else:
             channel.push(frame)
 
     def on_peer_lost(self, slot: int, reason: str) -> None:
-        """What was on its way is lost, and nobody sends it again. If the peer is alive, nobody but its neighbours can know."""
+        """Fail the deployment: frames in transit are lost and are not sent again. Only the peer's neighbours notice if the peer
+        is alive."""
         if self._deployment is not None and not self._deployment.failed:
             self._fail(SlotError(f"the data connection to slot {slot} was lost: {reason}"), None)
 
     def _on_current(
         self,
-        deployment: Deployment,
+        deployment: SlotDeployment,
         message: Start | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | AssignSplit,
     ) -> None:
         match message:
             case Start():
                 deployment.running = True
             case TriggerCheckpoint(_, checkpoint):
-                deployment.checkpoints.triggered(checkpoint, self._ports.monotonic_ns())
+                deployment.checkpoints.triggered(checkpoint, self._environment.monotonic_ns())
                 for source in self._sources(deployment):
                     source.trigger(checkpoint)
             case AssignSplit(_, operator, subtask, split, precedes):
@@ -135,7 +137,7 @@ class SlotRuntime:
             case CheckpointAborted(_, checkpoint):
                 self._abort_checkpoint(deployment, checkpoint)
 
-    def _abort_checkpoint(self, deployment: Deployment, checkpoint: CheckpointId) -> None:
+    def _abort_checkpoint(self, deployment: SlotDeployment, checkpoint: CheckpointId) -> None:
         deployment.checkpoints.abort(checkpoint)
         for runtime in deployment.subtasks:
             runtime.on_aborted(checkpoint)
@@ -143,40 +145,41 @@ class SlotRuntime:
                 operator.on_checkpoint_aborted(checkpoint)
 
     @staticmethod
-    def _sources(deployment: Deployment) -> list[SourceSubtask]:
+    def _sources(deployment: SlotDeployment) -> list[SourceSubtask]:
         return [runtime for runtime in deployment.subtasks if isinstance(runtime, SourceSubtask)]
 
     # ---- the turn --------------------------------------------------------------------------------
 
     def turn(self) -> bool:
-        """Returns whether anything was done; if not, nothing can be until something arrives or ``wake_at_ns``."""
+        """Do a bounded amount of work. Return whether there was any; if not, there is none until something arrives or until
+        ``wake_at_ns``."""
         deployment = self._deployment
         if deployment is None or deployment.failed:
             return False
         try:
             return self._turn(deployment)
-        except Exception as error:  # noqa: BLE001  # raised, it would end the process, and its cause with it
+        except Exception as error:  # noqa: BLE001  # a raised error would end the process and hide its cause
             self._fail(error, None)
             return True
 
-    def _turn(self, deployment: Deployment) -> bool:
-        if not deployment.announced and self._ports.channels_ready():
+    def _turn(self, deployment: SlotDeployment) -> bool:
+        if not deployment.announced and self._environment.channels_ready():
             deployment.announced = True
-            self._ports.send_control(Deployed(deployment.generation))
+            self._environment.send_control(Deployed(deployment.generation))
         if not deployment.running:
             return False
         worked = self._snapshot_work(deployment)
         chosen = self._choose(deployment)
         if chosen is not None:
-            self._guard(lambda: self._step(chosen), deployment.generation, chosen.subtask)
-            now_ns = self._ports.monotonic_ns()
+            self._fail_on_error(lambda: self._step(chosen), deployment.generation, chosen.subtask)
+            now_ns = self._environment.monotonic_ns()
             if now_ns - self._flushed_ns > FLUSH_AGE_NS // 4:
                 self._flushed_ns = now_ns
                 self._flush(deployment, older_than_ns=now_ns - FLUSH_AGE_NS)
             return True
         if not worked:
             aligning = any(runtime.aligning for runtime in deployment.subtasks)
-            older_than_ns = self._ports.monotonic_ns() - ALIGNING_FLUSH_AGE_NS if aligning else None
+            older_than_ns = self._environment.monotonic_ns() - ALIGNING_FLUSH_AGE_NS if aligning else None
             worked = self._flush(deployment, older_than_ns=older_than_ns)
         return worked
 
@@ -191,167 +194,171 @@ class SlotRuntime:
                 waits.append(runtime.outputs.pending_since_ns + ALIGNING_FLUSH_AGE_NS)
         return min((at_ns for at_ns in waits if at_ns is not None), default=None)
 
-    def _choose(self, deployment: Deployment) -> SubtaskRuntime | None:
-        """The first that can run, downstream first; on the way every subtask's waiting time is booked.
+    def _choose(self, deployment: SlotDeployment) -> SubtaskRuntime | None:
+        """Return the first subtask that can run, downstream first. Also book the waiting time of every subtask.
 
-        Marks come before batches: a trigger or barrier that waits behind a slot's backlog keeps the other slots aligning.
+        Control events come before batches: a trigger or barrier behind a slot's backlog would keep the other slots aligning.
         """
-        now_ns = self._ports.monotonic_ns()
+        now_ns = self._environment.monotonic_ns()
         chosen: SubtaskRuntime | None = None
-        chosen_for = Work.NONE
-        conditions: dict[SubtaskId, Condition] = {}
+        chosen_work = Work.NONE
+        conditions: dict[SubtaskId, SubtaskCondition] = {}
         for runtime in deployment.subtasks:
             work = runtime.work(now_ns)
             if work is Work.NONE:
-                condition = Condition.IDLE
+                condition = SubtaskCondition.IDLE
             elif work is Work.ANY_TIME or runtime.outputs.has_room():
-                condition = Condition.RUNNABLE
-                if chosen is None or (work is Work.ANY_TIME and chosen_for is not Work.ANY_TIME):
-                    chosen, chosen_for = runtime, work
+                condition = SubtaskCondition.RUNNABLE
+                if chosen is None or (work is Work.ANY_TIME and chosen_work is not Work.ANY_TIME):
+                    chosen, chosen_work = runtime, work
             else:
-                condition = self._why_no_room(deployment, runtime, conditions)
-            if runtime.works_beside:
-                # Whether it is just being asked how far that is makes no difference.
-                condition = Condition.BESIDE
+                condition = self._condition_without_room(deployment, runtime, conditions)
+            if runtime.in_blocking_call:
+                # A subtask in a blocking call counts as busy, also while the loop polls the call.
+                condition = SubtaskCondition.BLOCKING_CALL
             conditions[runtime.subtask] = condition
             runtime.account.settle(condition, now_ns, rested=self._rested)
         self._rested = chosen is None
         return chosen
 
     @staticmethod
-    def _why_no_room(deployment: Deployment, runtime: SubtaskRuntime, conditions: dict[SubtaskId, Condition]) -> Condition:
-        could_run = (Condition.RUNNABLE, Condition.QUEUED)
-        for channel in runtime.outputs.lacking():
+    def _condition_without_room(
+        deployment: SlotDeployment, runtime: SubtaskRuntime, conditions: dict[SubtaskId, SubtaskCondition]
+    ) -> SubtaskCondition:
+        could_run = (SubtaskCondition.RUNNABLE, SubtaskCondition.QUEUED)
+        for channel in runtime.outputs.full_channels():
             if not isinstance(channel, LocalOutput):
-                return Condition.BACKPRESSURED
+                return SubtaskCondition.BACKPRESSURED
             consumer = SubtaskId(deployment.graph.edges[channel.channel.edge].target, channel.channel.target)
             if conditions.get(consumer) not in could_run:
-                return Condition.BACKPRESSURED
-        return Condition.QUEUED
+                return SubtaskCondition.BACKPRESSURED
+        return SubtaskCondition.QUEUED
 
     def _step(self, runtime: SubtaskRuntime) -> None:
-        began_ns = self._ports.monotonic_ns()
+        began_ns = self._environment.monotonic_ns()
         runtime.step(began_ns)
-        now_ns = self._ports.monotonic_ns()
-        runtime.account.ran(now_ns)
+        now_ns = self._environment.monotonic_ns()
+        runtime.account.add_busy(now_ns)
         self._busy_ns += now_ns - began_ns
 
-    def _flush(self, deployment: Deployment, older_than_ns: int | None) -> bool:
+    def _flush(self, deployment: SlotDeployment, older_than_ns: int | None) -> bool:
         flushed = False
         for runtime in deployment.subtasks:
             pending_since_ns = runtime.outputs.pending_since_ns
             if pending_since_ns is not None and (older_than_ns is None or pending_since_ns <= older_than_ns):
                 try:
                     flushed |= runtime.outputs.flush()
-                except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
+                except Exception as error:  # noqa: BLE001  # any error fails the subtask, not the loop
                     self._fail(error, runtime.subtask)
                     return True
         return flushed
 
     # ---- checkpoints -------------------------------------------------------------------------------
 
-    def _snapshot_work(self, deployment: Deployment) -> bool:
+    def _snapshot_work(self, deployment: SlotDeployment) -> bool:
         gathering = deployment.checkpoints.gathering
         try:
-            worked = deployment.checkpoints.gather(self._ports)
-        except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
+            worked = deployment.checkpoints.gather(self._environment)
+        except Exception as error:  # noqa: BLE001  # any error fails the subtask, not the loop
             self._fail(error, gathering.subtask if gathering is not None else None)
             return True
-        due = deployment.checkpoints.due(self._ports.monotonic_ns())
+        due = deployment.checkpoints.due(self._environment.monotonic_ns())
         for local in due:
             if not local.handles:
-                local.written_ns = self._ports.monotonic_ns()
+                local.written_ns = self._environment.monotonic_ns()
                 self._acknowledge(deployment, local, ())
         to_write = [local for local in due if local.handles]
         for checkpoint in sorted({local.checkpoint for local in to_write}):
             self._write(deployment, checkpoint, [local for local in to_write if local.checkpoint == checkpoint])
         return worked or bool(due)
 
-    def _write(self, deployment: Deployment, checkpoint: CheckpointId, due: Sequence[LocalCheckpoint]) -> None:
-        """One after the other, in one go: each time the writer and the loop change places costs both of them."""
-        files = self._ports.snapshot_files(deployment.generation, checkpoint)
+    def _write(self, deployment: SlotDeployment, checkpoint: CheckpointId, due: Sequence[SubtaskCheckpoint]) -> None:
+        """Write all snapshots in one background call: each switch between writer and loop costs both of them."""
+        files = self._environment.snapshot_files(deployment.generation, checkpoint)
 
         def work() -> list[Sequence[OperatorSnapshot] | Exception]:
             results = [written(local) for local in due]
             files.flush()
-            durable_ns = self._ports.monotonic_ns()
+            durable_ns = self._environment.monotonic_ns()
             for local in due:
                 local.written_ns = durable_ns
             return results
 
-        def written(local: LocalCheckpoint) -> Sequence[OperatorSnapshot] | Exception:
+        def written(local: SubtaskCheckpoint) -> Sequence[OperatorSnapshot] | Exception:
             try:
                 return local.write(files.writer(local.subtask))
-            except Exception as error:  # noqa: BLE001  # whatever it is declines the checkpoint, in the name of this subtask
+            except Exception as error:  # noqa: BLE001  # any error makes this subtask decline the checkpoint
                 return error
 
         def done(result: object, error: BaseException | None) -> None:
             if self._deployment is not deployment or deployment.failed:
                 return
             results = cast("Sequence[object]", result) if error is None else [error] * len(due)
-            for local, one in zip(due, results, strict=True):
+            for local, written_or_error in zip(due, results, strict=True):
                 if deployment.failed:
                     return
-                self._guard(partial(self._answer, deployment, local, one), deployment.generation, local.subtask)
+                self._fail_on_error(
+                    partial(self._report_snapshot, deployment, local, written_or_error), deployment.generation, local.subtask
+                )
 
-        self._ports.background(work, done)
+        self._environment.write_in_background(work, done)
 
-    def _answer(self, deployment: Deployment, local: LocalCheckpoint, result: object) -> None:
+    def _report_snapshot(self, deployment: SlotDeployment, local: SubtaskCheckpoint, result: object) -> None:
         if isinstance(result, BaseException):
             local.discard()
             reason = _sendable(f"{type(result).__name__}: {result}")
-            self._ports.send_control(Decline(deployment.generation, local.checkpoint, local.subtask, reason))
+            self._environment.send_control(Decline(deployment.generation, local.checkpoint, local.subtask, reason))
         else:
             self._acknowledge(deployment, local, cast("Sequence[OperatorSnapshot]", result))
 
-    def _acknowledge(self, deployment: Deployment, local: LocalCheckpoint, written: Sequence[OperatorSnapshot]) -> None:
-        self._ports.send_control(Acknowledge(deployment.generation, local.checkpoint, local.snapshot(written)))
+    def _acknowledge(self, deployment: SlotDeployment, local: SubtaskCheckpoint, written: Sequence[OperatorSnapshot]) -> None:
+        self._environment.send_control(Acknowledge(deployment.generation, local.checkpoint, local.snapshot(written)))
 
     # ---- deploying and cancelling --------------------------------------------------------------------
 
     def _deploy(self, message: Deploy) -> None:
         if message.generation <= self._fenced:
             return
-        self._drop()
+        self._drop_deployment()
         self._fenced = Generation(message.generation - 1)
-        self._deployment = Deployment(message, codec.from_json(PhysicalGraph, message.graph))
-        self._ports.open_channels(message, self._deployment.graph)
-        DeploymentBuilder(self._deployment, self._program, self._ports, self._settings, on_ended=self._ended).build()
+        self._deployment = SlotDeployment(message, codec.from_json(PhysicalGraph, message.graph))
+        self._environment.open_channels(message, self._deployment.graph)
+        DeploymentBuilder(self._deployment, self._program, self._environment, self._settings, on_ended=self._ended).build()
 
     def _ended(self, subtask: SubtaskId) -> None:
         assert self._deployment is not None
-        # The counters are final now, and the job may be over before they would be sent again.
+        # The counters are final, and the job may end before the next periodic report.
         metrics = self.metrics()
         if metrics is not None:
-            self._ports.send_control(metrics)
-        self._ports.send_control(SubtaskEnded(self._deployment.generation, subtask))
+            self._environment.send_control(metrics)
+        self._environment.send_control(SubtaskEnded(self._deployment.generation, subtask))
 
     def _cancel(self, generation: Generation) -> None:
         if self._deployment is not None and self._deployment.generation <= generation:
-            self._drop()
+            self._drop_deployment()
         self._fenced = max(self._fenced, generation)
-        self._ports.send_control(Cancelled(generation))
+        self._environment.send_control(Cancelled(generation))
 
-    def _drop(self) -> None:
+    def _drop_deployment(self) -> None:
         deployment, self._deployment = self._deployment, None
         if deployment is None:
             return
-        self._ports.close_channels()
+        self._environment.close_channels()
         deployment.checkpoints.discard_all()
         for part in deployment.parts:
-            with contextlib.suppress(Exception):  # what fails to close has no further use either
+            with contextlib.suppress(Exception):  # the operator is dropped, so a failing close has no effect
                 part.close()
 
     # ---- failures ------------------------------------------------------------------------------------
 
-    def _guard(self, work: Callable[[], None], generation: Generation, subtask: SubtaskId | None = None) -> None:
+    def _fail_on_error(self, work: Callable[[], None], generation: Generation, subtask: SubtaskId | None = None) -> None:
         try:
             work()
-        except Exception as error:  # noqa: BLE001  # whatever it is fails the subtask, not the loop
+        except Exception as error:  # noqa: BLE001  # any error fails the subtask, not the loop
             self._fail(error, subtask, generation)
 
     def _fail(self, error: BaseException, subtask: SubtaskId | None, generation: Generation | None = None) -> None:
-        """The whole slot stops working for this generation; the coordinator decides what follows."""
+        """Stop all work for this generation and report the failure. The coordinator decides what follows."""
         if self._deployment is not None:
             self._deployment.failed = True
             generation = self._deployment.generation
@@ -359,23 +366,23 @@ class SlotRuntime:
             return
         restartable = not isinstance(error, WeirError) or error.retry is Retry.BACKOFF
         reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}{_raised_at(error)}"
-        self._ports.send_control(SubtaskFailed(generation, subtask, type(error).__name__, _sendable(reason), restartable))
+        self._environment.send_control(SubtaskFailed(generation, subtask, type(error).__name__, _sendable(reason), restartable))
 
     def metrics(self) -> SlotMetrics | None:
         deployment = self._deployment
         if deployment is None or not deployment.running:
             return None
-        return slot_metrics(deployment, rss_bytes=self._ports.rss_bytes(), loop_busy_ns=self._busy_ns)
+        return slot_metrics(deployment, rss_bytes=self._environment.rss_bytes(), loop_busy_ns=self._busy_ns)
 
 
 def _sendable(reason: str) -> str:
-    """What says why must arrive: not too long for a message, nor with halves of characters (names of files may have them)."""
+    """Return a reason that fits into a message and is valid UTF-8 (file names may contain surrogates)."""
     short = reason if len(reason) <= _REASON_CHARS_MAX else f"{reason[:_REASON_CHARS_MAX]}..."
     return short.encode(errors="backslashreplace").decode()
 
 
 def _raised_at(error: BaseException) -> str:
-    """Of an error that nobody foresaw, where it came up is all there is to go by."""
+    """Return where an unexpected error was raised."""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
-    places = [f"{frame.filename.rpartition('/weir/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
-    return f" ({' > '.join(places)})" if places else ""
+    frames_text = [f"{frame.filename.rpartition('/weir/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+    return f" ({' > '.join(frames_text)})" if frames_text else ""

@@ -1,6 +1,6 @@
-"""One subtask in the loop: what those with inputs (inner.py) and those with a source (source.py) have in common.
+"""A subtask in the loop: the operator chain, and what subtasks with input channels and with a source have in common.
 
-It drives the kernel and the operators, one resumable step at a time.
+A subtask drives its kernel state machine and its operators, one resumable step at a time.
 """
 
 from __future__ import annotations
@@ -14,56 +14,91 @@ from weir.operators.base import Batch, Operator, Step
 from weir.protocol.frames import FrameKind
 from weir.protocol.ids import CheckpointId, SubtaskId
 from weir.protocol.snapshots import ChannelSnapshot, OperatorSnapshot
-from weir.subtask.accounting import TimeAccount
-from weir.subtask.chain import OperatorChain
-from weir.subtask.checkpointing import LocalCheckpoint
-from weir.subtask.outputs import Outputs
-from weir.subtask.ports import SlotPorts
+from weir.subtask.channels import Outputs
+from weir.subtask.checkpointing import SubtaskCheckpoint
+from weir.subtask.environment import SlotEnvironment
+from weir.subtask.timing import TimeAccount
 
 LOOK_AHEAD_NS_MAX = 50_000_000
-"""A pull that took longer makes no second batch, unless the first has filled the outputs. Well above what a step waits for a core:
-that is no reason to leave it unfinished, and a trigger waiting."""
+"""If producing a batch takes longer, the step produces no second batch in the same turn, unless the first has filled the outputs.
+It is well above the time that a step waits for a core, which is no reason to interrupt the step and delay a trigger."""
+
+
+class OperatorChain:
+    """Operators fused into one subtask. ``operators``: first to last, without the source. Every method returns a generator of
+    output batches."""
+
+    def __init__(self, operators: Sequence[Operator]) -> None:
+        self.operators = tuple(operators)
+
+    def process(self, batch: Batch, input_index: int) -> Step:
+        if not self.operators:
+            return iter((batch,))
+        if len(self.operators) == 1:
+            return self.operators[0].process(batch, input_index)
+        return self._process_from(0, batch, input_index)
+
+    def on_watermark(self, watermark_ms: int) -> Step:
+        for position, operator in enumerate(self.operators):
+            yield from self._process_rest(position, operator.on_watermark(watermark_ms))
+
+    def on_end_of_input(self) -> Step:
+        for position, operator in enumerate(self.operators):
+            yield from self._process_rest(position, operator.on_end_of_input())
+
+    def _process_from(self, position: int, batch: Batch, input_index: int = 0) -> Step:
+        if position == len(self.operators):
+            yield batch
+        else:
+            yield from self._process_rest(position, self.operators[position].process(batch, input_index))
+
+    def _process_rest(self, position: int, step: Step) -> Step:
+        for out in step:
+            if out is None:
+                yield None
+            else:
+                yield from self._process_from(position + 1, out)
 
 
 class Work(Enum):
-    """What a subtask has to do; the loop sees to it that there is room."""
+    """What a subtask has to do. The loop checks that its outputs have room."""
 
     NONE = "none"
-    NEEDS_ROOM = "needs room"
-    """A step that may send batches."""
-    ANY_TIME = "any time"
-    """Marks only: they take no credit."""
+    NEEDS_ROOM = "needs_room"
+    """A step that may send batches. It needs room in the outputs."""
+    ANY_TIME = "any_time"
+    """Control events only. They need no credit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskParts:
-    """What every subtask is made of. ``operators``: first to last, without the source. ``ended_before``: on_end_of_input
-    ran before the snapshot it is restored from."""
+    """The parts of a subtask. ``operators``: first to last, without the source. ``ended_before``: ``on_end_of_input`` ran before
+    the snapshot from which the subtask is restored."""
 
     operators: Sequence[Operator]
     outputs: Outputs
-    ports: SlotPorts
+    environment: SlotEnvironment
     on_ended: Callable[[SubtaskId], None]
-    on_checkpoint: Callable[[LocalCheckpoint], None]
+    on_checkpoint: Callable[[SubtaskCheckpoint], None]
     ended_before: bool
 
 
 class SubtaskRuntime(ABC):
-    """Common to subtasks with inputs and with a source. ``step`` raises what fails the subtask."""
+    """Base of subtasks with input channels and with a source. ``step`` raises errors that fail the subtask."""
 
     def __init__(self, subtask: SubtaskId, parts: SubtaskParts) -> None:
         self.subtask = subtask
         self.chain = OperatorChain(parts.operators)
         self.outputs = parts.outputs
-        self.account = TimeAccount(parts.ports.monotonic_ns())
+        self.account = TimeAccount(parts.environment.monotonic_ns())
         self.ended = False
         self.records_in = 0
         self.bytes_in = 0
         self._ended_before = parts.ended_before
-        self._ports = parts.ports
+        self._environment = parts.environment
         self._step: Step | None = None
         self._ahead: Batch | None = None
-        """Made by the step, and not yet sent."""
+        """A batch that the step has produced and that is not yet sent."""
         self._after_step: Callable[[], None] | None = None
         self._waiting_until_ns = 0
         self._on_ended = parts.on_ended
@@ -71,44 +106,46 @@ class SubtaskRuntime(ABC):
 
     @property
     def aligning(self) -> bool:
-        """Some inputs have delivered a barrier and others have not."""
+        """Whether some inputs have delivered a barrier and others have not."""
         return False
 
     @property
-    def works_beside(self) -> bool:
-        """Its unfinished step waits for work that goes on beside the loop."""
+    def in_blocking_call(self) -> bool:
+        """Whether its unfinished step waits for a blocking call in the background executor."""
         return self._step is not None and self._waiting_until_ns > 0
 
     @abstractmethod
     def work(self, now_ns: int) -> Work: ...
 
     @abstractmethod
-    def _begin(self, now_ns: int) -> None:
-        """Take up the next piece of work (``work`` said there is one and no step is unfinished)."""
+    def _start_work(self, now_ns: int) -> None:
+        """Start the next piece of work. Called if ``work`` reports one and no step is unfinished."""
 
     def step(self, now_ns: int) -> None:
         if self._step is None:
-            self._begin(now_ns)
+            self._start_work(now_ns)
         if self._step is not None:
-            self._pull(now_ns)
+            self._run_step(now_ns)
 
     def wake_at_ns(self) -> int | None:
-        """When to look again although nothing arrives; None: no need. Without room there is none: room comes by an arrival."""
+        """When to run the subtask again if nothing arrives; None: not needed. Without room it is None, because room comes with an
+        arrival."""
         waits = self._step is not None and self._waiting_until_ns and self.outputs.has_room()
         return self._waiting_until_ns if waits else None
 
     def on_aborted(self, checkpoint: CheckpointId) -> None:
         """The coordinator has aborted the checkpoint."""
 
-    def _run(self, step: Step, after: Callable[[], None]) -> None:
+    def _start_step(self, step: Step, after: Callable[[], None]) -> None:
         self._step = step
         self._after_step = after
 
-    def _pull(self, now_ns: int) -> None:
-        """One batch goes out. Whether it was the last is known only by asking for the next, which is then made, and kept.
+    def _run_step(self, now_ns: int) -> None:
+        """Send one batch. Produce the next one too, if there is room, to find out whether the step is finished; keep it in
+        ``_ahead``.
 
-        So a step whose last batch fills the outputs is over with it: what it consumed is given back, and a trigger need not
-        wait behind it for room. With room left there is no hurry, and a slow function is not asked twice in one turn.
+        So a step whose last batch fills the outputs is finished with it: its input is released, and a trigger does not wait
+        behind it. While there is room, a slow operator is called only once per turn.
         """
         assert self._step is not None
         out, self._ahead = self._ahead, None
@@ -117,7 +154,7 @@ class SubtaskRuntime(ABC):
             self.outputs.add(out, now_ns)
         for out in self._step:
             if out is None:
-                # Work goes on beside the loop; look again in a millisecond.
+                # A blocking call is running. Check again in a millisecond.
                 self._waiting_until_ns = now_ns + 1_000_000
                 return
             self._waiting_until_ns = 0
@@ -126,7 +163,7 @@ class SubtaskRuntime(ABC):
                 return
             self.outputs.add(out, now_ns)
             sent = True
-            if self.outputs.has_room() and self._ports.monotonic_ns() - now_ns > LOOK_AHEAD_NS_MAX:
+            if self.outputs.has_room() and self._environment.monotonic_ns() - now_ns > LOOK_AHEAD_NS_MAX:
                 return
         self._step = None
         self._waiting_until_ns = 0
@@ -149,20 +186,20 @@ class SubtaskRuntime(ABC):
         inputs: tuple[ChannelSnapshot, ...],
         ready: Sequence[OperatorSnapshot],
     ) -> None:
-        """Algorithm 1, lines 12 and 13: snapshot, then broadcast the barrier behind everything sent before."""
+        """Take a snapshot, then broadcast the barrier behind everything sent before (Algorithm 1, lines 12 and 13)."""
         self.outputs.flush()
-        began_wait_ns = self._ports.core_wait_ns()
-        began_ns, began_cpu_ns = self._ports.monotonic_ns(), self._ports.thread_cpu_ns()
+        began_wait_ns = self._environment.core_wait_ns()
+        began_ns, began_cpu_ns = self._environment.monotonic_ns(), self._environment.thread_cpu_ns()
         handles = [handle for operator in self.chain.operators if (handle := operator.snapshot(checkpoint)) is not None]
-        sync_ns, sync_cpu_ns = self._ports.monotonic_ns() - began_ns, self._ports.thread_cpu_ns() - began_cpu_ns
-        core_wait_ns = self._ports.core_wait_ns() - began_wait_ns
+        sync_ns, sync_cpu_ns = self._environment.monotonic_ns() - began_ns, self._environment.thread_cpu_ns() - began_cpu_ns
+        core_wait_ns = self._environment.core_wait_ns() - began_wait_ns
         outputs = self.outputs.snapshots()
-        # Also before the END that is sent again after a restore: who has ended stays so through the next restore too.
+        # True also before END is sent again after a restore, so an ended subtask stays ended through the next restore.
         ended = self.ended or self._ended_before
         self.outputs.broadcast(FrameKind.BARRIER, checkpoint)
         self.outputs.epoch = checkpoint + 1
         self._on_checkpoint(
-            LocalCheckpoint(
+            SubtaskCheckpoint(
                 checkpoint, self.subtask, handles, ready, inputs, outputs, ended,
                 sync_ns, sync_cpu_ns, core_wait_ns, alignment_ns, began_ns,
             )

@@ -1,1 +1,1 @@
-
+"""Testing tools: the deterministic simulator."""

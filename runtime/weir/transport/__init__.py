@@ -1,1 +1,1 @@
-
+"""Authenticated connections between driver and slots: control messages and data frames over TCP."""

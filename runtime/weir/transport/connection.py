@@ -1,54 +1,214 @@
-"""A non-blocking stream of messages over a connected socket, driven by a poller."""
+"""Connections: a non-blocking stream of messages over a socket, driven by a poller.
+
+A message is a header of fixed size, then sections whose sizes the header gives. Each section is received directly into a separate
+Arrow buffer (64-byte aligned), so a record batch can be read in place. The same call receives following bytes into a small
+staging buffer: headers and small messages need no separate call, and only their bytes are copied.
+"""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Generic, TypeVar, cast
 
 import pyarrow as pa
 
 from weir.errors import ProtocolError
+from weir.transport.framing import Piece
 from weir.transport.poller import READ, WRITE, Poller
-from weir.transport.streams import Cut, EndOfStream, Inbox, Outbox
 
 H = TypeVar("H")
 
+IO_VECTORS_MAX = 512
+"""Linux accepts 1024 buffers per call. Half of that exceeds a socket's buffer, except for tiny frames."""
+STAGE_BYTES = 32 * 1024
+
 BYTES_PER_TURN = 4 * 1024 * 1024
-"""Each way, per connection and turn, so that the loop keeps turning: about a millisecond of copying."""
+"""Limit per direction, connection and turn, so that the loop keeps turning. About a millisecond of copying."""
+
+
+class SendQueue:
+    """Buffers queued for one peer, in order. It holds the memory of a batch until the kernel has taken all of it."""
+
+    __slots__ = ("_pieces", "bytes_queued")
+
+    def __init__(self) -> None:
+        self._pieces: deque[Piece] = deque()
+        self.bytes_queued = 0
+
+    def push(self, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            if len(piece):
+                self._pieces.append(piece)
+                self.bytes_queued += len(piece)
+
+    def flush(self, connected: socket.socket, bytes_max: int) -> bool:
+        """Send until the queue is empty (return True), or the kernel's buffer is full or ``bytes_max`` is reached (return False).
+        Raise OSError."""
+        sent_total = 0
+        while self._pieces and sent_total < bytes_max:
+            try:
+                sent = connected.sendmsg(islice(self._pieces, IO_VECTORS_MAX))
+            except (BlockingIOError, InterruptedError):
+                break
+            sent_total += sent
+            self._advance(sent)
+        return not self._pieces
+
+    def _advance(self, sent: int) -> None:
+        self.bytes_queued -= sent
+        pieces = self._pieces
+        while sent:
+            first = pieces[0]
+            if sent < len(first):
+                pieces[0] = memoryview(first).cast("B")[sent:]
+                return
+            sent -= len(first)
+            pieces.popleft()
+
+    def clear(self) -> None:
+        self._pieces.clear()
+        self.bytes_queued = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFormat(Generic[H]):
+    """How a stream is divided into messages. ``parse`` returns a header and the sizes of its sections, or raises ProtocolError."""
+
+    header_bytes: int
+    parse: Callable[[memoryview], tuple[H, tuple[int, ...]]]
+
+
+class StreamClosed(Exception):
+    """The peer closed the connection. ``clean`` False: in the middle of a message."""
+
+    def __init__(self, clean: bool) -> None:
+        super().__init__("the peer closed the connection" + ("" if clean else " in the middle of a message"))
+
+
+class MessageReader(Generic[H]):
+    """Reads messages from a stream. It holds the staging buffer and the sections of the one message that is arriving."""
+
+    __slots__ = ("_begin", "_end", "_filled", "_format", "_header", "_in_message", "_sections", "_stage", "_views")
+
+    def __init__(self, message_format: MessageFormat[H]) -> None:
+        self._format = message_format
+        self._stage = memoryview(bytearray(STAGE_BYTES))
+        self._begin = 0
+        self._end = 0
+        self._header: H | None = None
+        self._in_message = False
+        """A header (which may be None) has been parsed and its sections are not complete."""
+        self._sections: list[pa.Buffer] = []
+        self._views: list[memoryview] = []
+        """Views of the incomplete sections. The first one is partly filled."""
+        self._filled = 0
+
+    def read(self, connected: socket.socket, bytes_max: int, deliver: Callable[[H, list[pa.Buffer]], None]) -> None:
+        """Receive up to about ``bytes_max`` bytes and pass on complete messages in order.
+
+        Raise StreamClosed, OSError, ProtocolError, and what ``deliver`` raises.
+        """
+        received = 0
+        while received < bytes_max:
+            try:
+                count, requested = self._receive(connected, bytes_max - received)
+            except (BlockingIOError, InterruptedError):
+                return
+            if count == 0:
+                raise StreamClosed(clean=not self._in_message and self._begin == self._end)
+            received += count
+            self._split_messages(deliver)
+            if count < requested:
+                return  # drained; the poller reports when more arrives
+
+    def _receive(self, connected: socket.socket, bytes_max: int) -> tuple[int, int]:
+        """Return the bytes received and requested. The staging buffer is empty or holds a part of a header."""
+        if not self._views:
+            if self._begin:
+                left = self._end - self._begin
+                self._stage[:left] = bytes(self._stage[self._begin : self._end])
+                self._begin, self._end = 0, left
+            count = connected.recv_into(self._stage[self._end :])
+            self._end += count
+            return count, STAGE_BYTES - self._end + count
+        self._begin = self._end = 0
+        rest = self._views[0][self._filled : self._filled + bytes_max]
+        last_of_message = len(self._views) == 1 and len(rest) == len(self._views[0]) - self._filled
+        if last_of_message:
+            count = connected.recvmsg_into((rest, self._stage))[0]
+        else:
+            count = connected.recv_into(rest)
+        in_section = min(count, len(rest))
+        self._end = count - in_section
+        self._fill(in_section)
+        return count, len(rest) + (STAGE_BYTES if last_of_message else 0)
+
+    def _fill(self, count: int) -> None:
+        self._filled += count
+        if self._filled == len(self._views[0]):
+            del self._views[0]
+            self._filled = 0
+
+    def _split_messages(self, deliver: Callable[[H, list[pa.Buffer]], None]) -> None:
+        while True:
+            if not self._in_message:
+                end = self._begin + self._format.header_bytes
+                if end > self._end:
+                    return
+                self._header, sizes = self._format.parse(self._stage[self._begin : end])
+                self._begin = end
+                self._in_message = True
+                self._sections = [pa.allocate_buffer(size) for size in sizes]
+                self._views = [memoryview(section).cast("B") for section in self._sections if section.size]
+            while self._views:
+                available = self._end - self._begin
+                if available == 0:
+                    return
+                count = min(available, len(self._views[0]) - self._filled)
+                self._views[0][self._filled : self._filled + count] = self._stage[self._begin : self._begin + count]
+                self._begin += count
+                self._fill(count)
+            header, sections = self._header, self._sections
+            self._header, self._sections, self._in_message = None, [], False
+            deliver(cast(H, header), sections)
 
 
 class Connection(Generic[H]):
-    """Owns its socket. ``deliver`` gets whole messages, ``lost`` the reason, once, after which nothing more comes.
+    """A stream of messages over a socket, which it owns. ``deliver`` gets complete messages; ``lost`` gets the reason, once, at
+    the end.
 
-    What is queued in ``outbox`` (also before the connection was up) goes out in order. Raises nothing:
-    whatever the peer does ends here, in ``lost``.
+    Messages queued in ``outbox``, also before the connection was established, are sent in order. It raises nothing: every error
+    of the peer ends in ``lost``.
     """
 
     def __init__(
         self,
         poller: Poller,
         connected: socket.socket,
-        cut: Cut[H],
+        message_format: MessageFormat[H],
         *,
-        outbox: Outbox,
+        outbox: SendQueue,
         deliver: Callable[[H, list[pa.Buffer]], None],
         lost: Callable[[str], None],
     ) -> None:
         self._poller = poller
         self._socket = connected
-        self._inbox: Inbox[H] = Inbox(cut)
+        self._inbox: MessageReader[H] = MessageReader(message_format)
         self._outbox = outbox
         self._deliver = deliver
         self._lost = lost
         self._blocked = False
-        """The kernel took no more: the poller tells when it does, and until then nobody tries."""
+        """The kernel's buffer is full. Sending continues when the poller reports the socket as writable."""
         self.closed = False
         self.read_bytes_max = BYTES_PER_TURN
         poller.watch(connected, READ, self._ready)
 
     def flush(self) -> None:
-        """Send what is queued, as far as the kernel takes it."""
+        """Send queued messages as far as the kernel accepts them."""
         if self.closed or self._blocked or not self._outbox.bytes_queued:
             return
         try:
@@ -72,7 +232,7 @@ class Connection(Generic[H]):
     def _read(self) -> None:
         try:
             self._inbox.read(self._socket, self.read_bytes_max, self._deliver)
-        except EndOfStream as error:
+        except StreamClosed as error:
             self._end(str(error))
         except OSError as error:
             self._end(f"receiving failed: {error.strerror or error}")
@@ -85,10 +245,10 @@ class Connection(Generic[H]):
             self._lost(reason)
 
     def close(self) -> None:
-        """Close without a word to ``lost``. What is still queued is forgotten."""
+        """Close without calling ``lost``. Queued messages are dropped."""
         if self.closed:
             return
         self.closed = True
-        self._poller.forget(self._socket)
+        self._poller.unwatch(self._socket)
         self._socket.close()
         self._outbox.clear()

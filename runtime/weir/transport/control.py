@@ -1,9 +1,9 @@
-"""Control connections: messages of bytes between the coordinator and its slots, in order per connection.
+"""Control connections: byte messages between the coordinator and its slots, in order per connection.
 
-``poll`` is called by one thread, the loop that owns the endpoint; ``send`` and ``wake`` by any.
-``fileno`` is readable whenever ``poll`` has something to do at once: an endpoint can be waited for in
-another loop's selector (``DataExchange.register``). On the wire a message is its length as u32, little
-endian, and its bytes. A last word before ``close`` is only sure to arrive once the peer has hung up.
+One thread calls ``poll``: the loop that owns the endpoint. Any thread may call ``send`` and ``wake``. ``fileno`` is readable
+whenever ``poll`` has work, so another loop's selector can wait for it (``DataExchange.register``). On the wire, a message is its
+length (u32, little endian) followed by its bytes. A last message before ``close`` is only certain to arrive once the peer has
+closed its end.
 """
 
 from __future__ import annotations
@@ -19,29 +19,27 @@ from typing import NewType, TypeAlias
 import pyarrow as pa
 
 from weir.errors import ProtocolError
-from weir.transport.acceptor import Acceptor, Note, Proved
-from weir.transport.connection import Connection
-from weir.transport.dialer import PATIENCE_NS, Dialer
+from weir.transport.connection import Connection, MessageFormat, SendQueue
+from weir.transport.connection_setup import DIAL_TIMEOUT_NS, Acceptor, AuthenticatedSession, Dialer, LogConnection
 from weir.transport.handshake import Claim, Credentials, Purpose
 from weir.transport.poller import Poller, Wakeup
-from weir.transport.streams import Cut, Outbox
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
-"""An acknowledgement with thousands of splits is some MiB."""
+"""An acknowledgement with thousands of splits takes some MiB."""
 QUEUED_BYTES_MAX = 256 * 1024 * 1024
-"""Per connection. A peer that reads so little is as good as lost, and is dropped."""
+"""Limit per connection. A peer that does not read is dropped."""
 CONNECTIONS_MAX = 4096
 _LENGTH = struct.Struct("<I")
 
 ControlPeer = NewType("ControlPeer", int)
-"""One control connection of an endpoint; never used again by it."""
+"""One control connection of an endpoint. Numbers are not reused."""
 COORDINATOR = ControlPeer(0)
 """The only peer of a ``ControlClient``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """``incarnation`` has been proven (of the slot at the server, of the coordinator at the client)."""
+    """The peer is connected. ``incarnation`` is proven (the slot's at the server, the coordinator's at the client)."""
 
     peer: ControlPeer
     incarnation: str
@@ -55,7 +53,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Reported once; nothing more comes from this peer. At the client also: it could not connect."""
+    """The connection is closed; reported once. At the client also: it could not connect."""
 
     peer: ControlPeer
     reason: str
@@ -67,20 +65,20 @@ ControlEvent: TypeAlias = Connected | Message | Closed
 def _parse(data: memoryview) -> tuple[None, tuple[int]]:
     (length,) = _LENGTH.unpack(data)
     if not 0 < length <= MESSAGE_BYTES_MAX:
-        raise ProtocolError(f"control message of {length} bytes, allowed are 1 to {MESSAGE_BYTES_MAX}")
+        raise ProtocolError(f"control message of {length} bytes, expected 1 to {MESSAGE_BYTES_MAX}")
     return None, (length,)
 
 
-_CUT: Cut[None] = Cut(_LENGTH.size, _parse)
+_FORMAT: MessageFormat[None] = MessageFormat(_LENGTH.size, _parse)
 
 
 class _Endpoint:
-    """What server and client share: connections, the queue from other threads, the turn."""
+    """Base of server and client: connections, the queue from other threads, the turn."""
 
     def __init__(self) -> None:
         self._poller = Poller()
         self._wakeup = Wakeup(self._poller)
-        self._connections: dict[ControlPeer, tuple[Connection[None], Outbox]] = {}
+        self._connections: dict[ControlPeer, tuple[Connection[None], SendQueue]] = {}
         self._queue: deque[tuple[ControlPeer, bytes]] = deque()
         self._events: list[ControlEvent] = []
         self._owner: int | None = None
@@ -89,11 +87,11 @@ class _Endpoint:
         return self._poller.fileno()
 
     def wake(self) -> None:
-        """End a ``poll`` that waits. Any thread."""
+        """Wake a waiting ``poll``. Any thread."""
         self._wakeup.wake()
 
     def poll(self, now_ns: int, timeout_ns: int = 0) -> list[ControlEvent]:
-        """Send and receive what is possible; wait for an event or ``wake``, ``timeout_ns`` at most (rounded up to 1 ms)."""
+        """Send and receive what is possible. Wait at most ``timeout_ns`` (rounded up to 1 ms) for an event or ``wake``."""
         self._owner = threading.get_ident()
         self._flush()
         self._advance(now_ns)
@@ -109,32 +107,32 @@ class _Endpoint:
 
     def _send(self, peer: ControlPeer, data: bytes) -> None:
         if not 0 < len(data) <= MESSAGE_BYTES_MAX:
-            raise ProtocolError(f"a control message of {len(data)} bytes cannot be sent, allowed are 1 to {MESSAGE_BYTES_MAX}")
+            raise ProtocolError(f"cannot send a control message of {len(data)} bytes, expected 1 to {MESSAGE_BYTES_MAX}")
         self._queue.append((peer, data))
         if threading.get_ident() != self._owner:
             self._wakeup.wake()
 
     def _flush(self) -> None:
-        """Queue first, so that order is the order of the calls to ``send``; then whatever the kernel takes."""
+        """Move queued messages to their connections, in the order of the calls to ``send``, then send what the kernel accepts."""
         while self._queue:
             peer, data = self._queue.popleft()
-            known = self._connections.get(peer)
-            if known is None:
-                continue  # closed, and reported as such
-            connection, outbox = known
+            peer_connection = self._connections.get(peer)
+            if peer_connection is None:
+                continue  # closed, and reported
+            connection, outbox = peer_connection
             outbox.push((_LENGTH.pack(len(data)), data))
             if outbox.bytes_queued > QUEUED_BYTES_MAX:
                 connection.close()
-                self._on_lost(peer, f"it does not read: more than {QUEUED_BYTES_MAX} bytes are queued for it")
+                self._on_lost(peer, f"the peer does not read: more than {QUEUED_BYTES_MAX} bytes are queued for it")
         for connection, _ in tuple(self._connections.values()):
             connection.flush()
 
     def _connect(self, peer: ControlPeer, connected: socket, incarnation: str) -> None:
-        outbox = Outbox()
+        outbox = SendQueue()
         connection = Connection(
             self._poller,
             connected,
-            _CUT,
+            _FORMAT,
             outbox=outbox,
             deliver=lambda _header, sections: self._deliver(peer, sections),
             lost=functools.partial(self._on_lost, peer),
@@ -163,9 +161,9 @@ class _Endpoint:
 
 
 class ControlServer(_Endpoint):
-    """The coordinator's end. ``generation`` names this run of the coordinator: a slot of another run is not let in.
+    """The coordinator's end. ``generation`` identifies the coordinator's run: slots of another run are refused.
 
-    Raises ConfigError when no port of ``ports`` (first, last; (0, 0): any) can be had.
+    Raise ConfigError if no port of ``ports`` (first, last; (0, 0): any) is free.
     """
 
     def __init__(
@@ -176,11 +174,11 @@ class ControlServer(_Endpoint):
         ports: tuple[int, int] = (0, 0),
         generation: int,
         incarnation: str,
-        note: Note,
+        log_connection: LogConnection,
     ) -> None:
         super().__init__()
         self._generation = generation
-        self._note = note
+        self._log_connection = log_connection
         self._next_peer = 0
         self._acceptor = Acceptor(
             self._poller,
@@ -190,34 +188,37 @@ class ControlServer(_Endpoint):
             ports=ports,
             incarnation=incarnation,
             proved=self._on_proved,
-            ended=lambda _greeting: None,
-            note=note,
+            ended=lambda _session: None,
+            log_connection=log_connection,
         )
         self.port = self._acceptor.port
 
     def send(self, peer: ControlPeer, data: bytes) -> None:
-        """Queue a message. Any thread. To a peer that is gone: dropped, ``poll`` reports it. Raises ProtocolError (size)."""
+        """Queue a message. Any thread. A message to a closed peer is dropped; ``poll`` reports the closing. Raise ProtocolError
+        (size)."""
         self._send(peer, data)
 
     def drop(self, peer: ControlPeer) -> None:
-        """Close a connection without an event of its own. What is queued for it is forgotten. Only the loop's thread."""
-        known = self._connections.pop(peer, None)
-        if known is not None:
-            known[0].close()
+        """Close a connection without reporting it. Queued messages are dropped. Only the loop's thread."""
+        peer_connection = self._connections.pop(peer, None)
+        if peer_connection is not None:
+            peer_connection[0].close()
 
-    def _on_proved(self, greeting: Proved) -> None:
-        claim = greeting.machine.claim
+    def _on_proved(self, session: AuthenticatedSession) -> None:
+        claim = session.machine.claim
         if claim.generation != self._generation:
-            run = f"it belongs to run {claim.generation}, this is {self._generation}"
-            self._note(f"refused slot process {claim.incarnation}: {run}")
-            greeting.drop("refused")
+            run = f"it belongs to run {claim.generation}, but this is run {self._generation}"
+            self._log_connection(f"refused slot process {claim.incarnation}: {run}")
+            session.drop("refused")
         elif len(self._connections) >= CONNECTIONS_MAX:
-            self._note(f"refused slot process {claim.incarnation}: there are {CONNECTIONS_MAX} connections already")
-            greeting.drop("refused")
-        elif greeting.send(greeting.machine.accept()):
+            self._log_connection(
+                f"refused slot process {claim.incarnation}: the limit of {CONNECTIONS_MAX} connections is reached"
+            )
+            session.drop("refused")
+        elif session.send(session.machine.accept()):
             peer = ControlPeer(self._next_peer)
             self._next_peer += 1
-            self._connect(peer, greeting.release(), claim.incarnation)
+            self._connect(peer, session.release(), claim.incarnation)
 
     def _advance(self, now_ns: int) -> None:
         self._acceptor.expire(now_ns)
@@ -231,7 +232,7 @@ class ControlServer(_Endpoint):
 
 
 class ControlClient(_Endpoint):
-    """The slot's end: dials at once, and is over when it has reported ``Closed``. It never dials a second time."""
+    """The slot's end. It dials at once and is finished once it has reported ``Closed``. It never reconnects."""
 
     def __init__(
         self,
@@ -241,7 +242,7 @@ class ControlClient(_Endpoint):
         port: int,
         generation: int,
         incarnation: str,
-        patience_ns: int = PATIENCE_NS,
+        dial_timeout_ns: int = DIAL_TIMEOUT_NS,
     ) -> None:
         super().__init__()
         self._dialer = Dialer(
@@ -250,12 +251,12 @@ class ControlClient(_Endpoint):
             Claim(Purpose.CONTROL, generation, 0, 0, incarnation),
             (host, port),
             connected=functools.partial(self._connect, COORDINATOR),
-            gave_up=lambda reason: self._events.append(Closed(COORDINATOR, reason)),
-            patience_ns=patience_ns,
+            failed=lambda reason: self._events.append(Closed(COORDINATOR, reason)),
+            dial_timeout_ns=dial_timeout_ns,
         )
 
     def send(self, data: bytes) -> None:
-        """Queue a message. Any thread. Before ``Connected`` and after ``Closed`` it is dropped. Raises ProtocolError (size)."""
+        """Queue a message. Any thread. It is dropped before ``Connected`` and after ``Closed``. Raise ProtocolError (size)."""
         self._send(COORDINATOR, data)
 
     def _advance(self, now_ns: int) -> None:

@@ -1,12 +1,12 @@
-"""The data plane of one slot: frames to and from the other slots of a generation.
+"""The data connections of one slot: frames to and from the other slots of a generation.
 
-One connection per pair of slots and generation; the slot with the larger index dials the other. One
-thread, the slot's loop, makes every call. Call order::
+There is one connection per pair of slots and generation; the slot with the larger index dials the other. One thread, the slot's loop,
+makes every call. Call order::
 
     open_generation -> { send | pump }* -> close_generation -> open_generation (a newer one) ... -> close
 
-A peer that is ahead of us (deployed to a generation that we have not heard of) proves itself and then
-waits, parked, until that generation is opened here. Anything of an older one is dropped.
+A peer may be deployed to a newer generation before this slot is. It authenticates and then waits until this slot opens that
+generation. Connections of older generations are dropped.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ import pyarrow as pa
 from weir.errors import ProtocolError
 from weir.protocol.frames import HEADER_BYTES, Frame, FrameHeader, FrameKind, decode_header
 from weir.protocol.ids import Generation, SlotIndex
-from weir.transport.acceptor import Acceptor, Note, Proved
-from weir.transport.connection import BYTES_PER_TURN, Connection
-from weir.transport.dialer import PATIENCE_NS, Dialer
+from weir.transport.connection import BYTES_PER_TURN, Connection, MessageFormat, SendQueue
+from weir.transport.connection_setup import DIAL_TIMEOUT_NS, Acceptor, AuthenticatedSession, Dialer, LogConnection
 from weir.transport.framing import FrameCodec
 from weir.transport.handshake import Claim, Credentials, Purpose
 from weir.transport.poller import READ, Poller
-from weir.transport.streams import Cut, Outbox
 
-PARKED_MAX = 512
-"""Peers that wait for a generation to be opened here. One more drops the one that has waited longest (it dials again)."""
+WAITING_MAX = 512
+"""Maximum number of peers that wait for a generation to be opened here. One more drops the one that has waited longest; it dials
+again."""
 _READ_BYTES_MIN = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class PeerLost:
-    """The connection is gone; nothing more comes from this slot in this generation. Reported once."""
+    """The connection to a slot is lost; reported once. Nothing more arrives from this slot in this generation."""
 
     slot: SlotIndex
     reason: str
@@ -44,29 +43,29 @@ class PeerLost:
 
 @dataclass(frozen=True, slots=True)
 class FdReady:
-    """A descriptor given to ``register`` is readable."""
+    """A descriptor passed to ``register`` is readable."""
 
     token: Hashable
 
 
-class _Link:
-    """What there is of one peer in the open generation. Neither dialer nor connection: waited for, or lost."""
+class _PeerLink:
+    """The connection to one peer of the open generation. Without dialer and connection: it is awaited or lost."""
 
     __slots__ = ("connection", "dialer", "lost", "outbox", "slot")
 
     def __init__(self, slot: SlotIndex) -> None:
         self.slot = slot
-        self.outbox = Outbox()
+        self.outbox = SendQueue()
         self.dialer: Dialer | None = None
         self.connection: Connection[FrameHeader] | None = None
         self.lost = False
 
 
 class DataExchange:
-    """Listens as soon as it is made; ``port`` is what other slots are to be told.
+    """The data connections of one slot. It listens from its construction on; ``port`` is the port that other slots dial.
 
-    ``ports``: first and last port to try, (0, 0) for any. ``note`` is told of every connection that was
-    dropped, for a log. Raises ConfigError when no port can be had.
+    ``ports``: first and last port to try, (0, 0) for any. ``log_connection`` gets a message for every dropped connection. Raise
+    ConfigError if no port is free.
     """
 
     def __init__(
@@ -76,13 +75,13 @@ class DataExchange:
         host: str,
         ports: tuple[int, int] = (0, 0),
         incarnation: str,
-        note: Note,
-        patience_ns: int = PATIENCE_NS,
+        log_connection: LogConnection,
+        dial_timeout_ns: int = DIAL_TIMEOUT_NS,
     ) -> None:
         self._credentials = credentials
         self._incarnation = incarnation
-        self._note = note
-        self._patience_ns = patience_ns
+        self._log_connection = log_connection
+        self._dial_timeout_ns = dial_timeout_ns
         self._poller = Poller()
         self._acceptor = Acceptor(
             self._poller,
@@ -92,63 +91,63 @@ class DataExchange:
             ports=ports,
             incarnation=incarnation,
             proved=self._on_proved,
-            ended=self._on_parked_ended,
-            note=note,
+            ended=self._on_waiting_ended,
+            log_connection=log_connection,
         )
         self.port = self._acceptor.port
-        self._parked: dict[Proved, Claim] = {}
+        self._waiting: dict[AuthenticatedSession, Claim] = {}
         self._newest = Generation(0)
         self._is_open = False
-        self._me = SlotIndex(0)
-        self._links: dict[SlotIndex, _Link] = {}
+        self._own_slot = SlotIndex(0)
+        self._links: dict[SlotIndex, _PeerLink] = {}
         self._codec: FrameCodec | None = None
         self._events: list[Frame | PeerLost | FdReady] = []
 
     @property
-    def parked(self) -> int:
-        """Peers that have proved themselves and wait for a generation that is not open here yet."""
-        return len(self._parked)
+    def waiting(self) -> int:
+        """Number of authenticated peers that wait for a generation that is not open here yet."""
+        return len(self._waiting)
 
-    # ---- a generation ------------------------------------------------------------------------
+    # ---- generations -----------------------------------------------------------------------------------
 
     def open_generation(
         self,
         generation: Generation,
-        me: SlotIndex,
+        own_slot: SlotIndex,
         peers: Mapping[SlotIndex, tuple[str, int]],
         schemas: Callable[[int], pa.Schema],
     ) -> None:
-        """Begin to connect to ``peers`` (host and data port of every other slot; our own entry is ignored).
+        """Start to connect to ``peers`` (host and data port of every slot; the entry of this slot is ignored).
 
-        ``schemas`` gives the schema of an edge and raises KeyError for an unknown one. ``generation`` must be
-        newer than any that was opened before, and that one be closed.
+        ``schemas`` returns the schema of an edge and raises KeyError for an unknown one. ``generation`` must be newer than all
+        earlier ones, and the earlier one must be closed.
         """
         assert not self._is_open and generation > self._newest, f"generation {generation} opened after {self._newest}"
-        self._newest, self._is_open, self._me = generation, True, me
+        self._newest, self._is_open, self._own_slot = generation, True, own_slot
         self._codec = FrameCodec(schemas)
-        self._links = {slot: _Link(slot) for slot in peers if slot != me}
+        self._links = {slot: _PeerLink(slot) for slot in peers if slot != own_slot}
         for slot, link in self._links.items():
-            if slot < me:
+            if slot < own_slot:
                 link.dialer = Dialer(
                     self._poller,
                     self._credentials,
-                    Claim(Purpose.DATA, generation, me, slot, self._incarnation),
+                    Claim(Purpose.DATA, generation, own_slot, slot, self._incarnation),
                     peers[slot],
-                    connected=functools.partial(self._on_dialled, link),
-                    gave_up=functools.partial(self._on_lost, link),
-                    patience_ns=self._patience_ns,
+                    connected=functools.partial(self._on_dialed, link),
+                    failed=functools.partial(self._on_lost, link),
+                    dial_timeout_ns=self._dial_timeout_ns,
                 )
-        for greeting, claim in tuple(self._parked.items()):
+        for session, claim in tuple(self._waiting.items()):
             if claim.generation <= generation:
-                del self._parked[greeting]
-                self._let_in(greeting, claim)
+                del self._waiting[session]
+                self._admit(session, claim)
 
     def ready(self) -> bool:
-        """Every peer of the open generation is connected (and has let us in)."""
+        """Whether every peer of the open generation is connected (and has admitted this slot)."""
         return self._is_open and all(link.connection is not None for link in self._links.values())
 
     def close_generation(self) -> None:
-        """Drop all peers, forget what is queued and what has come in. May be called when none is open."""
+        """Drop all peers and all queued and received frames. May be called if no generation is open."""
         for link in self._links.values():
             if link.dialer is not None:
                 link.dialer.close()
@@ -157,35 +156,35 @@ class DataExchange:
         self._links = {}
         self._codec = None
         self._is_open = False
-        self._events.clear()  # descriptors that are still readable are reported again
+        self._events.clear()  # readable descriptors are reported again
 
     def close(self) -> None:
         self.close_generation()
         self._acceptor.close()
-        for greeting in tuple(self._parked):
-            greeting.drop("the exchange is closing")
+        for session in tuple(self._waiting):
+            session.drop("the exchange is closing")
         self._poller.close()
 
     # ---- frames ------------------------------------------------------------------------------
 
     def send(self, peer_slot: SlotIndex, frame: Frame) -> None:
-        """Queue behind what is queued already; may be called before the peer is connected. The caller bounds it by credit.
+        """Queue a frame, also before the peer is connected. The caller limits the queue by credit.
 
-        To a peer that is lost nothing is sent (``pump`` reports it). The batch's memory must stay as it is until it has left.
+        A frame to a lost peer is dropped (``pump`` reports the loss). The batch's memory must not change until it is sent.
         """
-        assert self._codec is not None and frame.generation == self._newest, "a frame of a generation that is not open"
+        assert self._codec is not None and frame.generation == self._newest, "frame of a generation that is not open"
         link = self._links[peer_slot]
         if not link.lost:
             link.outbox.push(self._codec.encode(frame))
 
     def register(self, fd: int, token: Hashable) -> None:
-        """``pump`` also waits for ``fd`` to be readable and then reports ``FdReady(token)``, at every call until it is read."""
+        """Make ``pump`` also wait for ``fd`` to be readable, and report ``FdReady(token)`` at every call until it is read."""
         self._poller.watch(fd, READ, lambda _mask, _now_ns: self._events.append(FdReady(token)))
 
     def pump(self, now_ns: int, timeout_ns: int = 0) -> list[Frame | PeerLost | FdReady]:
-        """Send and receive what is possible, about 4 MiB of input at most; frames are in order per peer.
+        """Send and receive what is possible, at most about 4 MiB of input. Frames are in order per peer.
 
-        Waits at most ``timeout_ns`` (whole milliseconds, rounded up) if there is nothing to do. ``now_ns`` is a monotonic clock.
+        Wait at most ``timeout_ns`` (whole milliseconds, rounded up) if there is nothing to do. ``now_ns`` is a monotonic clock.
         """
         for link in self._links.values():
             if link.dialer is not None:
@@ -194,10 +193,10 @@ class DataExchange:
                 link.connection.flush()
         self._acceptor.expire(now_ns)
         ready = self._poller.wait(self._wait_ns(now_ns, timeout_ns))
-        share = max(_READ_BYTES_MIN, BYTES_PER_TURN // max(1, len(ready)))
+        read_bytes = max(_READ_BYTES_MIN, BYTES_PER_TURN // max(1, len(ready)))
         for link in self._links.values():
             if link.connection is not None:
-                link.connection.read_bytes_max = share
+                link.connection.read_bytes_max = read_bytes
         for handler, mask in ready:
             handler(mask, now_ns)
         events, self._events = self._events, []
@@ -212,79 +211,86 @@ class DataExchange:
 
     # ---- connections -------------------------------------------------------------------------
 
-    def _on_proved(self, greeting: Proved) -> None:
-        claim = greeting.machine.claim
+    def _on_proved(self, session: AuthenticatedSession) -> None:
+        claim = session.machine.claim
         if claim.generation > self._newest:
-            self._park(greeting, claim)
+            self._keep_waiting(session, claim)
         else:
-            self._let_in(greeting, claim)
+            self._admit(session, claim)
 
-    def _park(self, greeting: Proved, claim: Claim) -> None:
-        for other, known in tuple(self._parked.items()):
-            if (known.generation, known.dialer, known.acceptor) == (claim.generation, claim.dialer, claim.acceptor):
-                other.drop("dialled again")
-        if len(self._parked) >= PARKED_MAX:
-            next(iter(self._parked)).drop("too many are waiting")
-        self._parked[greeting] = claim
+    def _keep_waiting(self, session: AuthenticatedSession, claim: Claim) -> None:
+        for other, waiting_claim in tuple(self._waiting.items()):
+            if (waiting_claim.generation, waiting_claim.dialer, waiting_claim.acceptor) == (
+                claim.generation,
+                claim.dialer,
+                claim.acceptor,
+            ):
+                other.drop("replaced by a newer connection of the same slot")
+        if len(self._waiting) >= WAITING_MAX:
+            next(iter(self._waiting)).drop("too many peers are waiting")
+        self._waiting[session] = claim
 
-    def _on_parked_ended(self, greeting: Proved) -> None:
-        self._parked.pop(greeting, None)
+    def _on_waiting_ended(self, session: AuthenticatedSession) -> None:
+        self._waiting.pop(session, None)
 
-    def _let_in(self, greeting: Proved, claim: Claim) -> None:
-        if not greeting.probe():
-            return  # hung up meanwhile: it must not be taken for that slot's only connection
+    def _admit(self, session: AuthenticatedSession, claim: Claim) -> None:
+        if not session.probe():
+            return  # closed meanwhile: it must not count as the only connection of that slot
         link = self._links.get(SlotIndex(claim.dialer))
         refusal = None
         if not self._is_open or claim.generation != self._newest:
             refusal = f"generation {claim.generation} is not open here (newest: {self._newest})"
-        elif claim.acceptor != self._me:
-            refusal = f"it was meant for slot {claim.acceptor}, this is slot {self._me}"
-        elif link is None or link.slot < self._me:
-            refusal = f"slot {claim.dialer} is none that dials slot {self._me}"
+        elif claim.acceptor != self._own_slot:
+            refusal = f"it dialed slot {claim.acceptor}, but this is slot {self._own_slot}"
+        elif link is None or link.slot < self._own_slot:
+            refusal = f"slot {claim.dialer} must not dial slot {self._own_slot}"
         elif link.connection is not None or link.lost:
-            refusal = "that slot has had its connection in this generation"
+            refusal = "the slot already had a connection in this generation"
         if refusal is not None or link is None:
-            self._note(f"refused slot {claim.dialer} ({claim.incarnation}) on the data port {self.port}: {refusal}")
-            greeting.drop("refused")
-        elif greeting.send(greeting.machine.accept()):
-            self._connect(link, greeting.release())
+            self._log_connection(f"refused slot {claim.dialer} ({claim.incarnation}) on the data port {self.port}: {refusal}")
+            session.drop("refused")
+        elif session.send(session.machine.accept()):
+            self._connect(link, session.release())
 
-    def _on_dialled(self, link: _Link, connected: socket, _incarnation: str) -> None:
+    def _on_dialed(self, link: _PeerLink, connected: socket, _incarnation: str) -> None:
         link.dialer = None
         self._connect(link, connected)
 
-    def _connect(self, link: _Link, connected: socket) -> None:
+    def _connect(self, link: _PeerLink, connected: socket) -> None:
         assert self._codec is not None, "a connection without a generation"
         link.connection = Connection(
             self._poller,
             connected,
-            Cut(HEADER_BYTES, functools.partial(self._parse, link.slot)),
+            MessageFormat(HEADER_BYTES, functools.partial(self._parse, link.slot)),
             outbox=link.outbox,
             deliver=functools.partial(self._deliver, self._codec),
             lost=functools.partial(self._on_lost, link),
         )
         link.connection.flush()
 
-    def _on_lost(self, link: _Link, reason: str) -> None:
+    def _on_lost(self, link: _PeerLink, reason: str) -> None:
         link.lost = True
         link.dialer = None
         link.connection = None
         link.outbox.clear()
-        self._note(f"slot {self._me} lost slot {link.slot} in generation {self._newest}: {reason}")
+        self._log_connection(f"slot {self._own_slot} lost slot {link.slot} in generation {self._newest}: {reason}")
         self._events.append(PeerLost(link.slot, reason))
 
     def _parse(self, peer: SlotIndex, data: memoryview) -> tuple[FrameHeader, tuple[int, int]]:
-        """Checked before memory is set aside for what the header claims."""
+        """Check and return a header and its section sizes. This happens before memory is allocated for the claimed sizes."""
         header = decode_header(data)
         if header.generation != self._newest:
             raise ProtocolError(f"slot {peer} sent a frame of generation {header.generation} in generation {self._newest}")
         if (header.channel.source, header.channel.target) != self._ends(header, peer):
-            raise ProtocolError(f"slot {peer} sent a {header.kind.name} frame of channel {header.channel} to slot {self._me}")
+            raise ProtocolError(
+                f"slot {peer} sent a {header.kind.name} frame of channel {header.channel} to slot {self._own_slot}"
+            )
         return header, (header.determinants_bytes, header.payload_bytes)
 
     def _ends(self, header: FrameHeader, peer: SlotIndex) -> tuple[int, int]:
-        """Subtask i of every chain lives in slot i; credit travels against the data."""
-        return (self._me, peer) if header.kind is FrameKind.CREDIT else (peer, self._me)
+        """Return the expected source and target of the channel. Subtask i of every chain is in slot i; credit travels against the
+        data."""
+        return (self._own_slot, peer) if header.kind is FrameKind.CREDIT else (peer, self._own_slot)
 
     def _deliver(self, codec: FrameCodec, header: FrameHeader, sections: list[pa.Buffer]) -> None:
         determinants, payload = sections

@@ -1,11 +1,11 @@
-"""Frames to buffers and back. What leaves is gathered, not copied; what arrives is read where it was received.
+"""Frames to buffers and back, without copies: sent buffers are gathered, received ones are read in place.
 
-The payload of a DATA frame is one Arrow IPC message, without a schema: both ends know the schema of
-an edge from the graph. Its bytes are the header of the message and then the very buffers of the batch,
-so a batch must not be changed after it was handed over (no operator may reuse its memory).
+The payload of a DATA frame is one Arrow IPC message without a schema, because both ends know the schema of an edge from the
+graph. The message refers to the buffers of the batch, so a batch must not be changed after it was handed over (no operator may
+reuse its memory).
 
-Peers are authenticated, yet no byte of theirs is trusted: sizes, content hash, the message's own
-form, then the batch in full (offsets, null counts, UTF-8) are checked before anyone sees the batch.
+Peers are authenticated, but their data is not trusted. Sizes, content hash, the form of the message and then the whole batch
+(offsets, null counts, UTF-8) are checked before anything reads the batch.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from weir.protocol.frames import PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKin
 Piece: TypeAlias = bytes | memoryview | pa.Buffer
 
 ROWS_MAX = 1 << 24
-"""Rows of one batch. Columns without buffers (null type) could otherwise claim any number for free."""
+"""Maximum number of rows of a batch. Without a limit, columns without buffers (null type) could claim any number."""
 BYTES_HELD_MAX = 1 << 40
 _JOIN_BYTES = 512
-"""Pieces up to this size are copied together: an entry of an I/O vector costs more than the copy."""
+"""Pieces up to this size are joined: an entry of an I/O vector costs more than the copy."""
 _PARSE_ERRORS = (pa.ArrowException, OSError, EOFError, ValueError, IndexError, KeyError, OverflowError, MemoryError, struct.error)
 
 
 def content_hash(pieces: Sequence[Piece]) -> int:
-    """xxh3, 64 bits, over the concatenation of ``pieces``."""
+    """Return the XXH3 hash (64 bits) of the concatenation of ``pieces``."""
     digest = xxhash.xxh3_64()
     for piece in pieces:
         digest.update(piece)
@@ -42,17 +42,17 @@ EMPTY_HASH = content_hash(())
 
 
 def check_schema(edge: int, schema: pa.Schema) -> None:
-    """Refuse what cannot cross a channel. Raises SchemaError naming edge and column."""
+    """Reject a schema that a channel cannot carry. Raise SchemaError that names edge and column."""
     for column in schema:
         if holds_dictionary(column.type):
             raise SchemaError(
-                f"edge {edge}: column {column.name!r} is dictionary encoded ({column.type}), which no channel carries; "
-                "cast it to its value type before the exchange"
+                f"edge {edge}: column {column.name!r} is dictionary encoded ({column.type}), which channels do not support. Cast it to its "
+                "value type before the exchange."
             )
 
 
 def holds_dictionary(kind: pa.DataType) -> bool:
-    """Here or anywhere inside."""
+    """Return whether the type is or contains a dictionary type."""
     if isinstance(kind, pa.BaseExtensionType):
         return holds_dictionary(kind.storage_type)
     if pa.types.is_dictionary(kind):
@@ -63,7 +63,7 @@ def holds_dictionary(kind: pa.DataType) -> bool:
 
 
 class _Gather:
-    """The file that an Arrow stream writer writes to: it keeps references to what it is given."""
+    """The file to which an Arrow stream writer writes. It keeps references to the written pieces."""
 
     closed = False
 
@@ -82,7 +82,7 @@ class _Gather:
 
 
 class BatchCodec:
-    """Record batches of one edge to IPC messages and back. Raises SchemaError when built for a schema no channel carries."""
+    """Converts record batches of one edge to IPC messages and back. The constructor raises SchemaError for an unsupported schema."""
 
     def __init__(self, edge: int, schema: pa.Schema) -> None:
         check_schema(edge, schema)
@@ -91,12 +91,12 @@ class BatchCodec:
         self._gather = _Gather()
         options = pa.ipc.IpcWriteOptions(unify_dictionaries=False, compression=None, use_threads=False)
         self._writer = pa.ipc.new_stream(pa.PythonFile(self._gather, mode="w"), schema, options=options)
-        # The first message of a stream is the schema, which both ends have: let it be written, and forget it.
+        # The first message of a stream is the schema, which both ends know. Drop it.
         self._writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema))
         self._gather.pieces = []
 
     def pieces(self, batch: pa.RecordBatch) -> list[Piece]:
-        """The message, in pieces that refer to the batch's own memory. Raises SchemaError for a batch of another schema."""
+        """Return the message in pieces that refer to the memory of ``batch``. Raise SchemaError for a batch of another schema."""
         try:
             self._writer.write_batch(batch)
         except pa.ArrowInvalid as error:
@@ -106,20 +106,21 @@ class BatchCodec:
         return _joined(pieces)
 
     def batch(self, payload: pa.Buffer) -> pa.RecordBatch:
-        """The batch, on the memory of ``payload``. Raises ProtocolError for anything that is not one sound message."""
+        """Return the batch, which refers to the memory of ``payload``. Raise ProtocolError unless ``payload`` is exactly one
+        valid message."""
         try:
             source = pa.BufferReader(payload)
             message = pa.ipc.read_message(source)
             if message.type != "record batch" or source.tell() != payload.size:
                 raise ProtocolError(f"edge {self._edge}: the payload is not exactly one record batch")
             if _is_compressed(message.metadata):
-                raise ProtocolError(f"edge {self._edge}: the payload is compressed, which no Weir process does")
+                raise ProtocolError(f"edge {self._edge}: the payload is compressed, which Weir does not support")
             batch = pa.ipc.read_record_batch(message, self._schema)
             if batch.num_rows > ROWS_MAX:
                 raise ProtocolError(f"edge {self._edge}: a batch of {batch.num_rows} rows, over the limit of {ROWS_MAX}")
             batch.validate(full=True)
         except _PARSE_ERRORS as error:
-            raise ProtocolError(f"edge {self._edge}: the payload is no sound record batch ({error})") from None
+            raise ProtocolError(f"edge {self._edge}: the payload is not a valid record batch ({error})") from None
         return batch
 
 
@@ -140,9 +141,9 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
 
 
 def _is_compressed(metadata: pa.Buffer) -> bool:
-    """Whether the flatbuffer ``Message`` holds a ``RecordBatch`` whose field ``compression`` (number 3) is set.
+    """Return whether the flatbuffer ``Message`` contains a ``RecordBatch`` with the field ``compression`` (number 3).
 
-    pyarrow does not tell, and would inflate a few bytes into gigabytes.
+    pyarrow does not report it, and would inflate a few bytes to gigabytes.
     """
     data = memoryview(metadata).cast("B")
     message = struct.unpack_from("<I", data)[0]
@@ -154,7 +155,7 @@ def _is_compressed(metadata: pa.Buffer) -> bool:
 
 
 def _field(data: memoryview, table: int, number: int) -> int:
-    """Where field ``number`` of a flatbuffer table is; 0: absent."""
+    """Return the position of field ``number`` of a flatbuffer table, 0 if absent."""
     vtable = table - struct.unpack_from("<i", data, table)[0]
     if vtable < 0:
         raise ValueError("flatbuffer table points outside of its message")
@@ -166,43 +167,44 @@ def _field(data: memoryview, table: int, number: int) -> int:
 
 
 class FrameCodec:
-    """Frames of one generation. ``schemas`` gives an edge's schema, or raises KeyError for an edge that there is not."""
+    """Encodes and decodes the frames of one generation. ``schemas`` returns an edge's schema, or raises KeyError for an unknown
+    edge."""
 
     def __init__(self, schemas: Callable[[int], pa.Schema]) -> None:
         self._schemas = schemas
         self._codecs: dict[int, BatchCodec] = {}
 
     def encode(self, frame: Frame) -> list[Piece]:
-        """Header and payload, ready for ``sendmsg``. Raises SchemaError (schema), ProtocolError (rows), InputError (bytes)."""
+        """Return header and payload for ``sendmsg``. Raise SchemaError (schema), ProtocolError (rows), InputError (bytes)."""
         if frame.kind is not FrameKind.DATA:
             return [_header(frame, frame.argument, EMPTY_HASH, 0)]
         assert isinstance(frame.batch, pa.RecordBatch), "a DATA frame without a batch"
         if frame.batch.num_rows > ROWS_MAX:
-            raise ProtocolError(f"channel {frame.channel}: a batch of {frame.batch.num_rows} rows cannot be sent, "
-                                f"the limit is {ROWS_MAX}; emit smaller batches")  # fmt: skip
+            raise ProtocolError(f"channel {frame.channel}: cannot send a batch of {frame.batch.num_rows} rows, "
+                                f"the limit is {ROWS_MAX}. Emit smaller batches.")  # fmt: skip
         payload = self._codec(frame.channel.edge).pieces(frame.batch)
         payload_bytes = sum(len(piece) for piece in payload)
         if payload_bytes > PAYLOAD_BYTES_MAX:
-            # Partitioners cut batches far below this, so it is the rows that are large, and they will be so after every restart.
-            raise InputError(f"channel {frame.channel}: {frame.batch.num_rows} rows of {payload_bytes} bytes cannot be sent, "
-                             f"the limit is {PAYLOAD_BYTES_MAX}; split rows that large before the exchange")  # fmt: skip
+            # Partitioners limit batches to far less. So single rows are too large, and a restart would not help.
+            raise InputError(f"channel {frame.channel}: cannot send {frame.batch.num_rows} rows of {payload_bytes} bytes, "
+                             f"the limit is {PAYLOAD_BYTES_MAX}. Split such large rows before the exchange.")  # fmt: skip
         return [_header(frame, frame.bytes_held, content_hash(payload), payload_bytes), *payload]
 
     def decode(self, header: FrameHeader, determinants: pa.Buffer, payload: pa.Buffer) -> Frame:
-        """The frame that ``header`` announced. Raises ProtocolError."""
-        where = f"channel {header.channel}"
+        """Return the frame of ``header``. Raise ProtocolError."""
+        context = f"channel {header.channel}"
         if (determinants.size, payload.size) != (header.determinants_bytes, header.payload_bytes):
-            raise ProtocolError(f"{where}: frame of other sizes than its header says")
+            raise ProtocolError(f"{context}: the sizes of the frame differ from its header")
         empty = determinants.size == 0 and payload.size == 0
         if header.content_hash != (EMPTY_HASH if empty else content_hash((determinants, payload))):
-            raise ProtocolError(f"{where}: frame {header.sequence} does not match its content hash")
+            raise ProtocolError(f"{context}: frame {header.sequence} does not match its content hash")
         if determinants.size or header.flags:
-            raise ProtocolError(f"{where}: frame with determinants or flags, which this version does not know")
+            raise ProtocolError(f"{context}: frame with determinants or flags, which this version does not support")
         is_data = header.kind is FrameKind.DATA
         if is_data != bool(payload.size):
-            raise ProtocolError(f"{where}: {header.kind.name} frame with a payload of {payload.size} bytes")
+            raise ProtocolError(f"{context}: {header.kind.name} frame with a payload of {payload.size} bytes")
         if is_data and not 0 <= header.argument <= BYTES_HELD_MAX:
-            raise ProtocolError(f"{where}: frame that claims to hold {header.argument} bytes")
+            raise ProtocolError(f"{context}: frame that claims {header.argument} bytes")
         return Frame(
             kind=header.kind,
             channel=header.channel,
@@ -220,7 +222,7 @@ class FrameCodec:
             try:
                 schema = self._schemas(edge)
             except LookupError:
-                raise ProtocolError(f"frame of edge {edge}, which the graph does not have") from None
+                raise ProtocolError(f"frame of unknown edge {edge}") from None
             codec = self._codecs[edge] = BatchCodec(edge, schema)
         return codec
 

@@ -1,17 +1,16 @@
-"""The mutual handshake: both sides prove that they know the secret, over nonces of both. No input or output here.
+"""The mutual handshake: each side proves that it knows the job's secret. This module does no I/O.
 
 ::
 
     dialer                                    acceptor
-      | -- hello: claim, nonce ------------------> |   nothing is answered to a stranger's bytes
+      | -- hello: claim, nonce ------------------> |   an invalid hello gets no answer
       | <-- reply: incarnation, nonce, MAC ------- |   the acceptor proves itself
       | -- proof: MAC ---------------------------> |   the dialer proves itself
-      | <-- acceptance: MAC ---------------------- |   the owner has let it in (perhaps much later)
+      | <-- acceptance: MAC ---------------------- |   the acceptor's owner has admitted the dialer (perhaps much later)
 
-Every message has a fixed size. The secret is never sent. A MAC is HMAC-SHA256, keyed for job and
-purpose, over the name of the message, the hello and the reply: so it is worth nothing on another
-connection (nonces), the other way round (names), for another purpose, job, generation or slot.
-Deadlines are the caller's: a machine that is not finished in time is dropped with its socket.
+Every message has a fixed size. The secret is never sent. A MAC is HMAC-SHA256, keyed by job and purpose, over the name of the
+message, the hello and the reply. So a MAC is invalid on another connection (nonces), in the other direction (names), and for
+another purpose, job, generation or slot. The caller enforces deadlines: it closes the socket of a handshake that takes too long.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ class Purpose(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a dialer says of itself and of whom it means, first in the clear and then proven.
+    """The identity that a dialer claims and the acceptor that it expects; first in plain text, then proven.
 
-    ``dialer`` and ``acceptor`` are slot indices of a data connection, 0 of a control connection.
+    ``dialer`` and ``acceptor`` are slot indices of a data connection, and 0 for a control connection.
     """
 
     purpose: Purpose
@@ -58,15 +57,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What both sides share. Raises ConfigError for a secret that could be guessed."""
+    """The credentials that both sides share. Raise ConfigError for a secret that is too short."""
 
     secret: bytes
     job: str
 
     def __post_init__(self) -> None:
         if len(self.secret) < SECRET_BYTES_MIN:
-            found = len(self.secret)
-            raise ConfigError(f"the secret of job {self.job!r} has {found} bytes, at least {SECRET_BYTES_MIN} are needed")
+            length = len(self.secret)
+            raise ConfigError(f"The secret of job {self.job!r} has {length} bytes, but at least {SECRET_BYTES_MIN} are required.")
 
     def __repr__(self) -> str:
         return f"Credentials(job={self.job!r})"
@@ -81,7 +80,7 @@ class State(StrEnum):
     AWAITS_REPLY = "awaits_reply"
     AWAITS_PROOF = "awaits_proof"
     PROVED = "proved"
-    """Both sides have proved themselves; the acceptor's owner has not let the dialer in yet."""
+    """Both sides have proved their identity. The acceptor's owner has not admitted the dialer yet."""
     DONE = "done"
     FAILED = "failed"
 
@@ -111,7 +110,7 @@ def _unpadded(data: bytes) -> str:
 
 
 class Handshake(ABC):
-    """What both machines have in common: a state that moves only as the table says."""
+    """Base of both state machines. The state changes only as the table allows."""
 
     _transcript: bytes
 
@@ -121,12 +120,12 @@ class Handshake(ABC):
 
     @property
     @abstractmethod
-    def wanted(self) -> int:
-        """Bytes of the next message; 0: nothing may arrive in this state."""
+    def expected_bytes(self) -> int:
+        """Size of the next message in bytes; 0: no message is allowed in this state."""
 
     @abstractmethod
     def receive(self, data: bytes) -> bytes:
-        """What to send in answer to a message of ``wanted`` bytes. Raises AuthenticationError: drop the connection."""
+        """Process a message of ``expected_bytes`` bytes and return the answer. Raise AuthenticationError: close the connection."""
 
     def _to(self, state: State) -> None:
         assert state in LEGAL[self.state], f"handshake: {self.state} to {state}"
@@ -136,13 +135,14 @@ class Handshake(ABC):
         self._to(State.FAILED)
         return AuthenticationError(reason)
 
-    def _verify(self, purpose: Purpose, name: bytes, mac: bytes, whose: str) -> None:
+    def _verify(self, purpose: Purpose, name: bytes, mac: bytes, peer: str) -> None:
         if not hmac.compare_digest(mac, self._credentials.mac(purpose, name, self._transcript)):
-            raise self._fail(f"the {whose} did not prove that it knows the secret of job {self._credentials.job!r}")
+            raise self._fail(f"the {peer} did not prove that it knows the secret of job {self._credentials.job!r}")
 
 
 class DialerHandshake(Handshake):
-    """Send ``hello``, then feed ``receive`` with exactly ``wanted`` bytes at a time until ``state`` is DONE."""
+    """The dialer's side. Send ``hello``, then pass exactly ``expected_bytes`` bytes at a time to ``receive`` until ``state`` is
+    DONE."""
 
     def __init__(self, credentials: Credentials, claim: Claim, *, nonce: bytes) -> None:
         super().__init__(credentials, State.AWAITS_REPLY)
@@ -154,11 +154,11 @@ class DialerHandshake(Handshake):
         )
 
     @property
-    def wanted(self) -> int:
+    def expected_bytes(self) -> int:
         return {State.AWAITS_REPLY: REPLY_BYTES, State.PROVED: MAC_BYTES}.get(self.state, 0)
 
     def receive(self, data: bytes) -> bytes:
-        assert len(data) == self.wanted > 0, "a message of another size than wanted"
+        assert len(data) == self.expected_bytes > 0, "a message of another size than wanted"
         purpose = self.claim.purpose
         if self.state is State.PROVED:
             self._verify(purpose, b"acceptance", data, "acceptor")
@@ -173,7 +173,8 @@ class DialerHandshake(Handshake):
 
 
 class AcceptorHandshake(Handshake):
-    """Feed ``receive`` with exactly ``wanted`` bytes at a time until PROVED; then send ``accept()`` to let the dialer in."""
+    """The acceptor's side. Pass exactly ``expected_bytes`` bytes at a time to ``receive`` until PROVED; then send ``accept()`` to
+    admit the dialer."""
 
     def __init__(self, credentials: Credentials, purpose: Purpose, *, incarnation: str, nonce: bytes) -> None:
         super().__init__(credentials, State.AWAITS_HELLO)
@@ -183,17 +184,17 @@ class AcceptorHandshake(Handshake):
         self._claim: Claim | None = None
 
     @property
-    def wanted(self) -> int:
+    def expected_bytes(self) -> int:
         return {State.AWAITS_HELLO: HELLO_BYTES, State.AWAITS_PROOF: MAC_BYTES}.get(self.state, 0)
 
     @property
     def claim(self) -> Claim:
-        """Proven. Only to be asked for once both sides have proved themselves."""
+        """The proven claim. Available once both sides have proved their identity."""
         assert self._claim is not None and self.state in (State.PROVED, State.DONE), "the claim is not proven"
         return self._claim
 
     def receive(self, data: bytes) -> bytes:
-        assert len(data) == self.wanted > 0, "a message of another size than wanted"
+        assert len(data) == self.expected_bytes > 0, "a message of another size than wanted"
         if self.state is State.AWAITS_PROOF:
             self._verify(self._purpose, b"proof", data, "dialer")
             self._to(State.PROVED)
@@ -210,9 +211,9 @@ class AcceptorHandshake(Handshake):
     def _claim_of(self, hello: bytes) -> Claim:
         magic, version, purpose, reserved, dialer, acceptor, generation, incarnation, _nonce = _HELLO.unpack(hello)
         if magic != MAGIC or version != VERSION or reserved != 0:
-            raise self._fail("the dialer does not speak Weir's handshake")
+            raise self._fail("the dialer does not use Weir's handshake protocol")
         if purpose != self._purpose:
-            raise self._fail(f"the dialer wants a connection of purpose {purpose}, this port is for {self._purpose.name}")
+            raise self._fail(f"the dialer requests a connection of purpose {purpose}, but this port is for {self._purpose.name}")
         try:
             name = _unpadded(incarnation)
         except AuthenticationError as error:

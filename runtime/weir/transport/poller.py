@@ -1,4 +1,4 @@
-"""One selector, callbacks, and a way to wake it from another thread."""
+"""A selector with callbacks, and a way to wake it from another thread."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Handler: TypeAlias = Callable[[int, int], None]
-"""Called with the mask of what is ready (``READ``, ``WRITE``) and ``now_ns``."""
+"""Called with the mask of ready operations (``READ``, ``WRITE``) and ``now_ns``."""
 
 READ = selectors.EVENT_READ
 WRITE = selectors.EVENT_WRITE
 
 
 class Poller:
-    """Handlers may close any socket, also one whose event is still to be handled: they check that themselves."""
+    """A selector with callbacks. A handler may close any socket, also one whose event is still pending; handlers check for that."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._on_close: list[Callable[[], None]] = []
 
     def fileno(self) -> int:
-        """Readable whenever a watched descriptor is ready: pollers nest."""
+        """Return a descriptor that is readable whenever a watched one is ready, so pollers can be nested."""
         return self._selector.fileno()
 
     def watch(self, fd: socket.socket | int, mask: int, handler: Handler) -> None:
@@ -31,18 +31,18 @@ class Poller:
     def change(self, fd: socket.socket | int, mask: int, handler: Handler) -> None:
         self._selector.modify(fd, mask, handler)
 
-    def forget(self, fd: socket.socket | int) -> None:
-        """Before the descriptor is closed. One that is not watched is ignored."""
+    def unwatch(self, fd: socket.socket | int) -> None:
+        """Stop watching a descriptor. Call it before the descriptor is closed. An unwatched descriptor is ignored."""
         try:
             self._selector.unregister(fd)
         except (KeyError, ValueError):
             pass
 
     def wait(self, timeout_ns: int) -> list[tuple[Handler, int]]:
-        """What is ready now, or after at most ``timeout_ns`` (rounded up to a millisecond by the system)."""
+        """Return what is ready now or within ``timeout_ns`` (which the system rounds up to a millisecond)."""
         return [(key.data, mask) for key, mask in self._selector.select(timeout_ns / 1e9 if timeout_ns > 0 else 0)]
 
-    def when_closed(self, release: Callable[[], None]) -> None:
+    def on_close(self, release: Callable[[], None]) -> None:
         self._on_close.append(release)
 
     def close(self) -> None:
@@ -52,22 +52,23 @@ class Poller:
 
 
 class Wakeup:
-    """``wake`` may be called from any thread; many calls before the next wait are one. Closed with its poller."""
+    """Wakes a poller. ``wake`` may be called from any thread; several calls before the next wait count as one. Closed with its
+    poller."""
 
     def __init__(self, poller: Poller) -> None:
         self._reader, self._writer = socket.socketpair()
         self._reader.setblocking(False)
         self._writer.setblocking(False)
         poller.watch(self._reader, READ, self._drain)
-        poller.when_closed(self._close)
+        poller.on_close(self._close)
 
     def wake(self) -> None:
         try:
             self._writer.send(b"\0")
         except BlockingIOError:
-            pass  # full of wake-ups already
+            pass  # wake-ups are already pending
         except OSError:
-            pass  # closed: nobody is left to be woken
+            pass  # closed
 
     def _drain(self, _mask: int, _now_ns: int) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Making TCP sockets: listening in a range of ports, dialling without blocking, sizes of buffers."""
+"""TCP sockets: listening in a port range, non-blocking connects, buffer sizes."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from weir.errors import ConfigError
 
 BACKLOG = 128
 SOCKET_BUFFER_BYTES = 2 * 1024 * 1024
-"""Two batches of 65,536 rows of two int64 columns; the kernel clamps it to its own limit."""
+"""Two batches of 65,536 rows of two int64 columns. The kernel limits it to its own maximum."""
 
 
 def listen(host: str, ports: tuple[int, int]) -> socket.socket:
-    """A non-blocking listener on the first free port of ``ports`` (first and last, both included; (0, 0): any).
+    """Return a non-blocking listener on the first free port of ``ports`` (first and last, inclusive; (0, 0): any port).
 
-    Raises ConfigError naming host and range.
+    Raise ConfigError that names host and range.
     """
     first, last = ports
     if not 0 <= first <= last <= 65535 or (first == 0 and last != 0):
-        raise ConfigError(f"port range {first}-{last} is not one; give 0-0 for any port, or first-last within 1-65535")
+        raise ConfigError(f"invalid port range {first}-{last}. Give 0-0 for any port, or first-last within 1-65535.")
     family, _ = resolve(host, 0)
-    reason = "none is free"
+    reason = "no port is free"
     for port in range(first, last + 1):
         listener = socket.socket(family, socket.SOCK_STREAM)
         try:
-            # A port in TIME_WAIT from an earlier generation of this range is free; one that is listened on is not.
+            # A port in TIME_WAIT from an earlier generation counts as free, a port with a listener does not.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            _size_buffers(listener)  # before listen: accepted sockets inherit it and the window scale that goes with it
+            _size_buffers(listener)  # before listen: accepted sockets inherit it and the matching window scale
             listener.bind((host, port))
             listener.listen(BACKLOG)
         except OSError as error:
@@ -40,43 +40,43 @@ def listen(host: str, ports: tuple[int, int]) -> socket.socket:
         listener.setblocking(False)
         return listener
     where = f"{host} in the port range {first}-{last}"
-    raise ConfigError(f"cannot listen on {where}: {reason}; free a port, or set another range or host")
+    raise ConfigError(f"Cannot listen on {where}: {reason}. Free a port, or set another range or host.")
 
 
 def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
-    """The first address of ``host``. Blocks only for a name that is not an address (Spark advertises either)."""
+    """Return the first address of ``host``. Blocks only for a host name (Spark advertises names or addresses). Raise ConfigError."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise ConfigError(f"host {host!r} cannot be resolved: {error.strerror or error}") from None
+        raise ConfigError(f"Cannot resolve host {host!r}: {error.strerror or error}") from None
     return family, address
 
 
 def start_connect(host: str, port: int) -> socket.socket:
-    """A socket that is connecting: writable when it is, or has failed. Raises OSError if it failed at once."""
+    """Return a connecting socket, which becomes writable when it is connected or has failed. Raise OSError if it fails at once."""
     family, address = resolve(host, port)
-    dialled = socket.socket(family, socket.SOCK_STREAM)
+    connecting = socket.socket(family, socket.SOCK_STREAM)
     try:
-        dialled.setblocking(False)
-        _size_buffers(dialled)
-        code = dialled.connect_ex(address)
+        connecting.setblocking(False)
+        _size_buffers(connecting)
+        code = connecting.connect_ex(address)
         if code not in (0, errno.EINPROGRESS):
             raise OSError(code, errno.errorcode.get(code, "connect failed"))
-        tune(dialled)
+        tune(connecting)
     except OSError:
-        dialled.close()
+        connecting.close()
         raise
-    return dialled
+    return connecting
 
 
-def connect_failure(dialled: socket.socket) -> str | None:
-    """Why a connect failed that has come to its end; None: it is up."""
-    code = dialled.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+def connect_failure(connecting: socket.socket) -> str | None:
+    """Return why a finished connect failed, or None if it succeeded."""
+    code = connecting.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if code:
         return errno.errorcode.get(code, str(code))
     try:
-        # A dial to a free port of one's own ephemeral range can meet itself.
-        if dialled.getsockname() == dialled.getpeername():
+        # A connect to a free port of the local ephemeral range can connect to itself.
+        if connecting.getsockname() == connecting.getpeername():
             return "connected to itself"
     except OSError as error:
         return error.strerror or str(error)
@@ -84,7 +84,7 @@ def connect_failure(dialled: socket.socket) -> str | None:
 
 
 def tune(connected: socket.socket) -> None:
-    """No delay for small frames (barriers, credit) behind unacknowledged ones."""
+    """Send small frames (barriers, credit) without delay."""
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 

@@ -16,9 +16,9 @@ from weir.protocol.events import RunState as Told
 from weir.protocol.ids import EventNumber, Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.kit.presence import Part
+from weir_backend.kit.heartbeats import Component
 from weir_backend.link import service as link
-from weir_backend.models import Alert, AlertKind, AlertRule, Delivery, Presence, Webhook
+from weir_backend.models import Alert, AlertKind, AlertRule, Delivery, Heartbeat, Webhook
 from weir_backend.models import Event as Row
 from weir_backend.settings import Settings
 from weir_workers.context import Context
@@ -49,8 +49,8 @@ class Scene:
         """The control plane, from ``since`` (days ago) on. ``seen`` None: for as long as the test takes."""
         begin, end = since or self.began - timedelta(days=3), seen or self.began + timedelta(days=3)
         with self.database.session() as session:
-            session.execute(delete(Presence))
-            session.add_all(Presence(part=part.value, since=begin, seen_at=end) for part in Part)
+            session.execute(delete(Heartbeat))
+            session.add_all(Heartbeat(component=part.value, since=begin, seen_at=end) for part in Component)
 
     def rule(self, kind: AlertKind, *, job_id: int | None = None, webhook_id: int | None = None, **parameters: Any) -> int:
         with self.database.session() as session:
@@ -82,7 +82,7 @@ class Scene:
 
     def round(self, after: timedelta = timedelta(0)) -> None:
         """So long after the beginning."""
-        alerts.go_round(self.context, self.began + after)
+        alerts.evaluate(self.context, self.began + after)
 
     def alerts(self) -> list[Alert]:
         with self.database.session() as session:

@@ -19,7 +19,7 @@ BACKEND = ROOT / "backend" / "weir_backend"
 AUDIT = "/api/v1/audit"
 
 
-def test_an_entry_says_who_what_before_after_and_from_where(client: TestClient, login: Login) -> None:
+def test_an_entry_has_user_action_before_after_and_address(client: TestClient, login: Login) -> None:
     admin = login(name="root")
     made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=admin)
     answer = client.get(AUDIT, headers=admin)
@@ -31,7 +31,7 @@ def test_an_entry_says_who_what_before_after_and_from_where(client: TestClient, 
     assert entry["request_id"] == made.headers["X-Request-Id"] and entry["address"] == "testclient"
 
 
-def test_what_a_user_did_outlives_him(client: TestClient, login: Login) -> None:
+def test_audit_entries_outlive_their_user(client: TestClient, login: Login) -> None:
     gone, admin = login(name="gone"), login(name="root")
     made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=gone).json()
     gone_id = client.get("/api/v1/session", headers=gone).json()["user_id"]
@@ -51,7 +51,7 @@ def test_what_a_user_did_outlives_him(client: TestClient, login: Login) -> None:
         ({"sort": '["at","ASC"]', "range": "[1,1]"}, [2]),
     ],
 )
-def test_entries_are_found(
+def test_entries_can_be_filtered(
     client: TestClient, database: Database, login: Login, wanted: dict[str, Any], found: list[int]
 ) -> None:
     with database.session() as session:
@@ -63,8 +63,8 @@ def test_entries_are_found(
     assert client.get(AUDIT, headers=login(Role.OPERATOR, rollback=True)).status_code == 403
 
 
-def test_the_interface_offers_each_action_and_resource_that_is_noted() -> None:
-    """``kind.value``: of an operation that somebody asks for."""
+def test_the_ui_offers_each_audited_action_and_resource() -> None:
+    """``kind.value``: of an operation that a user requests."""
     actions, resources = set[str](), set[str]()
     for path in BACKEND.rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text())):
@@ -72,7 +72,7 @@ def test_the_interface_offers_each_action_and_resource_that_is_noted() -> None:
                 actions |= _words(call.args[2])
                 resources |= _words(call.args[3])
     assert {"create", "pin", "unpin", "cancel", "checkpoint"} <= actions and "plan" in resources
-    offered = (ROOT / "frontend" / "src" / "pages" / "audit" / "words.ts").read_text()
+    offered = (ROOT / "frontend" / "src" / "pages" / "audit" / "filterOptions.ts").read_text()
     assert actions == _offered(offered, "ACTIONS")
     assert resources == _offered(offered, "RESOURCES")
 

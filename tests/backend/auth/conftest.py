@@ -1,4 +1,4 @@
-"""Hashes of passwords that cost next to nothing: what they cost is not what is tested here."""
+"""Cheap password hashes, because these tests do not test their cost."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ from weir_backend.auth import passwords
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=CHEAPEST.memory_cost, parallelism=1))
-    passwords._nobodys.cache_clear()
+    passwords._dummy_hash.cache_clear()
     yield
-    passwords._nobodys.cache_clear()
+    passwords._dummy_hash.cache_clear()

@@ -1,4 +1,4 @@
-"""An OpenID Connect provider on a port of its own, with real keys. What it says can be bent, one thing at a time."""
+"""An OpenID Connect provider on its own port, with real keys. Tests can change each part of its responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLIENT, SECRET = "weir:client", "a secret, with + and %"
 
 
 class FakeProvider:
-    """A person logs in at ``authorize``, as a browser would take him there; the code he is sent back with is good once."""
+    """A user logs in at ``authorize`` with a browser. The code in the redirect is valid once."""
 
     def __init__(self, port: int) -> None:
         self.issuer = f"http://127.0.0.1:{port}"
@@ -29,7 +29,7 @@ class FakeProvider:
         self.reset()
 
     def reset(self) -> None:
-        """As it was at first, but for its key: that is costly to make."""
+        """Reset everything except the key, which is expensive to create."""
         self.published = [self.key]
         self.document: dict[str, Any] = {
             "issuer": self.issuer,
@@ -43,7 +43,7 @@ class FakeProvider:
         self._codes: dict[str, dict[str, str]] = {}
 
     def authorize(self, address: str) -> tuple[str, str]:
-        """The person agrees: the code, and the state that was given."""
+        """The user agrees. Return the code and the given state."""
         query = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         assert address.startswith(f"{self.issuer}/authorize?tenant=1&") and query["client_id"] == CLIENT
         assert query["response_type"] == "code" and query["code_challenge_method"] == "S256" and "openid" in query["scope"]

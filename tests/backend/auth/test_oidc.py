@@ -1,4 +1,4 @@
-"""Log-in by OpenID Connect against a provider of our own, and what attackers would make of it."""
+"""Login by OpenID Connect against a fake provider, and attacks on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from joserfc.jwk import RSAKey
 from pydantic import AnyHttpUrl, SecretStr
 from sqlalchemy import select, update
 from tests.backend.auth.oidc_provider import CLIENT, SECRET, FakeProvider, running_provider
-from tests.backend.auth.people import SESSION, VISIT, audited, person
+from tests.backend.auth.users import SESSION, VISIT, audited, person
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -60,7 +60,7 @@ def client(settings: Settings, tasks: RecordedTasks, provider: FakeProvider) -> 
 
 
 def log_in(client: TestClient, provider: FakeProvider) -> Response:
-    """There and back, as a browser goes."""
+    """Follow the redirects to the provider and back, as a browser does."""
     away = client.get(OIDC)
     assert away.status_code == 302, away.text
     code, state = provider.authorize(away.headers["location"])
@@ -75,14 +75,14 @@ def refused(answer: Response) -> bool:
     )
 
 
-def test_without_a_provider_there_is_no_such_log_in(settings: Settings, tasks: RecordedTasks) -> None:
+def test_without_a_provider_oidc_login_does_not_exist(settings: Settings, tasks: RecordedTasks) -> None:
     with TestClient(create_app(settings, tasks)) as client:
         for path in (OIDC, f"{OIDC}/callback"):
             answer = client.get(path)
             assert answer.status_code == 404 and answer.json()["code"] == "oidc-not-configured"
 
 
-def test_a_visitor_is_told_of_the_provider_and_finds_it_there(
+def test_the_provider_is_shown_to_visitors_and_login_redirects_to_it(
     client: TestClient, settings: Settings, tasks: RecordedTasks, provider: FakeProvider
 ) -> None:
     oidc = client.get(VISIT).json()["oidc"]
@@ -97,7 +97,7 @@ def test_a_visitor_is_told_of_the_provider_and_finds_it_there(
             assert other.get(VISIT).json() == {"session": None, "oidc": told}
 
 
-def test_who_logs_in_for_the_first_time_becomes_a_viewer(client: TestClient, provider: FakeProvider, database: Database) -> None:
+def test_a_new_user_becomes_a_viewer(client: TestClient, provider: FakeProvider, database: Database) -> None:
     answer = log_in(client, provider)
     assert answer.status_code == 302 and answer.headers["location"] == "/"
     cookies = answer.headers.get_list("set-cookie")
@@ -109,7 +109,7 @@ def test_who_logs_in_for_the_first_time_becomes_a_viewer(client: TestClient, pro
     assert client.get(SESSION).json()["user_id"] == seen["user_id"], "the same, the second time"
 
 
-def test_who_is_new_and_has_no_role_is_refused_unless_that_is_wanted(
+def test_a_new_user_without_a_role_is_refused_unless_configured(
     settings: Settings, tasks: RecordedTasks, provider: FakeProvider
 ) -> None:
     configured = settings.model_copy(
@@ -122,7 +122,7 @@ def test_who_is_new_and_has_no_role_is_refused_unless_that_is_wanted(
         assert log_in(client, provider).status_code == 302
 
 
-def test_the_state_is_kept_in_a_cookie_that_scripts_and_others_do_not_get(client: TestClient) -> None:
+def test_the_state_cookie_is_hidden_from_scripts_and_other_sites(client: TestClient) -> None:
     cookie = client.get(OIDC).headers["set-cookie"]
     assert all(part in cookie for part in ("HttpOnly", "SameSite=lax", "Path=/api/v1/session/oidc", "Max-Age=600"))
 
@@ -137,7 +137,7 @@ def test_the_state_is_kept_in_a_cookie_that_scripts_and_others_do_not_get(client
         (7, Role.VIEWER),
     ],
 )
-def test_the_role_is_what_the_provider_says(
+def test_the_role_follows_the_provider(
     client: TestClient, provider: FakeProvider, database: Database, login: Login, said: Any, role: Role
 ) -> None:
     login()
@@ -152,7 +152,7 @@ def test_the_role_is_what_the_provider_says(
     assert client.get(SESSION).json()["role"] == role, "who says nothing changes nothing"
 
 
-def test_the_last_administrator_stays_one_whatever_the_provider_says(client: TestClient, provider: FakeProvider) -> None:
+def test_the_provider_cannot_demote_the_last_administrator(client: TestClient, provider: FakeProvider) -> None:
     provider.claims["weir_role"] = "admin"
     log_in(client, provider)
     provider.claims["weir_role"] = "viewer"
@@ -160,7 +160,7 @@ def test_the_last_administrator_stays_one_whatever_the_provider_says(client: Tes
     assert client.get(SESSION).json()["role"] == "admin"
 
 
-def test_a_name_chosen_at_the_provider_takes_over_nobodys_account(
+def test_a_name_chosen_at_the_provider_does_not_take_over_an_account(
     client: TestClient, provider: FakeProvider, database: Database
 ) -> None:
     james = person(database, "james", Role.ADMIN)
@@ -170,13 +170,13 @@ def test_a_name_chosen_at_the_provider_takes_over_nobodys_account(
 
 
 @pytest.mark.parametrize("name", ["weir", "a\x00b", "x" * 200, "", 7, ["a"], "<script>"])
-def test_a_name_that_cannot_be_one_here_is_replaced(client: TestClient, provider: FakeProvider, name: Any) -> None:
+def test_an_invalid_name_is_replaced(client: TestClient, provider: FakeProvider, name: Any) -> None:
     provider.claims["preferred_username"] = name
     assert log_in(client, provider).status_code == 302
     assert client.get(SESSION).json()["name"] in ("007@127.0.0.1", "weir@127.0.0.1")
 
 
-def test_a_disabled_account_is_not_let_in(client: TestClient, provider: FakeProvider, database: Database) -> None:
+def test_a_disabled_account_cannot_log_in(client: TestClient, provider: FakeProvider, database: Database) -> None:
     log_in(client, provider)
     with database.session() as session:
         session.execute(update(User).values(disabled=True))
@@ -270,7 +270,7 @@ def says(token: str) -> Callable[[FakeProvider], None]:
         pytest.param(says("e30." * 2 + "e30"), id="empty header"),
     ],
 )
-def test_an_identity_token_that_is_wrong_is_refused(
+def test_an_invalid_identity_token_is_refused(
     client: TestClient, provider: FakeProvider, database: Database, attack: Callable[[FakeProvider], None]
 ) -> None:
     attack(provider)
@@ -279,7 +279,7 @@ def test_an_identity_token_that_is_wrong_is_refused(
         assert session.scalars(select(User)).all() == []
 
 
-def test_a_log_in_is_answered_once(client: TestClient, provider: FakeProvider) -> None:
+def test_a_login_response_is_accepted_once(client: TestClient, provider: FakeProvider) -> None:
     away = client.get(OIDC)
     kept = client.cookies.get("weir_oidc")
     code, state = provider.authorize(away.headers["location"])
@@ -287,48 +287,48 @@ def test_a_log_in_is_answered_once(client: TestClient, provider: FakeProvider) -
     client.cookies.clear()
     again, _ = provider.authorize(away.headers["location"])
     replayed = client.get(f"{OIDC}/callback", params={"code": again, "state": state}, headers={"Cookie": f"weir_oidc={kept}"})
-    assert refused(replayed) and "before" in replayed.json()["detail"]
+    assert refused(replayed) and "already complete" in replayed.json()["detail"]
 
 
-def test_the_answer_to_anothers_log_in_is_refused(client: TestClient, provider: FakeProvider) -> None:
+def test_the_response_to_another_browsers_login_is_refused(client: TestClient, provider: FakeProvider) -> None:
     code, state = provider.authorize(client.get(OIDC).headers["location"])
-    client.get(OIDC)  # the victim's own, which an attacker's answer does not fit
+    client.get(OIDC)  # the victim's own login, which the attacker's response does not match
     assert refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
     client.cookies.clear()
     assert refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
 
 
-def test_a_state_that_we_did_not_sign_or_that_is_old_is_refused(
+def test_an_unsigned_or_expired_state_is_refused(
     client: TestClient, provider: FakeProvider, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = flow.begin()
-    other = flow.sealed(settings.model_copy(update={"secret_key": SecretStr("another key, as long as it has to be")}), begun)
+    other = flow.sign_state(settings.model_copy(update={"secret_key": SecretStr("another key, as long as it has to be")}), begun)
     with monkeypatch.context() as before:
         before.setattr(flow, "STATE_S", -1)
-        old = flow.sealed(settings, begun)
+        old = flow.sign_state(settings, begun)
     for cookie in (other, old, "x", "e30.e30.e30"):
         answer = client.get(
             f"{OIDC}/callback", params={"code": "c", "state": begun.state}, headers={"Cookie": f"weir_oidc={cookie}"}
         )
         assert refused(answer) and "ten minutes" in answer.json()["detail"]
-    good = {"Cookie": f"weir_oidc={flow.sealed(settings, begun)}"}
+    good = {"Cookie": f"weir_oidc={flow.sign_state(settings, begun)}"}
     assert (
         "ten minutes"
         not in client.get(f"{OIDC}/callback", params={"code": "c", "state": begun.state}, headers=good).json()["detail"]
     )
 
 
-def test_a_person_who_does_not_agree_is_not_let_in(client: TestClient, provider: FakeProvider) -> None:
+def test_a_user_who_does_not_agree_is_not_logged_in(client: TestClient, provider: FakeProvider) -> None:
     _, state = provider.authorize(client.get(OIDC).headers["location"])
     assert refused(client.get(f"{OIDC}/callback", params={"error": "access_denied", "state": state}))
 
 
-def test_an_answer_that_names_another_provider_is_refused(client: TestClient, provider: FakeProvider) -> None:
+def test_a_response_that_names_another_provider_is_refused(client: TestClient, provider: FakeProvider) -> None:
     code, state = provider.authorize(client.get(OIDC).headers["location"])
     assert refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state, "iss": "https://evil.example"}))
 
 
-def test_a_code_that_the_provider_does_not_know_is_refused(client: TestClient, provider: FakeProvider) -> None:
+def test_an_unknown_code_is_refused(client: TestClient, provider: FakeProvider) -> None:
     _, state = provider.authorize(client.get(OIDC).headers["location"])
     assert refused(client.get(f"{OIDC}/callback", params={"code": "guessed", "state": state}))
 
@@ -347,7 +347,7 @@ def test_a_new_key_is_fetched_but_not_for_every_unknown_one(client: TestClient, 
     assert provider.asked.count("/keys") == 2 and provider.asked.count("/.well-known/openid-configuration") == 1
 
 
-def test_a_header_with_more_than_the_standard_names_is_taken(client: TestClient, provider: FakeProvider) -> None:
+def test_a_token_header_with_additional_fields_is_accepted(client: TestClient, provider: FakeProvider) -> None:
     def sign(claims: dict[str, Any]) -> str:
         registry = jws.JWSRegistry(algorithms=["RS256"], strict_check_header=False)
         return jws.serialize_compact(
@@ -367,7 +367,9 @@ def test_a_header_with_more_than_the_standard_names_is_taken(client: TestClient,
         {"authorization_endpoint": "javascript:alert(1)"},
     ],
 )
-def test_a_provider_that_says_nonsense_is_not_used(client: TestClient, provider: FakeProvider, document: dict[str, Any]) -> None:
+def test_a_provider_with_an_invalid_document_is_not_used(
+    client: TestClient, provider: FakeProvider, document: dict[str, Any]
+) -> None:
     provider.document.update(document)
     answer = client.get(OIDC)
     assert answer.status_code == 503 and answer.json()["code"] == "oidc-provider"
@@ -377,14 +379,14 @@ def test_a_provider_that_says_nonsense_is_not_used(client: TestClient, provider:
 @pytest.mark.parametrize(
     "keys", [{}, {"keys": 1}, {"keys": [1]}, {"keys": [{"kty": "RSA"}]}, {"keys": [{"kty": "RSA", "n": 1, "e": 2}]}]
 )
-def test_keys_that_cannot_be_read_are_told(
+def test_unreadable_keys_are_reported(
     client: TestClient, provider: FakeProvider, keys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provider, "keys", lambda: keys)
     assert log_in(client, provider).status_code in (401, 503)
 
 
-def test_a_provider_that_is_not_there_is_told(settings: Settings) -> None:
+def test_an_unreachable_provider_is_reported(settings: Settings) -> None:
     provider = Provider("http://127.0.0.1:1")
     with pytest.raises(Unavailable, match="does not answer"):
         provider.document()

@@ -1,4 +1,4 @@
-"""Every endpoint, called by everybody: who may is let in, who may not is not. New endpoints are found by themselves."""
+"""Calls every endpoint with every role, and checks who is allowed. New endpoints are found automatically."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from fastapi import APIRouter, FastAPI
-from tests.backend.auth.endpoints_of import Endpoint, endpoints_of, status_of
+from tests.backend.auth.endpoints import Endpoint, endpoints_of, status_of
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -27,9 +27,9 @@ PUBLIC = {
     "GET /api/v1/session/oidc",
     "GET /api/v1/session/oidc/callback",
 }
-"""Whoever calls: add to it only what nobody has to be known for."""
+"""Public endpoints. Add only endpoints that need no authentication."""
 OF_DRIVERS = re.compile(r"\w+ /api/v1/runs/\{\}/(events|commands)(/\{\}(/\w+)?)?")
-"""These ask for the token of the run, which no person has."""
+"""These endpoints require the token of a run, which no user has."""
 CALLERS = {
     "viewer": (Role.VIEWER, False),
     "operator": (Role.OPERATOR, False),
@@ -54,7 +54,7 @@ async def wrongly_answered(app: FastAPI, login: Login) -> list[str]:
             if status != 401:
                 found.append(f"{one.name}: {status} for nobody")
             for who, (role, rollback) in CALLERS.items():
-                # Another token for each, as some endpoints end the one they are called with.
+                # A new token for each call, because some endpoints revoke the token they are called with.
                 status = await status_of(app, one, login(role, rollback=rollback))
                 may = one.asks <= permissions_of(role, rollback=rollback)
                 if status >= 500 or (status in (401, 403) if may else status != 403):
@@ -62,13 +62,13 @@ async def wrongly_answered(app: FastAPI, login: Login) -> list[str]:
     return found
 
 
-def test_every_endpoint_asks_for_a_permission_or_is_known_to_be_public(settings: Settings, tasks: RecordedTasks) -> None:
+def test_every_endpoint_requires_a_permission_or_is_listed_as_public(settings: Settings, tasks: RecordedTasks) -> None:
     app = create_app(settings, tasks)
     assert unguarded(app) == []
     assert sum(1 for one in endpoints_of(app) if one.asks) >= 13, "the walk finds the endpoints"
 
 
-def test_every_endpoint_lets_in_who_may_and_nobody_else(settings: Settings, tasks: RecordedTasks, login: Login) -> None:
+def test_every_endpoint_allows_only_callers_with_its_permission(settings: Settings, tasks: RecordedTasks, login: Login) -> None:
     login(Role.VIEWER)  # number 1, whom the walk deletes
     assert asyncio.run(wrongly_answered(create_app(settings, tasks), login)) == []
 
@@ -76,14 +76,14 @@ def test_every_endpoint_lets_in_who_may_and_nobody_else(settings: Settings, task
 def careless(router: APIRouter) -> None:
     @router.post("/thing/{thing_id}")
     def thing(thing_id: int) -> None:
-        """No permission asked for."""
+        """No permission required."""
 
 
 def too_lax(router: APIRouter) -> None:
     @router.post("/thing/{thing_id}")
     def thing(thing_id: int, caller: Viewer) -> None:
-        """The permission is asked for too late for the walk to see it, as if it were another."""
-        caller.needs(Permission.ADMINISTER)
+        """The permission is checked in the body, where the walk cannot see it."""
+        caller.require(Permission.ADMINISTER)
 
 
 def failing(router: APIRouter) -> None:
@@ -100,7 +100,7 @@ def failing(router: APIRouter) -> None:
         (failing, [f"POST /api/v1/thing/{{}}: 500 for {who}" for who in CALLERS if who != "viewer"]),
     ],
 )
-def test_the_walk_finds_endpoints_that_are_wrong(
+def test_the_walk_finds_unprotected_endpoints(
     make: Callable[[APIRouter], None], said: list[str], settings: Settings, tasks: RecordedTasks, login: Login
 ) -> None:
     router = APIRouter()
@@ -109,7 +109,7 @@ def test_the_walk_finds_endpoints_that_are_wrong(
     assert unguarded(app) + asyncio.run(wrongly_answered(app, login)) == said
 
 
-def test_the_walk_reads_off_who_may(settings: Settings, tasks: RecordedTasks) -> None:
+def test_the_walk_reads_the_required_permissions(settings: Settings, tasks: RecordedTasks) -> None:
     found = {one.name: one for one in endpoints_of(create_app(settings, tasks, routers=ROUTERS))}
     assert found["GET /api/v1/users/{}"] == Endpoint("GET", "/api/v1/users/{}", frozenset({Permission.ADMINISTER}), True)
     assert found["GET /api/v1/session"].asks == {Permission.VIEW}

@@ -1,4 +1,4 @@
-"""No answer, log line, audit entry, message or row holds a password or a token, whatever becomes of a request."""
+"""No response, log line, audit entry, Celery message or row contains a password or a token, whatever the outcome of a request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import structlog
 from fastapi.testclient import TestClient
 from sqlalchemy import text
-from tests.backend.auth.people import SESSION, log_in, person
+from tests.backend.auth.users import SESSION, log_in, person
 from tests.backend.conftest import Login
 
 from weir_backend.auth import repository
@@ -23,7 +23,7 @@ USERS, TOKENS = "/api/v1/users", "/api/v1/tokens"
 
 
 class Told:
-    """All that was written anywhere."""
+    """Everything that was written anywhere."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
         self.answers: list[str] = []
@@ -47,7 +47,7 @@ def told(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) ->
         found.lines.append(dict(line))
         return line
 
-    # Whatever a test before this one has configured (levels, a stream that is closed by now): all is looked at.
+    # Capture everything, regardless of what an earlier test configured (levels, a closed stream).
     before = structlog.get_config()
     structlog.configure(
         processors=[keep, *before["processors"]],
@@ -60,7 +60,7 @@ def told(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture
 def careless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Something is wrong in the middle of every log-in and of every change of a password."""
+    """Every login and every change of a password fails in the middle."""
 
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("in the middle of it")
@@ -73,7 +73,7 @@ def new_password() -> str:
     return "password " + secrets.token_urlsafe(12)
 
 
-def test_what_goes_well_tells_no_secret(client: TestClient, database: Database, login: Login, told: Told) -> None:
+def test_successful_requests_leak_no_secret(client: TestClient, database: Database, login: Login, told: Told) -> None:
     own, given, later = new_password(), new_password(), new_password()
     person(database, "root", Role.ADMIN, rollback=True, password=own)
     opened = log_in(client, "root", own)
@@ -101,7 +101,7 @@ def test_what_goes_well_tells_no_secret(client: TestClient, database: Database, 
         assert secret not in everything
 
 
-def test_what_is_refused_tells_no_secret(client: TestClient, database: Database, login: Login, told: Told) -> None:
+def test_refused_requests_leak_no_secret(client: TestClient, database: Database, login: Login, told: Told) -> None:
     own, other = new_password(), new_password()
     person(database, "root", Role.ADMIN, password=own)
     admin = login()
@@ -124,12 +124,14 @@ def test_what_is_refused_tells_no_secret(client: TestClient, database: Database,
     assert all(400 <= one.status_code < 500 for one in answers)
     told.answers = [one.text for one in answers]
     everything = told.everything(database)
-    assert "a log-in was refused" in everything, "the log is looked at"
+    assert "login refused" in everything, "the log is inspected"
     for secret in (own, other, other.replace(" ", "-"), other.replace(" ", "")):
         assert secret not in everything
 
 
-def test_what_fails_tells_no_secret(client: TestClient, database: Database, login: Login, told: Told, careless: None) -> None:
+def test_failing_requests_leak_no_secret(
+    client: TestClient, database: Database, login: Login, told: Told, careless: None
+) -> None:
     own, other = new_password(), new_password()
     user_id = person(database, "root", Role.ADMIN, password=own)
     answers = [
@@ -143,8 +145,8 @@ def test_what_fails_tells_no_secret(client: TestClient, database: Database, logi
     assert own not in everything and other not in everything
 
 
-def test_what_the_database_refuses_tells_no_hash(client: TestClient, database: Database, login: Login, told: Told) -> None:
-    """Neither does SQLAlchemy name what was to be written, nor Postgres the row that it refused."""
+def test_database_errors_leak_no_hash(client: TestClient, database: Database, login: Login, told: Told) -> None:
+    """SQLAlchemy does not name the values, and Postgres does not name the refused row."""
     with database.session() as session:
         session.execute(text("ALTER TABLE users ADD CONSTRAINT never CHECK (name <> 'bob')"))
     answer = client.post(USERS, json={"name": "bob", "role": "viewer", "password": new_password()}, headers=login())

@@ -11,7 +11,7 @@ from argon2.profiles import CHEAPEST
 from fastapi.testclient import TestClient
 from pydantic import AnyHttpUrl
 from sqlalchemy import select, update
-from tests.backend.auth.people import PASSWORD, SESSION, VISIT, audited, headers, log_in, person
+from tests.backend.auth.users import PASSWORD, SESSION, VISIT, audited, headers, log_in, person
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -23,7 +23,7 @@ from weir_backend.models import Role, Token, TokenKind, User
 from weir_backend.settings import Settings
 
 
-def test_a_log_in_gives_a_token_and_a_cookie_for_twelve_hours(client: TestClient, database: Database) -> None:
+def test_a_login_returns_a_token_and_a_cookie_for_twelve_hours(client: TestClient, database: Database) -> None:
     person(database, role=Role.OPERATOR, rollback=True)
     answer = log_in(client)
     assert answer.status_code == 201
@@ -43,9 +43,7 @@ def test_a_log_in_gives_a_token_and_a_cookie_for_twelve_hours(client: TestClient
     assert audited(database) == [("alice", "log-in", "session")]
 
 
-def test_the_cookie_is_for_tls_where_that_is_how_we_are_reached(
-    settings: Settings, tasks: RecordedTasks, database: Database
-) -> None:
+def test_the_cookie_is_secure_when_the_platform_uses_tls(settings: Settings, tasks: RecordedTasks, database: Database) -> None:
     person(database)
     over_tls = settings.model_copy(update={"public_url": AnyHttpUrl("https://weir.example")})
     with TestClient(create_app(over_tls, tasks), base_url="https://weir.example") as client:
@@ -62,7 +60,7 @@ def test_logging_out_ends_the_session_and_clears_the_cookie(client: TestClient, 
     assert audited(database) == [("alice", "log-in", "session"), ("alice", "log-out", "session")]
 
 
-def test_a_visitor_is_told_who_is_logged_in_and_nobody_is_no_problem(client: TestClient, database: Database) -> None:
+def test_the_current_user_is_returned_and_null_without_a_login(client: TestClient, database: Database) -> None:
     nobody = {"session": None, "oidc": None}
     assert (client.get(VISIT).status_code, client.get(VISIT).json()) == (200, nobody)
     user_id = person(database, role=Role.OPERATOR)
@@ -77,13 +75,13 @@ def test_a_visitor_is_told_who_is_logged_in_and_nobody_is_no_problem(client: Tes
     assert client.get(VISIT, headers={"Authorization": "Bearer weir_guessed"}).json() == nobody
 
 
-def test_visits_are_no_way_to_guess_tokens_faster(client: TestClient) -> None:
+def test_the_current_user_endpoint_does_not_bypass_the_token_guess_limit(client: TestClient) -> None:
     statuses = [client.get(VISIT, headers={"Authorization": "Bearer guessed"}).status_code for _ in range(121)]
     assert statuses == [200] * 120 + [429]
     assert client.get(VISIT).status_code == 200, "without a token there is nothing to guess"
 
 
-def test_another_page_cannot_use_the_cookie(client: TestClient, database: Database) -> None:
+def test_another_site_cannot_use_the_cookie(client: TestClient, database: Database) -> None:
     person(database)
     log_in(client)
     answer = client.delete(SESSION, headers={"Sec-Fetch-Site": "cross-site"})
@@ -91,12 +89,12 @@ def test_another_page_cannot_use_the_cookie(client: TestClient, database: Databa
     assert client.get(SESSION).status_code == 200
 
 
-def test_a_token_for_programs_is_not_logged_out(client: TestClient, login: Login) -> None:
+def test_logout_does_not_revoke_an_api_token(client: TestClient, login: Login) -> None:
     answer = client.delete(SESSION, headers=login())
     assert answer.status_code == 409 and "/api/v1/tokens/" in answer.json()["next_step"]
 
 
-def test_what_is_wrong_with_a_log_in_is_not_told(client: TestClient, database: Database) -> None:
+def test_a_failed_login_does_not_reveal_its_reason(client: TestClient, database: Database) -> None:
     person(database)
     disabled = person(database, "bob")
     with database.session() as session:
@@ -111,7 +109,7 @@ def test_an_unknown_name_costs_as_much_as_a_wrong_password(monkeypatch: pytest.M
     verified: list[str] = []
 
     class Counting(PasswordHasher):
-        def verify(self, hash: str | bytes, password: str | bytes) -> bool:  # type: ignore[override]  # says True only
+        def verify(self, hash: str | bytes, password: str | bytes) -> bool:  # type: ignore[override]  # the base class returns only True
             verified.append(str(hash)[:30])
             return super().verify(hash, password)
 
@@ -122,7 +120,7 @@ def test_an_unknown_name_costs_as_much_as_a_wrong_password(monkeypatch: pytest.M
     assert len(verified) == 2 and verified[0] == verified[1], "with the same parameters"
 
 
-def test_a_hash_with_other_parameters_is_made_anew(client: TestClient, database: Database) -> None:
+def test_a_hash_with_other_parameters_is_recomputed(client: TestClient, database: Database) -> None:
     user_id = person(database)
     old = PasswordHasher.from_parameters(CHEAPEST).hash(PASSWORD)
     with database.session() as session:
@@ -131,7 +129,7 @@ def test_a_hash_with_other_parameters_is_made_anew(client: TestClient, database:
     assert log_in(client).status_code == 201
     with database.session() as session:
         user = session.get_one(User, user_id)
-        assert user.password_hash is not None and user.password_hash != old and not passwords.outdated(user.password_hash)
+        assert user.password_hash is not None and user.password_hash != old and not passwords.is_outdated(user.password_hash)
         assert user.version == 1, "nobody has changed anything"
     assert log_in(client).status_code == 201
 
@@ -149,11 +147,11 @@ def test_a_hash_with_other_parameters_is_made_anew(client: TestClient, database:
         b"no json",
     ],
 )
-def test_what_is_no_log_in_is_invalid(client: TestClient, body: bytes) -> None:
+def test_a_malformed_login_is_invalid(client: TestClient, body: bytes) -> None:
     assert client.post(SESSION, content=body, headers={"Content-Type": "application/json"}).status_code == 422
 
 
-def test_a_form_of_another_page_cannot_log_in(client: TestClient, database: Database) -> None:
+def test_a_form_of_another_site_cannot_log_in(client: TestClient, database: Database) -> None:
     person(database)
     body = f'{{"name": "alice", "password": "{PASSWORD}"}}'
     assert client.post(SESSION, content=body, headers={"Content-Type": "text/plain"}).status_code == 422
@@ -163,7 +161,7 @@ def test_a_body_that_is_too_large_is_not_read(client: TestClient) -> None:
     assert client.post(SESSION, content=b" " * 100_000, headers={"Content-Type": "application/json"}).status_code == 413
 
 
-def test_tries_with_one_name_are_limited_and_a_right_one_resets_them(client: TestClient, database: Database) -> None:
+def test_login_attempts_per_name_are_limited_and_reset_by_a_success(client: TestClient, database: Database) -> None:
     person(database)
     for _ in range(NAMES.count - 1):
         assert log_in(client, password="wrong").status_code == 401
@@ -175,18 +173,18 @@ def test_tries_with_one_name_are_limited_and_a_right_one_resets_them(client: Tes
     assert 0 < int(answer.headers["Retry-After"]) <= NAMES.seconds
 
 
-def test_tries_from_one_address_are_limited_whatever_the_names(client: TestClient) -> None:
+def test_login_attempts_per_address_are_limited_across_names(client: TestClient) -> None:
     statuses = [log_in(client, f"name{number}").status_code for number in range(LOGINS.count + 1)]
     assert statuses == [401] * LOGINS.count + [429]
 
 
-def test_requests_with_invalid_tokens_are_limited_and_valid_ones_go_on(client: TestClient, login: Login) -> None:
+def test_invalid_tokens_are_rate_limited_and_valid_ones_are_not(client: TestClient, login: Login) -> None:
     statuses = [client.get(SESSION, headers={"Authorization": f"Bearer weir_{number}"}).status_code for number in range(121)]
     assert statuses == [401] * 120 + [429]
     assert client.get(SESSION, headers=login()).status_code == 200
 
 
-def test_a_redis_that_is_not_there_costs_nobody_time(client: TestClient, database: Database) -> None:
+def test_an_unreachable_redis_does_not_delay_requests(client: TestClient, database: Database) -> None:
     person(database)
     begun = time.monotonic()
     for _ in range(5):
@@ -194,7 +192,7 @@ def test_a_redis_that_is_not_there_costs_nobody_time(client: TestClient, databas
     assert time.monotonic() - begun < 3
 
 
-def test_one_changes_ones_own_password_and_other_sessions_end(client: TestClient, database: Database, login: Login) -> None:
+def test_changing_the_own_password_ends_other_sessions(client: TestClient, database: Database, login: Login) -> None:
     person(database)
     here, elsewhere = headers(client), headers(client)
     change = {"old_password": PASSWORD, "new_password": "another one, longer"}
@@ -228,7 +226,9 @@ def test_a_user_has_no_more_than_fifty_sessions(client: TestClient, database: Da
     assert client.get(SESSION, headers=second).status_code == 200
 
 
-def test_no_more_than_two_hash_at_once(client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_two_passwords_are_hashed_at_once(
+    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(6):
         person(database, f"user{number}")
     lock, now_in, most = threading.Lock(), 0, 0

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
-from tests.backend.auth.people import SESSION, audited
+from tests.backend.auth.users import SESSION, audited
 from tests.backend.conftest import Login
 
 from weir_backend.auth.tokens.service import LIVE_MAX
-from weir_backend.housekeeping.repository import forget_tokens
+from weir_backend.housekeeping.repository import delete_tokens
 from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -27,7 +27,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def test_a_token_is_shown_once_and_kept_as_a_hash(client: TestClient, database: Database, login: Login) -> None:
+def test_a_token_is_shown_once_and_stored_as_a_hash(client: TestClient, database: Database, login: Login) -> None:
     mine = login(Role.OPERATOR, name="olga")
     made = client.post(TOKENS, json=new(role="operator"), headers=mine)
     assert made.status_code == 201
@@ -53,26 +53,26 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(client: TestClient, database: 
         ((Role.ADMIN, False), {"role": "operator"}, True),
     ],
 )
-def test_a_token_can_do_no_more_than_who_makes_it(
+def test_a_token_cannot_exceed_the_permissions_of_its_creator(
     client: TestClient, login: Login, who: tuple[Role, bool], wanted: dict[str, Any], may: bool
 ) -> None:
     answer = client.post(TOKENS, json=new(**wanted), headers=login(who[0], rollback=who[1]))
     assert answer.status_code == (201 if may else 403)
 
 
-def test_a_token_with_less_than_its_user_cannot_make_one_with_more(client: TestClient, login: Login) -> None:
+def test_a_token_cannot_create_a_token_with_more_permissions(client: TestClient, login: Login) -> None:
     less = bearer(client.post(TOKENS, json=new(), headers=login(Role.ADMIN)).json()["token"])
     assert client.post(TOKENS, json=new(role="operator"), headers=less).status_code == 403
     assert client.get("/api/v1/users", headers=less).status_code == 403
 
 
-def test_a_token_makes_none_that_outlives_it(client: TestClient, login: Login) -> None:
+def test_a_token_cannot_create_a_token_that_outlives_it(client: TestClient, login: Login) -> None:
     short = client.post(TOKENS, json=new(expires_in_days=1), headers=login()).json()["token"]
     answer = client.post(TOKENS, json=new(expires_in_days=2), headers=bearer(short))
     assert answer.status_code == 403 and answer.json()["code"] == "outlives"
 
 
-def test_a_token_revokes_none_that_may_more_but_always_itself(client: TestClient, login: Login) -> None:
+def test_a_token_can_revoke_itself_but_no_token_with_more_permissions(client: TestClient, login: Login) -> None:
     mine = login(Role.OPERATOR)
     more = client.post(TOKENS, json=new(role="operator"), headers=mine).json()["id"]
     less = client.post(TOKENS, json=new(), headers=mine).json()
@@ -98,7 +98,7 @@ def test_a_revoked_token_and_one_that_has_expired_are_refused_at_once(
     assert [entry[1] for entry in audited(database)] == ["create", "create", "revoke"]
 
 
-def test_others_tokens_are_for_administrators(client: TestClient, login: Login) -> None:
+def test_only_administrators_access_tokens_of_other_users(client: TestClient, login: Login) -> None:
     olga, admin = login(Role.OPERATOR), login(Role.ADMIN)
     made = client.post(TOKENS, json=new(), headers=olga).json()
     other = login(Role.OPERATOR)
@@ -124,11 +124,11 @@ def test_others_tokens_are_for_administrators(client: TestClient, login: Login) 
         {"x": 1},
     ],
 )
-def test_what_is_no_token_is_invalid(client: TestClient, login: Login, wrong: dict[str, Any]) -> None:
+def test_a_malformed_token_request_is_invalid(client: TestClient, login: Login, wrong: dict[str, Any]) -> None:
     assert client.post(TOKENS, json=new(**wrong), headers=login()).status_code == 422
 
 
-def test_a_filter_that_makes_no_sense_is_invalid(client: TestClient, login: Login) -> None:
+def test_a_meaningless_filter_is_invalid(client: TestClient, login: Login) -> None:
     for wrong in ('{"live": 1}', '{"everybody": "yes"}', '{"digest": "x"}', '{"user_id": "x"}'):
         assert client.get(TOKENS, params={"filter": wrong}, headers=login()).status_code == 422
 
@@ -148,17 +148,17 @@ def test_a_user_has_no_more_than_a_hundred_tokens(client: TestClient, database: 
     assert answer.status_code == 409 and answer.json()["code"] == "too-many-tokens"
 
 
-def test_tokens_that_have_ended_are_forgotten_after_a_while(client: TestClient, database: Database, login: Login) -> None:
+def test_ended_tokens_are_deleted_after_a_while(client: TestClient, database: Database, login: Login) -> None:
     mine = login(Role.VIEWER)
     made = client.post(TOKENS, json=new(), headers=mine).json()
     client.delete(f"{TOKENS}/{made['id']}", headers=mine)
     with database.session() as session:
-        assert forget_tokens(session, now() - timedelta(days=1), 10) == 0
-        assert forget_tokens(session, now(), 10) == 1
+        assert delete_tokens(session, now() - timedelta(days=1), 10) == 0
+        assert delete_tokens(session, now(), 10) == 1
         assert [one.name for one in session.scalars(select(Token))] == ["tests"]
 
 
-def test_an_administrator_lists_the_tokens_of_everybody_and_others_their_own(client: TestClient, login: Login) -> None:
+def test_administrators_list_all_tokens_and_other_users_their_own(client: TestClient, login: Login) -> None:
     of_olga, of_root = login(Role.OPERATOR, name="olga"), login(Role.ADMIN, name="root")
     client.post(TOKENS, json=new(), headers=of_olga)
     everybody = {"filter": '{"everybody": true}'}

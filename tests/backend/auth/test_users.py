@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
-from tests.backend.auth.people import PASSWORD, SESSION, audited, headers, log_in, person
+from tests.backend.auth.users import PASSWORD, SESSION, audited, headers, log_in, person
 from tests.backend.conftest import Login
 
 from weir_backend.auth.service import create_first_administrator
@@ -30,7 +30,7 @@ def change(client: TestClient, where: str, token: dict[str, str], **what: Any) -
     return client.patch(where, json=what, headers=token | {"If-Match": "*"})
 
 
-def test_the_first_administrator_is_made_once(database: Database, client: TestClient) -> None:
+def test_the_first_administrator_is_created_once(database: Database, client: TestClient) -> None:
     with database.session() as session:
         assert create_first_administrator(session, "root", PASSWORD)
     with database.session() as session:
@@ -40,7 +40,7 @@ def test_the_first_administrator_is_made_once(database: Database, client: TestCl
     assert audited(database)[0] == ("weir", "create", "user")
 
 
-def test_two_that_make_the_first_administrator_at_once_make_one(database: Database) -> None:
+def test_concurrent_creation_makes_one_first_administrator(database: Database) -> None:
     def make(number: int) -> bool:
         with database.session() as session:
             return create_first_administrator(session, f"admin{number}", PASSWORD)
@@ -55,7 +55,7 @@ def test_the_first_administrator_has_a_name_and_a_password(database: Database, n
         create_first_administrator(session, name, password)
 
 
-def test_an_administrator_makes_reads_changes_and_deletes_a_user(client: TestClient, database: Database, login: Login) -> None:
+def test_an_administrator_creates_reads_updates_and_deletes_a_user(client: TestClient, database: Database, login: Login) -> None:
     admin = login(name="root")
     made = client.post(USERS, json={"name": "bob", "role": "viewer", "password": PASSWORD}, headers=admin)
     assert made.status_code == 201 and made.headers["ETag"] == '"1"'
@@ -76,19 +76,19 @@ def test_an_administrator_makes_reads_changes_and_deletes_a_user(client: TestCli
         assert entry.before == {"role": "viewer", "rollback": False} and entry.after == {"role": "operator", "rollback": True}
 
 
-def test_a_change_to_what_it_is_already_leaves_no_entry(client: TestClient, database: Database, login: Login) -> None:
+def test_an_update_without_effect_writes_no_audit_entry(client: TestClient, database: Database, login: Login) -> None:
     admin = login()
     assert change(client, me(client, admin), admin, role="admin").headers["ETag"] == '"1"'
     assert audited(database) == []
 
 
-def test_a_name_is_taken_once(client: TestClient, login: Login) -> None:
+def test_user_names_are_unique(client: TestClient, login: Login) -> None:
     admin = login(name="root")
     answer = client.post(USERS, json={"name": "root", "role": "viewer"}, headers=admin)
     assert answer.status_code == 409 and answer.json()["code"] == "name-taken"
 
 
-def test_two_that_take_a_name_at_once_make_one_user(client: TestClient, login: Login) -> None:
+def test_concurrent_creation_with_one_name_makes_one_user(client: TestClient, login: Login) -> None:
     admin = login()
     with ThreadPoolExecutor(4) as pool:
         made = pool.map(lambda _: client.post(USERS, json={"name": "bob", "role": "viewer"}, headers=admin).status_code, range(4))
@@ -108,18 +108,18 @@ def test_two_that_take_a_name_at_once_make_one_user(client: TestClient, login: L
         {},
     ],
 )
-def test_what_is_no_user_is_invalid(client: TestClient, login: Login, body: dict[str, Any]) -> None:
+def test_a_malformed_user_is_invalid(client: TestClient, login: Login, body: dict[str, Any]) -> None:
     assert client.post(USERS, json=body, headers=login()).status_code == 422
 
 
-def test_a_change_of_nothing_is_invalid(client: TestClient, login: Login) -> None:
+def test_an_empty_update_is_invalid(client: TestClient, login: Login) -> None:
     admin = login()
     for nothing in ({}, {"role": None}):
         assert client.patch(me(client, admin), json=nothing, headers=admin | {"If-Match": "*"}).status_code == 422
     assert client.get(f"{USERS}/{1 << 63}", headers=admin).status_code == 422
 
 
-def test_the_last_enabled_administrator_stays(client: TestClient, database: Database, login: Login) -> None:
+def test_the_last_enabled_administrator_cannot_be_removed(client: TestClient, database: Database, login: Login) -> None:
     admin = login(name="root")
     person(database, "disabled", Role.ADMIN)
     other = next(one for one in client.get(USERS, headers=admin).json() if one["name"] == "disabled")
@@ -137,7 +137,7 @@ def test_the_last_enabled_administrator_stays(client: TestClient, database: Data
     assert client.get(SESSION, headers=admin).status_code == 401
 
 
-def test_one_of_two_administrators_who_resign_at_once_stays(database: Database) -> None:
+def test_two_administrators_cannot_resign_concurrently(database: Database) -> None:
     first, second = (person(database, name, Role.ADMIN) for name in ("first", "second"))
 
     def resign(session: Session, user_id: int) -> None:
@@ -162,7 +162,7 @@ def test_one_of_two_administrators_who_resign_at_once_stays(database: Database) 
         assert waiting and answer.result() == "last-administrator"
 
 
-def test_what_is_taken_away_is_gone_at_once(client: TestClient, database: Database, login: Login) -> None:
+def test_revoked_permissions_are_lost_at_once(client: TestClient, database: Database, login: Login) -> None:
     admin = login()
     user_id = person(database, role=Role.ADMIN)
     alice = headers(client)
@@ -175,7 +175,7 @@ def test_what_is_taken_away_is_gone_at_once(client: TestClient, database: Databa
     assert client.get(SESSION, headers=alice).status_code == 401, "her sessions have ended with that"
 
 
-def test_a_password_given_by_an_administrator_ends_sessions(client: TestClient, database: Database, login: Login) -> None:
+def test_a_password_set_by_an_administrator_ends_sessions(client: TestClient, database: Database, login: Login) -> None:
     user_id = person(database)
     alice = headers(client)
     assert change(client, f"{USERS}/{user_id}", login(), password="another one, longer").status_code == 200

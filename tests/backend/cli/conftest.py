@@ -1,4 +1,4 @@
-"""The command, called as people call it, at a platform whose workers and drivers are played by threads."""
+"""The command `weir`, against a real API whose workers and drivers are threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import structlog
-from tests.backend.cli.worker import Worker
+from tests.backend.cli.fake_worker import Worker
 from tests.backend.conftest import Login, lent_app
 from tests.backend.serving import served
 
@@ -21,11 +21,11 @@ from weir.cli.app import app
 from weir_backend.kit.database import Database
 from weir_backend.models import Role
 from weir_backend.settings import Settings
-from weir_workers.embedded.children import free_port
+from weir_workers.embedded.ports import free_port
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Result:
     code: int
     out: str
     err: str
@@ -36,24 +36,24 @@ class Said:
 
 
 class Terminal(io.StringIO):
-    """Standard input with somebody in front of it."""
+    """Standard input that is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
-class Piped(io.TextIOWrapper):
+class Pipe(io.TextIOWrapper):
     def __init__(self, text: str) -> None:
         super().__init__(io.BytesIO(text.encode()))
 
 
-Weir = Callable[..., Said]
+Weir = Callable[..., Result]
 JobFile = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
-def silent_platform() -> Iterator[None]:
-    """It is in our process here, and its log would be what the command has said."""
+def silent_api() -> Iterator[None]:
+    """Silence the API, which runs in this process: its log would mix with the output of the command."""
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     yield
     structlog.reset_defaults()
@@ -61,7 +61,7 @@ def silent_platform() -> Iterator[None]:
 
 @pytest.fixture
 def weir(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Weir:
-    """``weir("status", "flights", answers="y\\n")``: ``answers`` are typed at a terminal, ``piped`` comes from another program."""
+    """``weir("status", "flights", answers="y\\n")``: ``answers`` are typed at a terminal, ``piped`` is the content of a pipe."""
     for name in list(os.environ):
         if name.startswith("WEIR_"):
             monkeypatch.delenv(name)
@@ -69,14 +69,14 @@ def weir(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
 
-    def call(*arguments: str, answers: str | None = None, piped: str = "") -> Said:
+    def call(*arguments: str, answers: str | None = None, piped: str = "") -> Result:
         monkeypatch.setattr(sys, "argv", ["weir", *arguments])
-        monkeypatch.setattr(sys, "stdin", Terminal(answers) if answers is not None else Piped(piped))
+        monkeypatch.setattr(sys, "stdin", Terminal(answers) if answers is not None else Pipe(piped))
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             app()
-        said = capsys.readouterr()
-        return Said(int(ended.value.code or 0), said.out, said.err)
+        printed = capsys.readouterr()
+        return Result(int(ended.value.code or 0), printed.out, printed.err)
 
     return call
 
@@ -92,7 +92,7 @@ def worker(settings: Settings, database: Database) -> Iterator[Worker]:
 
 @pytest.fixture
 def platform(worker: Worker, login: Login, weir: Weir, monkeypatch: pytest.MonkeyPatch) -> Worker:
-    """One that ``weir`` knows, with the token of somebody who may deploy and roll back."""
+    """A configured platform, with a token that may deploy and roll back."""
     monkeypatch.setenv("WEIR_API_URL", worker.url)
     monkeypatch.setenv("WEIR_TOKEN", token(login, Role.OPERATOR, rollback=True))
     return worker
@@ -104,7 +104,7 @@ def token(login: Login, role: Role, *, rollback: bool = False) -> str:
 
 @pytest.fixture
 def job_file(tmp_path: Path) -> JobFile:
-    """A file of user code with these words in it."""
+    """Create a file of user code that contains ``words``, which control the fake worker and driver."""
 
     def write(words: str = "", name: str = "flights.py") -> str:
         path = tmp_path / name
@@ -116,8 +116,8 @@ def job_file(tmp_path: Path) -> JobFile:
 
 @pytest.fixture
 def flights(platform: Worker, weir: Weir, job_file: JobFile) -> Worker:
-    """The platform, with a job of that name that runs and has completed checkpoint 1."""
-    said = weir("deploy", job_file(), "--name", "flights", "--wait")
-    assert said.code == 0, said.err
+    """The platform with a running job of that name, which has completed checkpoint 1."""
+    result = weir("deploy", job_file(), "--name", "flights", "--wait")
+    assert result.code == 0, result.err
     assert weir("wait", "flights", "--checkpoint", "--timeout", "20s").code == 0
     return platform

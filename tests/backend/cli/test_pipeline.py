@@ -1,4 +1,4 @@
-"""The example for CI, run as a pipeline runs it."""
+"""examples/ci/deploy.sh, run like in a CI pipeline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.backend.cli.conftest import JobFile, Weir
-from tests.backend.cli.worker import Worker
+from tests.backend.cli.fake_worker import Worker
 
 pytestmark = pytest.mark.timeout(120)
 CI = Path(__file__).parents[3] / "examples" / "ci"
@@ -19,7 +19,7 @@ Deploy = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def deploy(platform: Worker, tmp_path: Path) -> Deploy:
-    """With a command ``weir`` on the path, as an installation has it."""
+    """Run deploy.sh with a command ``weir`` on PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     command = folder / "weir"
@@ -35,66 +35,64 @@ def deploy(platform: Worker, tmp_path: Path) -> Deploy:
     return run
 
 
-def test_what_is_well_stays(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
+def test_a_healthy_version_is_kept(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     done = deploy(job_file(), "flights", "--comment", "abc123")
-    assert done.returncode == 0 and "deploy: flights is well with version 1" in done.stderr, done.stderr
+    assert done.returncode == 0 and "deploy: flights is healthy with version 1" in done.stderr, done.stderr
     again = deploy(job_file(), "flights", "--comment", "abc123")
-    assert again.returncode == 0 and "flights is well with version 1" in again.stderr, again.stderr
-    assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1, "the same again is no restart"
+    assert again.returncode == 0 and "flights is healthy with version 1" in again.stderr, again.stderr
+    assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1, "deploying the same again restarts nothing"
     done = deploy(job_file("new"), "flights")
-    assert done.returncode == 0 and "flights is well with version 2" in done.stderr, done.stderr
+    assert done.returncode == 0 and "flights is healthy with version 2" in done.stderr, done.stderr
 
 
-def test_a_version_that_completes_no_checkpoint_is_taken_back(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
+def test_a_version_that_completes_no_checkpoint_is_undone(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("restless"), "flights", within="3s")
     assert done.returncode == 1, done.stderr
-    assert "flights is not well with version 2" in done.stderr and "flights is back at version 1" in done.stderr
+    assert "flights is not healthy with version 2" in done.stderr and "flights has returned to version 1" in done.stderr
     status = weir("status", "flights", "-o", "json").json
-    assert (status["state"], status["health"], status["spec_number"]) == ("RUNNING", "ok", 1)
+    assert (status["state"], status["health"], status["spec_number"]) == ("RUNNING", "healthy", 1)
 
 
-def test_a_version_that_comes_up_and_fails_again_and_again_is_taken_back_in_time(
-    deploy: Deploy, weir: Weir, job_file: JobFile
-) -> None:
+def test_a_version_that_fails_repeatedly_is_undone(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("faints"), "flights", within="3s")
     assert done.returncode == 1, done.stderr
-    assert "flights is not well with version 2" in done.stderr and "flights is back at version 1" in done.stderr, done.stderr
+    assert "flights is not healthy with version 2" in done.stderr and "flights has returned to version 1" in done.stderr, (
+        done.stderr
+    )
     status = weir("status", "flights", "-o", "json").json
     assert (status["state"], status["spec_number"]) == ("RUNNING", 1)
 
 
-def test_a_version_that_does_not_come_up_is_brought_back_by_the_platform(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
+def test_the_platform_undoes_a_version_that_does_not_start(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("dies"), "flights")
-    assert done.returncode == 1 and "did not come up" in done.stderr and "driver begins" in done.stderr, done.stderr
+    assert done.returncode == 1 and "did not start" in done.stderr and "driver begins" in done.stderr, done.stderr
     status = weir("status", "flights", "-o", "json").json
     assert (status["state"], status["spec_number"]) == ("RUNNING", 1)
 
 
-def test_a_first_version_that_is_not_well_has_nothing_to_return_to(deploy: Deploy, job_file: JobFile) -> None:
+def test_an_unhealthy_first_version_has_nothing_to_return_to(deploy: Deploy, job_file: JobFile) -> None:
     done = deploy(job_file("restless"), "flights", within="1s")
-    assert done.returncode == 1 and "there is nothing to return to" in done.stderr
+    assert done.returncode == 1 and "there is no earlier version to return to" in done.stderr
 
 
-def test_what_does_not_compile_changes_nothing(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
+def test_a_version_that_does_not_compile_changes_nothing(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("broken"), "flights")
     assert done.returncode == 1 and "did you mean 'flight'?" in done.stderr
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1
 
 
-def test_what_is_refused_keeps_its_exit_code(
-    deploy: Deploy, weir: Weir, monkeypatch: pytest.MonkeyPatch, job_file: JobFile
-) -> None:
+def test_exit_codes_of_weir_are_kept(deploy: Deploy, weir: Weir, monkeypatch: pytest.MonkeyPatch, job_file: JobFile) -> None:
     assert deploy(job_file()).returncode == 2
     assert deploy("nowhere.py", "flights").returncode == 2
     monkeypatch.setenv("WEIR_TOKEN", "weir_wrong")
     assert deploy(job_file(), "flights").returncode == 7
 
 
-def test_the_pipeline_calls_the_script_that_is_there() -> None:
+def test_the_pipeline_calls_deploy_sh() -> None:
     (line,) = (line for line in (CI / "pipeline.yml").read_text().splitlines() if "run: examples/" in line)
     script, file, *_ = line.split("run:")[1].split()
     assert script == "examples/ci/deploy.sh" and (CI.parents[1] / file).exists()

@@ -1,10 +1,10 @@
-"""Rollback and undo: what is shown, what is asked, what is done."""
+"""``weir rollback``, ``undo``, ``upgrade``, ``plans`` and ``diff``."""
 
 from __future__ import annotations
 
 import pytest
 from tests.backend.cli.conftest import JobFile, Weir, token
-from tests.backend.cli.worker import Worker
+from tests.backend.cli.fake_worker import Worker
 from tests.backend.conftest import Login
 
 from weir_backend.models import Role
@@ -13,161 +13,165 @@ pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture
-def further(flights: Worker) -> Worker:
-    """With checkpoints 1 to 3."""
+def with_history(flights: Worker) -> Worker:
+    """The job with checkpoints 1 to 3."""
     flights.driver_of(1).complete_checkpoint()
     flights.driver_of(1).complete_checkpoint()
     return flights
 
 
-def test_a_dry_run_shows_all_of_it_and_does_nothing(further: Worker, weir: Weir) -> None:
-    said = weir("rollback", "flights", "--to", "1", "--dry-run")
-    assert said.code == 0, said.err
+def test_a_dry_run_shows_the_plan_and_changes_nothing(with_history: Worker, weir: Weir) -> None:
+    result = weir("rollback", "flights", "--to", "1", "--dry-run")
+    assert result.code == 0, result.err
     for line in (
-        "Rollback of job 'flights' (plan 1)",
-        "goes on from checkpoint 1; completed ",
-        "verified: all of it is there",
-        "abandons what was committed with: checkpoints 2, 3",
-        "reads again from read: 1 unfinished split",
+        "Roll back job 'flights' (plan 1)",
+        "restores checkpoint 1; completed ",
+        "; verified",
+        "abandons checkpoints 2, 3 ",
+        "replays read: 1 unfinished split",
         "flights.csv from 4711",
-        "taken back from readers (an undo brings it back): files",
-        "cannot be taken back, readers will see these records twice: console",
-        "1. verify the files of checkpoint 1; if one is damaged, nothing is done",
-        "nothing was done (--dry-run)",
+        "revokes output in: files (undo reinstates it)",
+        "cannot revoke output in: console (readers see these records twice)",
+        "1. Verify the files of checkpoint 1. If one is damaged, the job is not touched.",
+        "Dry run: the plan was discarded.",
     ):
-        assert line in said.out
+        assert line in result.out
     done = weir("rollback", "flights", "--to", "1", "--dry-run", "--output", "json")
     assert done.json["operation"] is None and done.json["plan"]["preview"]["inspection"]["abandoned"] == [2, 3]
-    assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["WITHDRAWN", "WITHDRAWN"]
+    assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["DISCARDED", "DISCARDED"]
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1
 
 
-def test_a_rollback_and_its_undo(further: Worker, weir: Weir) -> None:
-    said = weir("rollback", "flights", "--to", "1", "--wait", answers="y\n")
-    assert said.code == 0, said.err
-    assert "Do this to job 'flights'?" in said.err
-    assert "plan 1 is applied: job 'flights' is RUNNING; weir undo flights --plan 1 takes it back" in said.out
-    said = weir("undo", "flights", "--yes", "--wait", "--output", "json")
-    assert said.code == 0, said.err
-    assert (said.json["plan"]["kind"], said.json["plan"]["state"], said.json["plan"]["undo_of"]) == ("undo", "APPLIED", 1)
-    assert said.json["plan"]["preview"]["checkpoint"] == 4, "with which the rollback had stopped it"
+def test_a_rollback_and_its_undo(with_history: Worker, weir: Weir) -> None:
+    result = weir("rollback", "flights", "--to", "1", "--wait", answers="y\n")
+    assert result.code == 0, result.err
+    assert "Apply this plan to job 'flights'?" in result.err
+    assert "Applied plan 1: job 'flights' is RUNNING. To undo: weir undo flights --plan 1" in result.out
+    result = weir("undo", "flights", "--yes", "--wait", "--output", "json")
+    assert result.code == 0, result.err
+    assert (result.json["plan"]["kind"], result.json["plan"]["state"], result.json["plan"]["undo_of"]) == ("undo", "APPLIED", 1)
+    assert result.json["plan"]["preview"]["checkpoint"] == 4, "the safety savepoint of the rollback"
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 3
     listed = weir("plans", "flights").out
     assert "rollback" in listed and "undo" in listed and "checkpoint 4" in listed
 
 
-def test_without_wait_it_is_only_begun(further: Worker, weir: Weir) -> None:
-    said = weir("rollback", "flights", "--to", "2", "--yes")
-    assert said.code == 0 and "plan 1 is being applied; weir plans flights shows how far it is" in said.out
+def test_without_wait_the_command_ends_when_the_plan_is_accepted(with_history: Worker, weir: Weir) -> None:
+    result = weir("rollback", "flights", "--to", "2", "--yes")
+    assert result.code == 0 and "Applying plan 1. weir plans flights shows its state." in result.out
 
 
-def test_who_says_no_has_changed_nothing(further: Worker, weir: Weir) -> None:
-    said = weir("rollback", "flights", "--to", "1", answers="n\n")
-    assert said.code == 4 and "weir: nothing was done: you said no" in said.err
-    said = weir("rollback", "flights", "--to", "1")
-    assert said.code == 2 and "nobody is there to be asked: add --yes" in said.err
-    assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["WITHDRAWN", "WITHDRAWN"]
+def test_answering_no_changes_nothing(with_history: Worker, weir: Weir) -> None:
+    result = weir("rollback", "flights", "--to", "1", answers="n\n")
+    assert result.code == 4 and "weir: Canceled. The job was not changed." in result.err
+    result = weir("rollback", "flights", "--to", "1")
+    assert result.code == 2 and "Cannot ask for confirmation: standard input is not a terminal. Add --yes" in result.err
+    assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["DISCARDED", "DISCARDED"]
 
 
-def test_a_damaged_checkpoint_is_not_gone_back_to(further: Worker, weir: Weir) -> None:
-    further.damaged.add(2)
-    said = weir("rollback", "flights", "--to", "2", "--yes", "--wait")
-    assert said.code == 2
-    assert "this would not work: 0001/read-0.arrow has another checksum; choose another checkpoint" in said.err
-    assert "DAMAGED: 0001/read-0.arrow" in said.out
+def test_a_damaged_checkpoint_is_not_restored(with_history: Worker, weir: Weir) -> None:
+    with_history.damaged.add(2)
+    result = weir("rollback", "flights", "--to", "2", "--yes", "--wait")
+    assert result.code == 2
+    assert "The checkpoint is damaged: 0001/read-0.arrow has another checksum. Choose another one." in result.err
+    assert "DAMAGED: 0001/read-0.arrow" in result.out
 
 
-def test_a_checkpoint_that_does_not_exist_is_refused(further: Worker, weir: Weir) -> None:
-    said = weir("rollback", "flights", "--to", "9", "--yes")
-    assert said.code == 2 and "has no completed checkpoint 9; list its checkpoints, and choose one" in said.err
+def test_a_checkpoint_that_does_not_exist_is_refused(with_history: Worker, weir: Weir) -> None:
+    result = weir("rollback", "flights", "--to", "9", "--yes")
+    assert result.code == 2 and "has no checkpoint 9. List its checkpoints, and choose one" in result.err
 
 
-def test_nothing_to_undo_is_refused(further: Worker, weir: Weir) -> None:
-    said = weir("undo", "flights", "--yes")
-    assert said.code == 2 and "no plan was applied to job 'flights': there is nothing to undo" in said.err
+def test_nothing_to_undo_is_refused(with_history: Worker, weir: Weir) -> None:
+    result = weir("undo", "flights", "--yes")
+    assert result.code == 2 and "Nothing to undo: no plan was applied to job 'flights'." in result.err
 
 
-def test_a_rollback_needs_its_permission_and_leaves_no_plan(
-    further: Worker, weir: Weir, login: Login, monkeypatch: pytest.MonkeyPatch
+def test_a_rollback_without_permission_discards_its_plan(
+    with_history: Worker, weir: Weir, login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WEIR_TOKEN", token(login, Role.OPERATOR))
-    said = weir("rollback", "flights", "--to", "1", "--yes", "--wait")
-    assert said.code == 7 and "needs the permission 'rollback'; ask an administrator for it" in said.err
-    assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["WITHDRAWN"]
+    result = weir("rollback", "flights", "--to", "1", "--yes", "--wait")
+    assert result.code == 7 and "does not have the permission 'rollback'" in result.err
+    assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["DISCARDED"]
 
 
-def test_a_checkpoint_from_elsewhere_is_shown_agreed_to_and_begun_with(further: Worker, weir: Weir) -> None:
-    path = str(further.settings.data_dir / "checkpoints" / "old")
-    said = weir("rollback", "flights", "--to-path", f"{path}#12", "--dry-run")
-    assert said.code == 0, said.err
+def test_a_checkpoint_in_another_directory_is_shown_and_restored(with_history: Worker, weir: Weir) -> None:
+    path = str(with_history.settings.data_dir / "checkpoints" / "old")
+    result = weir("rollback", "flights", "--to-path", f"{path}#12", "--dry-run")
+    assert result.code == 0, result.err
     for line in (
-        "Restore of job 'flights' (plan 1)",
-        f"goes on from a copy of savepoint 12 of job 'old flights' in {path}; completed ",
-        "abandons what was committed with: checkpoints 1, 2, 3",
-        "taken back from readers (an undo brings it back): files",
-        "cannot be taken back, readers will see these records twice: console",
+        "Restore job 'flights' (plan 1)",
+        f"restores a copy of savepoint 12 of job 'old flights' in {path}; completed ",
+        "abandons checkpoints 1, 2, 3 ",
+        "revokes output in: files (undo reinstates it)",
+        "cannot revoke output in: console (readers see these records twice)",
         f"1. verify the files of the checkpoint in {path}; if one is damaged, nothing is done",
     ):
-        assert line in said.out
-    said = weir("rollback", "flights", "--to-path", path, "--yes", "--wait")
-    assert said.code == 0, said.err
-    assert "plan 2 is applied: job 'flights' is RUNNING; weir undo flights --plan 2 takes it back" in said.out
-    assert further.starts(1)[-1] == {"mode": "path", "path": f"{path}#41"}
+        assert line in result.out
+    result = weir("rollback", "flights", "--to-path", path, "--yes", "--wait")
+    assert result.code == 0, result.err
+    assert "Applied plan 2: job 'flights' is RUNNING. To undo: weir undo flights --plan 2" in result.out
+    assert with_history.starts(1)[-1] == {"mode": "path", "path": f"{path}#41"}
     assert "restore" in weir("plans", "flights").out
     assert weir("undo", "flights", "--yes", "--wait").code == 0
-    assert further.starts(1)[-1] == {"mode": "from", "checkpoint": 4}
+    assert with_history.starts(1)[-1] == {"mode": "from", "checkpoint": 4}
 
 
-def test_a_place_that_is_not_allowed_is_refused(further: Worker, weir: Weir) -> None:
-    said = weir("rollback", "flights", "--to-path", "/etc", "--yes")
-    assert said.code == 7 and "are not for this installation to look into" in said.err
+def test_a_directory_that_is_not_allowed_is_refused(with_history: Worker, weir: Weir) -> None:
+    result = weir("rollback", "flights", "--to-path", "/etc", "--yes")
+    assert result.code == 7 and "are not for this installation to look into" in result.err
 
 
 @pytest.mark.parametrize("options", [(), ("--to", "1", "--to-path", "/x")])
-def test_a_rollback_goes_to_one_place(further: Worker, weir: Weir, options: tuple[str, ...]) -> None:
-    said = weir("rollback", "flights", *options)
-    assert said.code == 2 and "give --to ID for a checkpoint of this job, or --to-path PATH[#ID]" in said.err
+def test_a_rollback_needs_exactly_one_target(with_history: Worker, weir: Weir, options: tuple[str, ...]) -> None:
+    result = weir("rollback", "flights", *options)
+    assert result.code == 2 and "Choose the target: --to ID for a checkpoint of this job, or --to-path PATH[#ID]" in result.err
 
 
-def test_a_stateless_upgrade_begins_anew_and_is_undone(further: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(with_history: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file("new"), "--name", "flights", "--no-start", "--wait").code == 0
-    said = weir("upgrade", "flights", "--mode", "stateless", "--dry-run")
-    assert said.code == 0, said.err
-    assert "begins anew, without any state: all input is read again" in said.out
-    assert "3. start version 2" not in said.out and "2. start version 2 of its spec from the beginning" in said.out
-    said = weir("upgrade", "flights", "--mode", "stateless", "--wait", answers="y\n")
-    assert said.code == 0, said.err
-    assert further.starts(1)[-1] == {"mode": "from", "checkpoint": 0}
-    assert weir("status", "flights", "-o", "json").json["spec_number"] == 2 and "the beginning" in weir("plans", "flights").out
+    result = weir("upgrade", "flights", "--mode", "stateless", "--dry-run")
+    assert result.code == 0, result.err
+    assert "starts without state: all input is read again" in result.out
+    assert "3. start version 2" not in result.out and "2. start version 2 of its spec from the beginning" in result.out
+    result = weir("upgrade", "flights", "--mode", "stateless", "--wait", answers="y\n")
+    assert result.code == 0, result.err
+    assert with_history.starts(1)[-1] == {"mode": "from", "checkpoint": 0}
+    assert weir("status", "flights", "-o", "json").json["spec_number"] == 2 and "no state" in weir("plans", "flights").out
     assert weir("undo", "flights", "--yes", "--wait").code == 0
     assert weir("status", "flights", "-o", "json").json["spec_number"] == 1
 
 
-def test_an_upgrade_is_to_the_newest_version_or_to_the_one_that_is_named(further: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_an_upgrade_takes_the_newest_or_the_given_version(with_history: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file("new"), "--name", "flights", "--no-start", "--wait").code == 0
-    said = weir("upgrade", "flights", "--yes", "--wait", "--output", "json")
-    assert said.code == 0, said.err
-    assert (said.json["plan"]["request"]["spec"], said.json["plan"]["request"]["mode"]) == (2, "savepoint")
+    result = weir("upgrade", "flights", "--yes", "--wait", "--output", "json")
+    assert result.code == 0, result.err
+    assert (result.json["plan"]["request"]["spec"], result.json["plan"]["request"]["mode"]) == (2, "savepoint")
     assert weir("upgrade", "flights", "--to", "1", "--mode", "last-state", "--yes", "--wait").code == 0
     assert weir("status", "flights", "-o", "json").json["spec_number"] == 1
-    said = weir("upgrade", "flights", "--to", "9", "--yes")
-    assert said.code == 2 and "no version 9" in said.err
+    result = weir("upgrade", "flights", "--to", "9", "--yes")
+    assert result.code == 2 and "no spec version 9" in result.err
 
 
-def test_state_that_does_not_fit_is_told_and_nothing_is_done(further: Worker, weir: Weir, job_file: JobFile) -> None:
-    further.misfit = "aggregate 'sums' is keyed by x, its state by y: use a new uid"
-    said = weir("deploy", job_file("new"), "--name", "flights", "--wait")
-    assert said.code == 2 and "this would not work: aggregate 'sums' is keyed by x" in said.err
-    said = weir("rollback", "flights", "--to", "1", "--yes")
-    assert said.code == 2 and "this would not work: aggregate 'sums'" in said.err and "DOES NOT FIT: aggregate 'sums'" in said.out
-    assert {one["state"] for one in weir("plans", "flights", "-o", "json").json} == {"WITHDRAWN"}
+def test_incompatible_state_is_reported_and_nothing_changes(with_history: Worker, weir: Weir, job_file: JobFile) -> None:
+    with_history.misfit = "aggregate 'sums' is keyed by x, its state by y: use a new uid"
+    result = weir("deploy", job_file("new"), "--name", "flights", "--wait")
+    assert result.code == 2 and "aggregate 'sums' is keyed by x" in result.err
+    result = weir("rollback", "flights", "--to", "1", "--yes")
+    assert (
+        result.code == 2
+        and "The checkpoint is not compatible: aggregate 'sums'" in result.err
+        and "NOT COMPATIBLE: aggregate 'sums'" in result.out
+    )
+    assert {one["state"] for one in weir("plans", "flights", "-o", "json").json} == {"DISCARDED"}
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1
 
 
-def test_a_difference_is_shown_by_setting_operator_and_line(flights: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_diff_shows_settings_and_lines_of_code(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file("new"), "--name", "flights", "--parallelism", "5", "--wait").code == 0
-    said = weir("diff", "flights", "1", "2")
-    assert said.code == 0 and "parallelism" in said.out and "-# \n+# new\n" in said.out
+    result = weir("diff", "flights", "1", "2")
+    assert result.code == 0 and "parallelism" in result.out and "-# \n+# new\n" in result.out
     assert weir("diff", "flights", "1", "2", "-o", "json").json["changes"][0]["path"] == "artifact"
-    assert "versions 2 and 2 are the same" in weir("diff", "flights", "2", "2").out
+    assert "Versions 2 and 2 are the same" in weir("diff", "flights", "2", "2").out
     assert weir("diff", "flights", "1", "9").code == 2

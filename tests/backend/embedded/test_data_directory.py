@@ -1,4 +1,4 @@
-"""What lies in the data directory: who can read it, what is made once, what is done about files that are damaged or too large."""
+"""The data directory: permissions, files that are created once, damaged and oversized files, locks, ports."""
 
 from __future__ import annotations
 
@@ -16,78 +16,78 @@ from pathlib import Path
 import pytest
 
 from weir.errors import ConfigError
-from weir_workers.embedded import credentials, state
-from weir_workers.embedded.children import free_port, spawn
-from weir_workers.embedded.layout import DataDir, data_dir
-from weir_workers.embedded.lock import Lock, is_held
-from weir_workers.embedded.log_files import keep_small
-from weir_workers.embedded.preparation import prepare
-from weir_workers.embedded.processes import ProcessId, began, end_all, process_id
-from weir_workers.embedded.state import ChildState, Phase, PlatformState, Ports, failed_child
-from weir_workers.embedded.supervision import State
+from weir_workers.embedded.data_dir import credentials, platform_state
+from weir_workers.embedded.data_dir.layout import DataDir, data_dir
+from weir_workers.embedded.data_dir.lock import Lock, is_held
+from weir_workers.embedded.data_dir.logs import rotate
+from weir_workers.embedded.data_dir.platform_state import ChildState, Phase, PlatformState, Ports, failed_child
+from weir_workers.embedded.ports import free_port
+from weir_workers.embedded.processes import ProcessId, began, end_all, process_id, spawn
+from weir_workers.embedded.supervisor.startup import prepare
+from weir_workers.embedded.supervisor.state_machine import State
 
 
 @pytest.fixture
 def directory() -> Iterator[DataDir]:
-    # Not in pytest's directory: another user may have to get through.
+    # Not in pytest's directory: another user must be able to reach it.
     with tempfile.TemporaryDirectory(prefix="weir-data-") as made:
         Path(made).chmod(0o755)
         yield DataDir(Path(made) / "weir")
 
 
-def test_the_usual_place_is_that_of_the_environment_or_of_the_user(tmp_path: Path) -> None:
+def test_the_default_directory_comes_from_the_environment_or_the_user(tmp_path: Path) -> None:
     assert data_dir(None, {"WEIR_HOME": str(tmp_path)}).root == tmp_path
     assert data_dir(tmp_path / "a" / ".." / "b", {"WEIR_HOME": "/elsewhere"}).root == tmp_path / "b"
     usual = Path("/var/lib/weir") if os.geteuid() == 0 else Path.home() / ".local/share/weir"
     assert data_dir(None, {}).root == usual
 
 
-def test_it_is_closed_to_others(directory: DataDir) -> None:
+def test_other_users_have_no_access(directory: DataDir) -> None:
     directory.make()
     assert directory.root.stat().st_mode & 0o777 == (0o711 if os.geteuid() == 0 else 0o700)
     assert all(one.stat().st_mode & 0o777 == 0o700 for one in directory.root.iterdir())
     directory.make()
 
 
-def test_a_directory_with_other_things_in_it_is_left_alone(directory: DataDir) -> None:
+def test_a_directory_with_foreign_files_is_refused(directory: DataDir) -> None:
     directory.root.mkdir(mode=0o755)
     (directory.root / "thesis.txt").touch()
-    with pytest.raises(ConfigError, match="has other things in it \\(such as thesis.txt\\)"):
+    with pytest.raises(ConfigError, match="contains other files \\(such as thesis.txt\\)"):
         directory.make()
     assert directory.root.stat().st_mode & 0o777 == 0o755
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root's Postgres runs as somebody else")
-def test_a_place_that_postgres_cannot_get_to_is_refused(directory: DataDir) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only as root does Postgres run as another user")
+def test_a_directory_that_postgres_cannot_reach_is_refused(directory: DataDir) -> None:
     directory.root.parent.chmod(0o700)
-    with pytest.raises(ConfigError, match="cannot get through .* to .*: choose a directory"):
+    with pytest.raises(ConfigError, match="cannot access .* through .*: choose a directory"):
         directory.make()
 
 
-def test_a_place_that_cannot_be_made_is_named() -> None:
-    with pytest.raises(ConfigError, match="/proc/weir cannot be made"):
+def test_a_directory_that_cannot_be_created_is_named() -> None:
+    with pytest.raises(ConfigError, match="cannot create the data directory /proc/weir"):
         DataDir(Path("/proc/weir")).make()
 
 
-def test_credentials_are_made_once_and_only_their_owner_reads_them(tmp_path: Path) -> None:
+def test_credentials_are_created_once_and_only_their_owner_can_read_them(tmp_path: Path) -> None:
     path = tmp_path / "secrets.json"
     assert credentials.load(path) is None
-    made = credentials.load_or_make(path)
-    assert credentials.load_or_make(path) == made
+    made = credentials.load_or_create(path)
+    assert credentials.load_or_create(path) == made
     assert path.stat().st_mode & 0o777 == 0o600
     assert len({made.database_password, made.redis_password, made.secret_key, made.admin_password}) == 4
     assert made.admin_password not in repr(made) and made.secret_key not in repr(made)
-    credentials.note_as_told(path, made)
+    credentials.mark_password_shown(path, made)
     assert credentials.load(path) == replace(made, admin_password_told=True)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"database_password": "x"}'])
-def test_damaged_credentials_are_never_made_anew(tmp_path: Path, text: str) -> None:
+def test_damaged_credentials_are_never_replaced(tmp_path: Path, text: str) -> None:
     path = tmp_path / "secrets.json"
     path.write_text(text)
     with pytest.raises(ConfigError, match="secrets.json is damaged"):
-        credentials.load_or_make(path)
+        credentials.load_or_create(path)
     assert path.read_text() == text
 
 
@@ -106,34 +106,34 @@ STATE = PlatformState(
 )
 
 
-def test_the_state_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_the_platform_state_survives_a_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "platform.json"
-    state.write(path, STATE)
-    assert state.read(path) == STATE
+    platform_state.write(path, STATE)
+    assert platform_state.read(path) == STATE
     assert path.stat().st_mode & 0o777 == 0o600
     assert [one.name for one in tmp_path.iterdir()] == ["platform.json"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"version": "2", "supervisor": 3}'])
-def test_a_state_of_another_version_or_a_damaged_one_is_none(tmp_path: Path, text: str) -> None:
+def test_a_damaged_or_unknown_platform_state_is_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "platform.json"
     path.write_text(text)
-    assert state.read(path) is None
-    assert state.read(tmp_path / "nothing") is None
+    assert platform_state.read(path) is None
+    assert platform_state.read(tmp_path / "nothing") is None
 
 
-def test_who_fails_three_times_before_all_were_ready_keeps_a_platform_from_coming_up() -> None:
+def test_a_process_that_fails_three_times_fails_the_start() -> None:
     assert failed_child(STATE) is None
     broken = {**STATE.children, "api": replace(STATE.children["api"], failures=3)}
     assert failed_child(replace(STATE, children=broken)) == "api"
-    assert failed_child(replace(STATE, children=broken, phase=Phase.UP)) is None, "then it is only started again"
+    assert failed_child(replace(STATE, children=broken, phase=Phase.UP)) is None, "a running platform restarts it"
 
 
-def test_the_lock_is_that_of_one_process_until_it_ends(tmp_path: Path) -> None:
+def test_one_process_holds_the_lock_until_it_ends(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert not is_held(path)
     program = (
-        "import sys, pathlib; from weir_workers.embedded.lock import Lock; l = Lock(pathlib.Path(sys.argv[1])); "
+        "import sys, pathlib; from weir_workers.embedded.data_dir.lock import Lock; l = Lock(pathlib.Path(sys.argv[1])); "
         "print(l.take(), flush=True); sys.stdin.read()"
     )
     with subprocess.Popen([sys.executable, "-c", program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -148,20 +148,20 @@ def test_the_lock_is_that_of_one_process_until_it_ends(tmp_path: Path) -> None:
     lock.give_back()
 
 
-def test_a_process_is_known_by_its_number_and_its_beginning() -> None:
+def test_a_process_is_identified_by_pid_and_start_time() -> None:
     with subprocess.Popen(["sleep", "60"]) as sleeper:
         known = process_id(sleeper.pid)
         assert known.lives
         assert not ProcessId(sleeper.pid, "another time").lives
         ProcessId(sleeper.pid, "another time").signal(signal.SIGKILL)
-        assert known.lives, "a signal to one that had its number before does not reach it"
+        assert known.lives, "a signal to an earlier process with this pid does not reach it"
         known.signal(signal.SIGKILL)
         while known.lives:
             pass
-        assert began(sleeper.pid) is None, "it waits for its parent, and has ended"
+        assert began(sleeper.pid) is None, "a zombie counts as ended"
 
 
-def test_who_does_not_end_when_asked_is_killed() -> None:
+def test_a_process_that_ignores_its_signal_is_killed() -> None:
     with subprocess.Popen(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], stdout=subprocess.PIPE) as deaf:
         assert deaf.stdout is not None
         deaf.stdout.readline()
@@ -170,7 +170,7 @@ def test_who_does_not_end_when_asked_is_killed() -> None:
         assert not known.lives
 
 
-def test_a_log_that_is_too_large_is_moved_away_under_its_writer(tmp_path: Path) -> None:
+def test_a_large_log_is_rotated_under_its_writer(tmp_path: Path) -> None:
     log = tmp_path / "api.log"
     program = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True); print('done', file=sys.stderr, flush=True)"
     with subprocess.Popen(
@@ -180,16 +180,16 @@ def test_a_log_that_is_too_large_is_moved_away_under_its_writer(tmp_path: Path) 
         for line in ("first " * 20, "second"):
             print(line, file=writer.stdin, flush=True)
             assert writer.stderr.readline() == "done\n"
-            keep_small([log, tmp_path / "not there"], size_bytes_max=100)
+            rotate([log, tmp_path / "not there"], size_bytes_max=100)
         writer.stdin.close()
-    assert log.read_text() == "second\n", "not behind a hole of zeros"
+    assert log.read_text() == "second\n", "without leading zeros"
     assert log.with_name("api.log.1").read_text().startswith("first first")
     assert log.with_name("api.log.1").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_child_gets_a_closed_log_that_it_appends_to_and_ends_with_its_parent(tmp_path: Path) -> None:
+def test_a_child_appends_to_a_private_log_and_ends_with_its_parent(tmp_path: Path) -> None:
     program = (
-        "import os, sys, pathlib; from weir_workers.embedded.children import spawn; "
+        "import os, sys, pathlib; from weir_workers.embedded.processes import spawn; "
         "p = spawn(['sh', '-c', 'echo begun; exec sleep 60'], log=pathlib.Path(sys.argv[1]), environment=os.environ, "
         "directory=pathlib.Path('/')); print(p.pid, flush=True); sys.stdin.read()"
     )
@@ -210,7 +210,7 @@ def test_a_child_gets_a_closed_log_that_it_appends_to_and_ends_with_its_parent(t
 EXTERNAL = {"WEIR_DATABASE_URL": "postgresql://me:secret@db.example:5432/weir", "WEIR_REDIS_URL": "redis://:secret@cache.example"}
 
 
-def test_servers_of_the_environment_are_used_and_named_without_their_passwords(directory: DataDir) -> None:
+def test_external_servers_are_used_and_shown_without_passwords(directory: DataDir) -> None:
     directory.make()
     found = prepare(directory, EXTERNAL, None)
     assert found.external == {"postgres": "db.example:5432", "valkey": "cache.example"}
@@ -222,14 +222,14 @@ def test_servers_of_the_environment_are_used_and_named_without_their_passwords(d
     ("variable", "url"),
     [("WEIR_DATABASE_URL", "mysql://me:secret@db/weir"), ("WEIR_DATABASE_URL", "secret"), ("WEIR_REDIS_URL", "redis:secret")],
 )
-def test_an_address_that_is_none_is_refused_and_not_repeated(directory: DataDir, variable: str, url: str) -> None:
+def test_an_invalid_server_url_is_refused_and_not_repeated(directory: DataDir, variable: str, url: str) -> None:
     directory.make()
-    with pytest.raises(ConfigError, match=f"{variable} is no address of a server") as refused:
+    with pytest.raises(ConfigError, match=f"{variable} is not a server URL") as refused:
         prepare(directory, {**EXTERNAL, variable: url}, None)
     assert "secret" not in str(refused.value)
 
 
-def test_ports_are_kept_and_another_one_is_used_and_said_if_the_apis_is_taken(directory: DataDir) -> None:
+def test_ports_are_kept_and_a_taken_api_port_is_replaced_with_a_note(directory: DataDir) -> None:
     directory.make()
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -238,56 +238,60 @@ def test_ports_are_kept_and_another_one_is_used_and_said_if_the_apis_is_taken(di
         other.listen()
         found = prepare(directory, EXTERNAL, before)
         assert found.ports.api not in (None, port)
-        assert [note for note in found.notes if note.startswith(f"port {port} is taken by another program")]
+        assert [note for note in found.notes if note.startswith(f"another program uses port {port}")]
     kept = prepare(directory, EXTERNAL, before)
     assert kept.ports.api == port and kept.url == f"http://127.0.0.1:{port}"
     assert [note for note in kept.notes if "port" in note] == []
 
 
-def test_no_two_of_ours_are_given_one_port_even_if_they_were_before(directory: DataDir) -> None:
+def test_two_servers_never_share_a_port(directory: DataDir) -> None:
     directory.make()
     port = free_port()
     ports = prepare(directory, {}, replace(STATE, ports=Ports(postgres=port, valkey=port, api=port))).ports
-    assert ports.api == port, "drivers look for it where it was"
+    assert ports.api == port, "drivers expect the API at its old port"
     assert len({ports.api, ports.postgres, ports.valkey}) == 3
 
 
-def test_data_of_another_major_version_of_postgres_is_not_touched(directory: DataDir) -> None:
+def test_data_of_another_postgres_version_is_refused(directory: DataDir) -> None:
     directory.make()
     directory.postgres.mkdir()
     (directory.postgres / "PG_VERSION").write_text("12\n")
-    with pytest.raises(ConfigError, match="is Postgres 12's, and Postgres [0-9]+ is installed"):
+    with pytest.raises(ConfigError, match="Postgres 12 created the data in .*, but Postgres [0-9]+ is installed"):
         prepare(directory, {}, None)
 
 
-def test_nothing_of_the_state_is_secret(directory: DataDir) -> None:
+def test_the_platform_state_contains_no_secret(directory: DataDir) -> None:
     directory.make()
     prepare(directory, EXTERNAL, None)
     secrets = json.loads(directory.secrets.read_text())
-    state.write(directory.state, STATE)
+    platform_state.write(directory.state, STATE)
     assert not [name for name, value in secrets.items() if str(value) in directory.state.read_text() and value is not False]
 
 
-def test_who_no_longer_names_his_database_is_told_where_his_jobs_are(directory: DataDir) -> None:
+def test_a_start_without_the_external_database_used_before_is_refused(directory: DataDir) -> None:
     directory.make()
     before = replace(STATE, external={"postgres": "db.example:5432"})
     without = {"WEIR_REDIS_URL": EXTERNAL["WEIR_REDIS_URL"]}
     for _ in range(2):
         with pytest.raises(
-            ConfigError, match="the database at db.example:5432, and all its jobs are there: set WEIR_DATABASE_URL"
+            ConfigError, match="the external database at db.example:5432 before, which has all its jobs: set WEIR_DATABASE_URL"
         ):
             prepare(directory, without, before)
-    # It has one of its own from an earlier time, too: which one is meant nobody can know.
+    # It also has a database of its own from an earlier time, so Weir cannot know which one is meant.
     directory.postgres.mkdir()
     (directory.postgres / "PG_VERSION").write_text("12\n")
-    with pytest.raises(ConfigError, match="is Postgres 12's"):
+    with pytest.raises(ConfigError, match="Postgres 12 created"):
         prepare(directory, without, before)
     (directory.postgres / "PG_VERSION").unlink()
     directory.postgres.rmdir()
-    assert [note for note in prepare(directory, EXTERNAL, before).notes if "the last time" in note] == []
+    assert [note for note in prepare(directory, EXTERNAL, before).notes if "before; its jobs are not visible now" in note] == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user need not be told")
-def test_root_is_told_that_the_code_of_jobs_runs_as_root(directory: DataDir) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="not for an ordinary user")
+def test_a_note_says_that_deployed_code_runs_as_root(directory: DataDir) -> None:
     directory.make()
-    assert [note for note in prepare(directory, EXTERNAL, None).notes if note.startswith("it runs as root, and so does the code")]
+    assert [
+        note
+        for note in prepare(directory, EXTERNAL, None).notes
+        if note.startswith("the platform and the code of deployed jobs run as root")
+    ]

@@ -1,4 +1,4 @@
-"""Somebody else has the port: who answers there is not taken for ours, and a platform that comes up goes elsewhere."""
+"""Ports that other programs use: their answers are not taken for ours, and a starting platform chooses another port."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from weir_workers.embedded import state
-from weir_workers.embedded.children import free_port, spawn
-from weir_workers.embedded.layout import DataDir
-from weir_workers.embedded.names import NOTHING_STARTED, STOPPED
-from weir_workers.embedded.ports import holder, is_taken, listens
-from weir_workers.embedded.preparation import Prepared
-from weir_workers.embedded.processes import ProcessId
-from weir_workers.embedded.services import Service, api_is_ready
-from weir_workers.embedded.state import Phase, PlatformState, Ports
-from weir_workers.embedded.supervision import Child
-from weir_workers.embedded.supervisor import Supervisor, supervise
+from weir_workers.embedded.constants import NOTHING_STARTED, STOPPED
+from weir_workers.embedded.data_dir import platform_state
+from weir_workers.embedded.data_dir.layout import DataDir
+from weir_workers.embedded.data_dir.platform_state import Phase, PlatformState, Ports
+from weir_workers.embedded.ports import free_port, holder, is_taken, listens
+from weir_workers.embedded.processes import ProcessId, spawn
+from weir_workers.embedded.supervisor.process import Supervisor, supervise
+from weir_workers.embedded.supervisor.services import Service, api_is_ready
+from weir_workers.embedded.supervisor.startup import Prepared
+from weir_workers.embedded.supervisor.state_machine import Child
 
 SERVER = """
 import http.server, sys
@@ -43,7 +42,7 @@ server.serve_forever()
 
 @contextmanager
 def stranger(port: int) -> Iterator[int]:
-    """Says at this port that it is ready. Its process."""
+    """Start a foreign server that reports ready at this port. Returns its process."""
     with subprocess.Popen([sys.executable, "-c", SERVER, str(port)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"listening\n"
         yield process.pid
@@ -59,19 +58,19 @@ def directory() -> Iterator[DataDir]:
         yield found
 
 
-def test_who_listens_at_a_port_is_known_by_its_process() -> None:
+def test_the_listener_of_a_port_is_found_by_its_process() -> None:
     port = free_port()
     assert not is_taken(port)
     with stranger(port) as process, subprocess.Popen(["sleep", "60"]) as ours:
         assert is_taken(port) and holder(port) == f"process {process}"
         assert listens(process, port) and not listens(process, port + 1)
-        assert listens(os.getpid(), port), "what it has started is its own"
+        assert listens(os.getpid(), port), "children count as the process itself"
         assert not listens(ours.pid, port)
         ours.kill()
     assert not listens(process, port), "it has ended"
 
 
-def test_a_stranger_who_is_ready_is_not_our_api() -> None:
+def test_a_foreign_server_that_reports_ready_is_not_our_api() -> None:
     port = free_port()
     with stranger(port) as process, subprocess.Popen(["sleep", "60"]) as ours:
         assert api_is_ready(process, port)
@@ -80,7 +79,7 @@ def test_a_stranger_who_is_ready_is_not_our_api() -> None:
 
 
 def served_at(directory: DataDir, port: int) -> Prepared:
-    """A platform that is one process."""
+    """A platform that consists of one process."""
 
     def start() -> subprocess.Popen[bytes]:
         return spawn(
@@ -94,12 +93,12 @@ def served_at(directory: DataDir, port: int) -> Prepared:
     return Prepared([service], Ports(api=port), f"http://127.0.0.1:{port}", {}, [])
 
 
-def test_a_platform_whose_port_is_taken_while_it_comes_up_goes_to_another_one(directory: DataDir) -> None:
+def test_a_platform_whose_port_is_taken_during_the_start_chooses_another(directory: DataDir) -> None:
     wanted, asked, told = free_port(), [], []
 
     def prepare(found: DataDir, _: Mapping[str, str], before: PlatformState | None) -> Prepared:
         asked.append(before)
-        # The first time nobody has seen yet that it is taken.
+        # At the first attempt the port seems free.
         return served_at(found, wanted if before is None else free_port(before.ports.api))
 
     def tell(found: PlatformState) -> None:
@@ -114,14 +113,14 @@ def test_a_platform_whose_port_is_taken_while_it_comes_up_goes_to_another_one(di
     assert up.ports.api not in (None, wanted)
     problems = {one.children["api"].problem for one in told if "api" in one.children}
     assert f"ended with exit code 1: port {wanted} is held by process {process}" in problems
-    assert next(one.phase for one in told if one.phase is not Phase.STARTING) is Phase.UP, "it was never said to be stopping"
+    assert next(one.phase for one in told if one.phase is not Phase.STARTING) is Phase.UP, "it was never reported as stopping"
 
 
-def test_a_start_that_comes_to_nothing_does_not_forget_whose_the_database_was(directory: DataDir) -> None:
+def test_a_failed_start_does_not_forget_the_external_database(directory: DataDir) -> None:
     before = PlatformState("1", ProcessId(7, "then"), Phase.DOWN, Ports(api=3), external={"postgres": "db.example"})
-    state.write(directory.state, before)
+    platform_state.write(directory.state, before)
     for _ in range(2):
         assert supervise(directory, {"WEIR_REDIS_URL": "redis://:x@cache.example"}) == NOTHING_STARTED
-        found = state.read(directory.state)
+        found = platform_state.read(directory.state)
         assert found is not None and found.phase is Phase.FAILED and "db.example" in found.problem
         assert replace(found, supervisor=before.supervisor, phase=before.phase, problem="", version="1") == before

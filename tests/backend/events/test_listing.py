@@ -1,4 +1,4 @@
-"""The log of one job among those of others."""
+"""The event log of one job among those of other jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weir_backend.link.service import KnownRun, store
 from weir_backend.models import Event
 
 
-def test_of_one_job_it_comes_in_the_order_of_its_ids_either_way(client: TestClient, database: Database, login: Login) -> None:
+def test_the_log_of_a_job_is_sorted_by_id_in_either_direction(client: TestClient, database: Database, login: Login) -> None:
     runs = [new_run(database), new_run(database)]
     for checkpoint in range(1, 6):
         for run in runs:

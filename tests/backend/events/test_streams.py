@@ -1,4 +1,4 @@
-"""Following jobs over real sockets while somebody writes."""
+"""Event streams over real sockets during concurrent writes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.backend.serving import served
 
 from weir.protocol.events import Event, FailureOccurred, MetricsSampled, RunState, RunStateChanged, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
-from weir_backend.kit import followers
+from weir_backend.kit import subscribers
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.kit.wakeups import CHANNEL, job_key
+from weir_backend.kit.notifications import CHANNEL, job_key
 from weir_backend.link import service
 from weir_backend.models import Role, Token, User
 from weir_backend.settings import Settings
-from weir_workers.embedded.children import free_port
+from weir_workers.embedded.ports import free_port
 
 names = itertools.count()
 
@@ -95,7 +95,7 @@ def has_entries(count: int, found: list[Message]) -> bool:
     return len(entries(found)) >= count
 
 
-def test_who_comes_again_misses_nothing_and_gets_nothing_twice(api: httpx2.Client, database: Database) -> None:
+def test_a_reconnecting_client_gets_every_event_exactly_once(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
     total = 600
 
@@ -108,7 +108,7 @@ def test_who_comes_again_misses_nothing_and_gets_nothing_twice(api: httpx2.Clien
     seen: list[int] = []
     last = "0"
     while len(seen) < total:
-        # Cut off again and again, in the middle of whatever is on its way.
+        # Disconnect repeatedly, in the middle of a transfer.
         found = read_until(
             api, f"/jobs/{run.job_id}/events/stream", partial(has_entries, min(37, total - len(seen))), **{"Last-Event-ID": last}
         )
@@ -118,7 +118,7 @@ def test_who_comes_again_misses_nothing_and_gets_nothing_twice(api: httpx2.Clien
     assert seen == list(range(1, total + 1))
 
 
-def test_without_a_position_it_begins_now_and_tells_how_things_stand(api: httpx2.Client, database: Database) -> None:
+def test_a_stream_without_a_position_starts_now_with_the_current_state(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
     tell(database, run, 1, RunStateChanged(RunState.RUNNING, Generation(1)), triggered(1))
     answered = threading.Event()
@@ -144,7 +144,7 @@ def test_without_a_position_it_begins_now_and_tells_how_things_stand(api: httpx2
     assert entries(found) == [3], "what was before is in the list of events"
 
 
-def test_progress_travels_as_one_vector(api: httpx2.Client, database: Database) -> None:
+def test_progress_is_sent_as_one_vector(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
     tell(
         database, run, 1, triggered(1), *[SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, place), place) for place in range(3)]
@@ -153,7 +153,7 @@ def test_progress_travels_as_one_vector(api: httpx2.Client, database: Database) 
     assert found[-1].data["progress"] == [[0, 0, 0], [0, 1, 1], [0, 2, 2]] and found[-1].data["acknowledged"] == 3
 
 
-def test_a_problem_is_told_before_the_stream_begins(api: httpx2.Client, base: str, database: Database) -> None:
+def test_a_problem_is_returned_before_the_stream_starts(api: httpx2.Client, base: str, database: Database) -> None:
     job = new_job(database)
     assert api.get("/jobs/999/events/stream").status_code == 404
     assert api.get(f"/jobs/{job}/events/stream", headers={"Last-Event-ID": "x"}).status_code == 422
@@ -161,7 +161,7 @@ def test_a_problem_is_told_before_the_stream_begins(api: httpx2.Client, base: st
     assert httpx2.get(f"{base}/stream").status_code == 401
 
 
-def test_all_jobs_are_followed_at_once(api: httpx2.Client, database: Database) -> None:
+def test_one_stream_covers_all_jobs(api: httpx2.Client, database: Database) -> None:
     quiet, run = new_job(database, "quiet"), new_run(database, new_job(database, "busy"))
     found: list[Message] = []
     all_told = threading.Event()
@@ -188,7 +188,7 @@ def test_all_jobs_are_followed_at_once(api: httpx2.Client, database: Database) -
     assert len(found) < 25, "fifty changes are not fifty messages"
 
 
-def test_samples_alone_wake_nobody(settings: Settings, database: Database) -> None:
+def test_samples_alone_cause_no_notification(settings: Settings, database: Database) -> None:
     run = new_run(database)
     with psycopg.connect(settings.database_url.get_secret_value(), autocommit=True) as listening:
         listening.execute(f"LISTEN {CHANNEL}")
@@ -196,15 +196,15 @@ def test_samples_alone_wake_nobody(settings: Settings, database: Database) -> No
         tell(database, run, 4, triggered(1))
         tell(database, run, 5, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 0), 3))
         tell(database, run, 6, MetricsSampled(sample(0, 3)))
-        # What was committed before this has been told by then.
+        # Notifications of earlier commits have arrived by then.
         listening.execute("SELECT 1")
         told = [one.payload for one in listening.notifies(timeout=0)]
     assert told == [job_key(run.job_id)] * 2, "a checkpoint that begins, and an acknowledgement"
 
 
-def test_many_who_follow_one_job_are_told_all_of_it(api: httpx2.Client, database: Database) -> None:
+def test_many_subscribers_of_one_job_get_all_events(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
-    total, followers = 60, 12
+    total, subscribers = 60, 12
     found: dict[int, list[int]] = {}
     open_ones = threading.Semaphore(0)
 
@@ -218,7 +218,7 @@ def test_many_who_follow_one_job_are_told_all_of_it(api: httpx2.Client, database
                     break
         found[number] = entries(seen)
 
-    readers = [threading.Thread(target=follow, args=(number,)) for number in range(followers)]
+    readers = [threading.Thread(target=follow, args=(number,)) for number in range(subscribers)]
     for reader in readers:
         reader.start()
     for _ in readers:
@@ -227,10 +227,10 @@ def test_many_who_follow_one_job_are_told_all_of_it(api: httpx2.Client, database
         tell(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(5)])
     for reader in readers:
         reader.join(20)
-    assert found == {number: list(range(1, total + 1)) for number in range(followers)}
+    assert found == {number: list(range(1, total + 1)) for number in range(subscribers)}
 
 
-def test_streams_hold_no_connection_to_the_database(api: httpx2.Client, settings: Settings, database: Database) -> None:
+def test_streams_hold_no_database_connection(api: httpx2.Client, settings: Settings, database: Database) -> None:
     run = new_run(database)
     tell(database, run, 1, triggered(1))
     opened = [api.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") for _ in range(settings.pool_size + 5)]
@@ -264,13 +264,13 @@ def test_a_stream_ends_as_soon_as_its_token_is_revoked_or_its_user_disabled(
                     last = list(messages(answer))[-1]
                 assert last.kind == "closed" and last.data["status"] == 401 and last.data["code"] == "unauthenticated"
                 assert watcher.get(url).status_code == 401, "it cannot come again"
-                assert time.monotonic() - began < followers.LOOK_AGAIN_S - 1, "it was told, and did not have to look"
+                assert time.monotonic() - began < subscribers.CHECK_INTERVAL_S - 1, "it was told, and did not have to look"
 
 
 def test_a_stream_ends_when_its_token_expires(
     api: httpx2.Client, base: str, database: Database, login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(followers, "LOOK_AGAIN_S", 0.2)
+    monkeypatch.setattr(subscribers, "CHECK_INTERVAL_S", 0.2)
     tell(database, run := new_run(database), 1, triggered(1))
     with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name="soon"), timeout=20.0) as watcher:
         with watcher.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") as answer:
@@ -281,9 +281,7 @@ def test_a_stream_ends_when_its_token_expires(
             assert list(told)[-1].kind == "closed"
 
 
-def test_one_user_has_only_so_many_streams_and_gets_another_when_one_has_ended(
-    settings: Settings, database: Database, login: Login
-) -> None:
+def test_streams_per_user_are_limited_and_an_ended_stream_frees_one(settings: Settings, database: Database, login: Login) -> None:
     job = new_job(database)
     few = settings.model_copy(update={"streams_per_user": 2, "streams_max": 3})
     with lent_app(few, RecordedTasks()) as app, served(app, free_port()) as url:
@@ -294,10 +292,10 @@ def test_one_user_has_only_so_many_streams_and_gets_another_when_one_has_ended(
             opened.enter_context(http.stream("GET", url, headers=one))
             refused = http.get(url, headers=one)
             assert refused.status_code == 429 and refused.headers["Retry-After"] == "30"
-            assert refused.json()["code"] == "too-many-streams" and "2 streams" in refused.json()["detail"]
+            assert refused.json()["code"] == "too-many-streams" and "already has 2," in refused.json()["detail"]
             opened.enter_context(http.stream("GET", url, headers=other))
             full = http.get(url, headers=other)
-            assert full.status_code == 429 and "3 streams are open" in full.json()["detail"]
+            assert full.status_code == 429 and "already serves 3," in full.json()["detail"]
             first.close()
             deadline = time.monotonic() + 20
             while (answer := opened.enter_context(http.stream("GET", url, headers=one))).status_code == 429:

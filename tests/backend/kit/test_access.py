@@ -18,7 +18,7 @@ def test_requests_with_one_token_do_not_wait_for_each_other(database: Database, 
             return caller_of(session, secret).name
 
     with ThreadPoolExecutor(1) as pool, database.session() as session:
-        # This one has noted that the token was used, and is not over yet.
+        # This request has recorded the use of the token and is still running.
         name = caller_of(session, secret).name
         session.flush()
         assert pool.submit(in_a_request_of_its_own).result(timeout=5) == name

@@ -1,4 +1,4 @@
-"""A key, sent with a request that may be sent again, over endpoints made for this that have an effect one can count."""
+"""Idempotency keys, tested with endpoints whose effects can be counted."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
 from weir_backend.errors import Conflict
-from weir_backend.housekeeping.repository import forget_answers
+from weir_backend.housekeeping.repository import delete_idempotency_keys
 from weir_backend.kit import idempotency
 from weir_backend.kit.access import Operator
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
+from weir_backend.kit.dependencies import SessionDep
+from weir_backend.kit.etags import set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
-from weir_backend.kit.requests import SessionDep
-from weir_backend.kit.versions import etag
 from weir_backend.models import AuditEntry, IdempotencyKey, Role
 from weir_backend.settings import Settings
 
@@ -39,7 +39,7 @@ class Thing(BaseModel):
 
 
 class Gate:
-    """Holds up the thing called "slow" until it is opened."""
+    """Blocks the request for the resource "slow" until the gate opens."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()
@@ -60,7 +60,7 @@ def things(gate: Gate) -> APIRouter:
             raise Conflict("refused", "it is refused")
         if body.name == "refused by hand":
             response.status_code = 409
-        etag(response, 7)
+        set_etag(response, 7)
         return {"number": session.scalar(select(func.count()).select_from(AuditEntry))}
 
     @router.post("/others", status_code=204)
@@ -109,7 +109,7 @@ def keys(database: Database) -> int:
         return session.scalar(select(func.count()).select_from(IdempotencyKey)) or 0
 
 
-def test_a_request_sent_again_has_one_effect_and_the_same_answer(send: Send, database: Database) -> None:
+def test_a_repeated_request_has_one_effect_and_the_same_response(send: Send, database: Database) -> None:
     first, again, other = send(), send(), send(key="another")
     assert first.status_code == again.status_code == 201
     assert first.json() == again.json() == {"number": 1} and other.json() == {"number": 2}
@@ -119,46 +119,46 @@ def test_a_request_sent_again_has_one_effect_and_the_same_answer(send: Send, dat
     assert effects(database) == 2
 
 
-def test_an_answer_without_a_body_is_kept_too(send: Send, database: Database) -> None:
+def test_a_response_without_a_body_is_stored(send: Send, database: Database) -> None:
     assert [send(where="/api/v1/others").status_code for _ in range(2)] == [204, 204]
     assert effects(database) == 1
 
 
-def test_without_a_key_nothing_is_different(send: Send, database: Database) -> None:
+def test_requests_without_a_key_are_not_deduplicated(send: Send, database: Database) -> None:
     assert [send(key=None).json()["number"] for _ in range(2)] == [1, 2]
     assert keys(database) == 0
 
 
-def test_a_key_is_of_one_request(send: Send, database: Database) -> None:
+def test_a_key_belongs_to_one_request(send: Send, database: Database) -> None:
     send()
     for other in (send(name="b"), send(where="/api/v1/others"), send(where=f"{THINGS}?x=1")):
         assert other.status_code == 422 and other.json()["code"] == "idempotency-key-reused"
     assert effects(database) == 1
 
 
-def test_a_key_is_of_one_user(send: Send, login: Login) -> None:
+def test_a_key_belongs_to_one_user(send: Send, login: Login) -> None:
     assert [send().json(), send(who=login(Role.OPERATOR)).json()] == [{"number": 1}, {"number": 2}]
 
 
-def test_who_may_not_is_not_answered_whatever_the_key(send: Send, login: Login, client: TestClient) -> None:
+def test_a_key_does_not_bypass_authorization(send: Send, login: Login, client: TestClient) -> None:
     assert send(who=login(Role.VIEWER)).status_code == 403
     assert client.post(THINGS, json={"name": "a"}, headers={"Idempotency-Key": "key"}).status_code == 401
 
 
-def test_a_problem_is_not_kept_and_can_be_tried_again(send: Send, database: Database) -> None:
+def test_a_problem_is_not_stored_and_the_request_can_be_retried(send: Send, database: Database) -> None:
     assert [send(name=name).status_code for name in ("refused", "refused", "x" * 21)] == [409, 409, 422]
     answer = send(name="a")
     assert answer.status_code == 201 and "Idempotency-Replayed" not in answer.headers
     assert effects(database) == 1, "and had no effect"
 
 
-def test_a_problem_answered_by_hand_is_not_kept_either(send: Send, database: Database) -> None:
+def test_a_problem_returned_by_an_endpoint_is_not_stored(send: Send, database: Database) -> None:
     assert [send(name="refused by hand").json()["number"] for _ in range(2)] == [1, 2]
     assert keys(database) == 0
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "x" * 201, "ä"])
-def test_what_is_no_key_is_invalid(send: Send, key: str) -> None:
+def test_a_malformed_key_is_invalid(send: Send, key: str) -> None:
     assert send(key=key.encode()).status_code == 422
 
 
@@ -172,10 +172,10 @@ def test_a_second_request_waits_for_the_first(send: Send, database: Database, ga
     assert second.result().headers["Idempotency-Replayed"] == "true" and effects(database) == 1
 
 
-def test_a_second_request_that_waits_too_long_is_told_so(
+def test_a_second_request_that_waits_too_long_fails(
     send: Send, database: Database, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idempotency, "FIRST_MS", 100)
+    monkeypatch.setattr(idempotency, "FIRST_REQUEST_WAIT_MS", 100)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(send, "slow")
         assert gate.entered.wait(10)
@@ -186,8 +186,8 @@ def test_a_second_request_that_waits_too_long_is_told_so(
     assert send("slow").headers["Idempotency-Replayed"] == "true" and effects(database) == 1
 
 
-def test_an_effect_that_cannot_be_committed_leaves_no_answer(send: Send, database: Database) -> None:
-    """The answer is stored before the commit, in its transaction: this one fails after that."""
+def test_an_effect_that_cannot_be_committed_leaves_no_response(send: Send, database: Database) -> None:
+    """The response is stored in the transaction of the request, and this transaction fails later."""
     broken = True
 
     def fail(session: Session) -> None:
@@ -204,15 +204,15 @@ def test_an_effect_that_cannot_be_committed_leaves_no_answer(send: Send, databas
         event.remove(Session, "before_commit", fail)
 
 
-def test_keys_are_forgotten(send: Send, database: Database) -> None:
+def test_old_keys_are_deleted(send: Send, database: Database) -> None:
     send()
     with database.session() as session:
-        assert forget_answers(session, now() - timedelta(days=1), 10) == 0
-        assert forget_answers(session, now(), 10) == 1
+        assert delete_idempotency_keys(session, now() - timedelta(days=1), 10) == 0
+        assert delete_idempotency_keys(session, now(), 10) == 1
     assert send().json() == {"number": 2}
 
 
-def test_the_caller_comes_before_the_key() -> None:
+def test_the_caller_is_authenticated_before_the_key_is_read() -> None:
     router = APIRouter(route_class=IdempotentRoute)
     with pytest.raises(AssertionError, match="after the caller"):
 
@@ -220,7 +220,7 @@ def test_the_caller_comes_before_the_key() -> None:
         def wrong(_: Idempotent, caller: Operator) -> None: ...
 
 
-def test_the_api_tells_of_the_header(client: TestClient) -> None:
+def test_the_openapi_document_describes_the_header(client: TestClient) -> None:
     path = client.get("/api/v1/openapi.json").json()["paths"][THINGS]
     assert "Idempotency-Key" in [one["name"] for one in path["post"]["parameters"]]
     assert "parameters" not in path["get"]

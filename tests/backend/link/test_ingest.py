@@ -1,4 +1,4 @@
-"""Batches of events, through HTTP into real tables."""
+"""Batches of events, sent through HTTP into real tables."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from weir.protocol.events import RunState as Told
 from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.link.commands import give
-from weir_backend.link.endpoints import BODY_BYTES_MAX, UNKNOWN_BYTES_MAX
+from weir_backend.link.commands import send_command
+from weir_backend.link.endpoints import BODY_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX
 from weir_backend.link.fencing import fence
 from weir_backend.link.service import store_leftover
 from weir_backend.models import (
@@ -75,7 +75,7 @@ def post(
 
 
 def tell(client: TestClient, run: MadeRun, *events: Event, first: int = 1) -> int:
-    """The number after the last one."""
+    """The number after the last event."""
     answer = post(client, run, numbered(events, first))
     assert answer.status_code == 200 and answer.json() == {"stored": first + len(events) - 1}, answer.text
     return first + len(events)
@@ -108,7 +108,7 @@ def the_run(database: Database, run: MadeRun) -> Run:
 GRAPH = {"logical": {"job": "j", "operators": []}, "slots": 1, "chains": [], "edges": [], "max_parallelism": {}}
 
 
-def test_what_a_driver_tells_is_in_the_tables(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
+def test_reported_events_are_in_the_tables(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
     run = new_run(database)
     tell(
         client, run,
@@ -141,7 +141,7 @@ def test_what_a_driver_tells_is_in_the_tables(client: TestClient, database: Data
     assert tasks.asked == [("weir.reconcile", (run.job_id,))]
 
 
-def test_a_batch_that_comes_again_changes_nothing(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
+def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
     run = new_run(database)
     events = numbered([state(Told.RUNNING), triggered(1), ack(1, 0, 0), completed(1), triggered(2)])
     for batch in (events, events, events[1:3], events[2:]):
@@ -152,16 +152,16 @@ def test_a_batch_that_comes_again_changes_nothing(client: TestClient, database: 
         assert session.get_one(Job, run.job_id).event_number == 4
 
 
-def test_a_hole_is_refused_and_says_what_there_is(client: TestClient, database: Database) -> None:
+def test_a_gap_is_refused_with_the_last_stored_number(client: TestClient, database: Database) -> None:
     run = new_run(database)
     tell(client, run, state(Told.RUNNING))
     answer = post(client, run, numbered([triggered(1)], 4), oldest=2)
     assert answer.status_code == 409 and answer.json()["stored"] == 1
-    assert "from 2 on" in answer.json()["next_step"]
+    assert "from number 2" in answer.json()["next_step"]
     assert the_run(database, run).stored_event == 1
 
 
-def test_what_cannot_be_sent_any_more_is_marked_and_not_waited_for(client: TestClient, database: Database) -> None:
+def test_lost_events_are_recorded_and_skipped(client: TestClient, database: Database) -> None:
     run = new_run(database)
     next_number = tell(client, run, state(Told.RUNNING), triggered(1))
     again = post(client, run, numbered([state(Told.RUNNING)], next_number + 5), oldest=next_number + 4)
@@ -176,7 +176,7 @@ def test_what_cannot_be_sent_any_more_is_marked_and_not_waited_for(client: TestC
     assert checkpoint(database, run, 1).state is CheckpointState.COMPLETED, "what is in the job's log is believed"
 
 
-def test_a_completion_whose_beginning_is_missing_is_kept(client: TestClient, database: Database) -> None:
+def test_a_completion_without_its_trigger_is_stored(client: TestClient, database: Database) -> None:
     run = new_run(database)
     assert post(client, run, numbered([completed(7)], 30)).status_code == 200
     found = checkpoint(database, run, 7)
@@ -184,7 +184,7 @@ def test_a_completion_whose_beginning_is_missing_is_kept(client: TestClient, dat
     assert (found.completed_at - found.triggered_at).total_seconds() == pytest.approx(0.047)
 
 
-def test_only_the_runs_own_token_is_of_use(client: TestClient, database: Database, login: Any) -> None:
+def test_only_the_runs_own_token_is_accepted(client: TestClient, database: Database, login: Any) -> None:
     run, other = new_run(database), new_run(database)
     for headers, status in (({}, 401), (other.headers, 401), (login(), 401)):
         for answer in (
@@ -197,7 +197,7 @@ def test_only_the_runs_own_token_is_of_use(client: TestClient, database: Databas
     assert the_run(database, run).stored_event == 0
 
 
-def test_a_run_that_told_its_end_may_repeat_it_and_gets_no_commands(client: TestClient, database: Database) -> None:
+def test_an_ended_run_may_repeat_its_end_and_gets_no_commands(client: TestClient, database: Database) -> None:
     run = new_run(database)
     events = numbered([state(Told.RUNNING), state(Told.FINISHED)])
     assert post(client, run, events).json() == {"stored": 2}
@@ -207,7 +207,7 @@ def test_a_run_that_told_its_end_may_repeat_it_and_gets_no_commands(client: Test
     assert answer.status_code == 410 and answer.json()["code"] == "over"
 
 
-def test_a_run_from_which_the_job_was_taken_is_heard_no_more(client: TestClient, database: Database) -> None:
+def test_a_fenced_run_is_refused(client: TestClient, database: Database) -> None:
     run = new_run(database)
     tell(client, run, state(Told.RUNNING), triggered(1), FailureOccurred(Generation(1), "lost"))
     with database.session() as session:
@@ -258,33 +258,35 @@ def test_a_malformed_batch_is_refused(client: TestClient, database: Database, bo
 
 
 @pytest.mark.parametrize("query", ["", "?first=1", "?first=0&oldest=0", f"?first=1&oldest={_TOO_LARGE}", "?first=a&oldest=1"])
-def test_a_batch_says_where_it_begins(client: TestClient, database: Database, query: str) -> None:
+def test_a_batch_must_declare_its_first_number(client: TestClient, database: Database, query: str) -> None:
     run = new_run(database)
     answer = client.post(run.url(f"/events{query}"), content=body_of(numbered([triggered(1)])), headers=run.headers)
     assert answer.status_code == 422
 
 
-def test_a_batch_that_is_too_large_is_refused_as_such(client: TestClient, database: Database) -> None:
+def test_a_too_large_batch_is_refused(client: TestClient, database: Database) -> None:
     run = new_run(database)
     answer = post(client, run, numbered([CheckpointFailed(CheckpointId(1), "x" * (BODY_BYTES_MAX + 1))]))
     assert answer.status_code == 413 and answer.headers["content-type"] == "application/problem+json"
 
 
-def test_of_a_stranger_no_more_is_kept_than_a_usual_batch_and_he_is_told_so(client: TestClient, database: Database) -> None:
+def test_a_large_batch_of_an_unauthenticated_sender_is_not_buffered(client: TestClient, database: Database) -> None:
     run, stranger = new_run(database), {"Authorization": "Bearer another"}
     sent = 0
 
     def parts() -> Iterator[bytes]:
         nonlocal sent
-        for _ in range(2 * UNKNOWN_BYTES_MAX // (1 << 20)):
+        for _ in range(2 * UNAUTHENTICATED_BYTES_MAX // (1 << 20)):
             sent += 1
             yield b" " * (1 << 20)
 
     answer = client.post(run.url("/events?first=1&oldest=1"), content=parts(), headers=stranger)
-    assert answer.status_code == 401 and sent == 2 * UNKNOWN_BYTES_MAX // (1 << 20), "he hears it once he has sent everything"
+    assert answer.status_code == 401 and sent == 2 * UNAUTHENTICATED_BYTES_MAX // (1 << 20), (
+        "he hears it once he has sent everything"
+    )
 
 
-def test_odd_text_and_odd_times_are_kept_as_well_as_can_be(client: TestClient, database: Database) -> None:
+def test_unusual_text_and_times_are_stored_as_faithfully_as_possible(client: TestClient, database: Database) -> None:
     run = new_run(database)
     body = (
         b'[[1,-5,"FailureOccurred",{"generation":1,"reason":"a\\u0000b\\ud800"}],'
@@ -301,7 +303,7 @@ def test_odd_text_and_odd_times_are_kept_as_well_as_can_be(client: TestClient, d
     assert found.ended_at is not None and found.ended_at <= now(), "no run ends in the future, whatever its clock says"
 
 
-def test_checkpoints_of_a_generation_that_is_over_have_failed(client: TestClient, database: Database) -> None:
+def test_pending_checkpoints_of_an_old_generation_fail(client: TestClient, database: Database) -> None:
     run = new_run(database)
     number = tell(client, run, state(Told.RUNNING), triggered(1), state(Told.RESTARTING, 1, "slot lost"))
     assert checkpoint(database, run, 1).state is CheckpointState.IN_PROGRESS, "its entry may still be on its way"
@@ -311,7 +313,7 @@ def test_checkpoints_of_a_generation_that_is_over_have_failed(client: TestClient
     assert "the run ended" in checkpoint(database, run, 2).failure
 
 
-def test_the_history_of_failures_says_what_recovery_did(client: TestClient, database: Database) -> None:
+def test_failures_record_their_recovery(client: TestClient, database: Database) -> None:
     run = new_run(database)
     number = tell(
         client, run, FailureOccurred(Generation(1), "first"), FailureOccurred(Generation(1), "second"),
@@ -327,7 +329,7 @@ def test_the_history_of_failures_says_what_recovery_did(client: TestClient, data
     ]  # fmt: skip
 
 
-def test_a_run_that_could_not_even_start_leaves_a_failure(client: TestClient, database: Database) -> None:
+def test_a_run_that_cannot_start_records_a_failure(client: TestClient, database: Database) -> None:
     run = new_run(database)
     tell(client, run, state(Told.FAILED, 0, "no such file", "ConfigError"))
     with database.session() as session:
@@ -336,16 +338,14 @@ def test_a_run_that_could_not_even_start_leaves_a_failure(client: TestClient, da
     assert the_run(database, run).state is RunState.FAILED
 
 
-def test_a_superseded_run_has_failed_and_says_why(client: TestClient, database: Database) -> None:
+def test_a_superseded_run_fails_with_a_reason(client: TestClient, database: Database) -> None:
     run = new_run(database)
     tell(client, run, state(Told.RUNNING), state(Told.SUPERSEDED, 1, "generation 3 runs the job now"))
     found = the_run(database, run)
     assert found.state is RunState.FAILED and found.reason == "superseded: generation 3 runs the job now"
 
 
-def test_the_token_of_a_run_that_told_its_end_is_good_for_nothing_that_comes_after_that(
-    client: TestClient, database: Database, tasks: RecordedTasks
-) -> None:
+def test_an_ended_run_cannot_report_later_events(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
     run = new_run(database)
     ending = numbered([state(Told.RUNNING), state(Told.FINISHED), state(Told.RUNNING, 5, "again"), triggered(7)])
     assert post(client, run, ending).json() == {"stored": 2}, "what comes before its end is taken in"
@@ -360,7 +360,7 @@ def test_the_token_of_a_run_that_told_its_end_is_good_for_nothing_that_comes_aft
         assert session.get_one(Job, run.job_id).event_number == 2
 
 
-def test_a_run_that_is_over_may_still_answer_a_command_that_it_was_given_once(client: TestClient, database: Database) -> None:
+def test_an_ended_run_may_answer_an_open_command_once(client: TestClient, database: Database) -> None:
     run = new_run(database)
     wanted = operation(database, run)
     tell(client, run, state(Told.RUNNING), state(Told.FINISHED))
@@ -371,7 +371,7 @@ def test_a_run_that_is_over_may_still_answer_a_command_that_it_was_given_once(cl
         assert post(client, run, numbered(more, 4)).status_code == 410
 
 
-def test_what_a_driver_that_is_gone_has_left_is_taken_in_up_to_its_end(client: TestClient, database: Database) -> None:
+def test_events_from_the_spool_of_a_dead_driver_are_stored_up_to_its_end(client: TestClient, database: Database) -> None:
     run = new_run(database)
     left = numbered([state(Told.RUNNING), state(Told.FAILED, reason="lost"), triggered(1), triggered(2)])
     for batch in (left[:3], left[3:]):
@@ -380,7 +380,7 @@ def test_what_a_driver_that_is_gone_has_left_is_taken_in_up_to_its_end(client: T
     assert the_run(database, run).state is RunState.FAILED
 
 
-def test_the_lineage_follows_what_was_restored(client: TestClient, database: Database) -> None:
+def test_the_lineage_follows_the_restored_checkpoint(client: TestClient, database: Database) -> None:
     job_id = new_job(database)
 
     def run_with(start: dict[str, Any], *numbers: int) -> MadeRun:
@@ -406,7 +406,7 @@ def operation(database: Database, run: MadeRun, kind: OperationKind = OperationK
         made = Operation(job_id=run.job_id, kind=kind, state=OperationState.RUNNING, deadline_at=now())
         session.add(made)
         session.flush()
-        give(session, session.get_one(Run, run.id), "TakeSavepoint", None, made.id)
+        send_command(session, session.get_one(Run, run.id), "TakeSavepoint", None, made.id)
         return made.id
 
 
@@ -421,7 +421,7 @@ def answered(command: int, outcome: CommandOutcome = CommandOutcome.ACCEPTED, re
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_savepoint_operation_has_the_first_one_begun_after_its_answer(
+def test_a_savepoint_operation_gets_the_first_savepoint_triggered_after_its_answer(
     client: TestClient, database: Database, together: bool
 ) -> None:
     run = new_run(database)
@@ -451,7 +451,7 @@ def test_a_savepoint_that_fails_fails_the_operation(client: TestClient, database
     wanted = operation(database, run)
     tell(client, run, answered(1), triggered(1, trigger="savepoint"), CheckpointFailed(CheckpointId(1), "0/1 declined"))
     assert ended(database, wanted) == (OperationState.FAILED, None, "checkpoint 1 failed: 0/1 declined", True)
-    told = {"operation": wanted, "kind_": "savepoint", "state": "FAILED", "problem": "checkpoint 1 failed: 0/1 declined"}
+    told = {"operation": wanted, "operation_kind": "savepoint", "state": "FAILED", "problem": "checkpoint 1 failed: 0/1 declined"}
     with database.session() as session:
         found = session.scalars(select(LogEntry).where(LogEntry.kind == "OperationEnded")).one()
         assert (found.fields, found.run_event) == (told, None), "whoever asked for it and follows the job is told"
@@ -459,7 +459,7 @@ def test_a_savepoint_that_fails_fails_the_operation(client: TestClient, database
         assert session.get_one(Job, run.job_id).event_number == last
 
 
-def test_a_command_that_is_refused_fails_its_operation(client: TestClient, database: Database) -> None:
+def test_a_refused_command_fails_its_operation(client: TestClient, database: Database) -> None:
     run = new_run(database)
     wanted = operation(database, run)
     tell(client, run, answered(1, CommandOutcome.REFUSED, "it is ending"), answered(1), answered(77))
@@ -469,7 +469,7 @@ def test_a_command_that_is_refused_fails_its_operation(client: TestClient, datab
     assert (command.outcome, command.reason, command.answered_event) == ("REFUSED", "it is ending", 1), "the first answer counts"
 
 
-def test_checkpoints_of_another_run_are_left_alone(client: TestClient, database: Database) -> None:
+def test_checkpoints_of_another_run_are_unchanged(client: TestClient, database: Database) -> None:
     run = new_run(database)
     tell(client, run, triggered(1), completed(1), state(Told.FAILED))
     other = new_run(database, run.job_id)
@@ -479,7 +479,7 @@ def test_checkpoints_of_another_run_are_left_alone(client: TestClient, database:
 
 
 def at_once(count: int, call: Callable[[], Any]) -> list[Any]:
-    """What ``count`` threads got that began together."""
+    """Return the results of ``count`` threads that start together."""
     found: list[Any] = []
     together = threading.Barrier(count)
 
@@ -495,7 +495,7 @@ def at_once(count: int, call: Callable[[], Any]) -> list[Any]:
     return found
 
 
-def test_the_same_batch_at_once_from_several_sides_is_stored_once(client: TestClient, database: Database) -> None:
+def test_concurrent_copies_of_a_batch_are_stored_once(client: TestClient, database: Database) -> None:
     run = new_run(database)
     for first in range(1, 100, 20):
         events = numbered([FailureOccurred(Generation(1), f"{place}") for place in range(20)], first)
@@ -506,11 +506,11 @@ def test_the_same_batch_at_once_from_several_sides_is_stored_once(client: TestCl
         assert session.get_one(Job, run.job_id).event_number == 100
 
 
-def test_a_control_plane_that_was_set_back_gets_again_what_it_lost(client: TestClient, database: Database) -> None:
+def test_a_control_plane_restored_from_a_backup_records_the_lost_events(client: TestClient, database: Database) -> None:
     run = new_run(database)
     events = numbered([state(Told.RUNNING), triggered(1), completed(1), triggered(2), completed(2), triggered(3)])
     assert post(client, run, events[:2]).json() == {"stored": 2}
-    # What a backup of this moment holds: the answers to later batches are confirmed to the driver, which drops events 1 to 4.
+    # A backup of this moment: later batches are confirmed to the driver, which drops events 1 to 4.
     answer = post(client, run, events[5:], oldest=5)
     assert answer.status_code == 409 and answer.json()["stored"] == 2
     assert post(client, run, events[4:], oldest=5).json() == {"stored": 6}
@@ -518,7 +518,7 @@ def test_a_control_plane_that_was_set_back_gets_again_what_it_lost(client: TestC
     assert checkpoint(database, run, 2).state is CheckpointState.COMPLETED
 
 
-def test_a_gap_before_samples_alone_fails_what_was_in_progress(client: TestClient, database: Database) -> None:
+def test_a_gap_before_samples_fails_the_checkpoint_in_progress(client: TestClient, database: Database) -> None:
     run = new_run(database)
     tell(client, run, triggered(1))
     assert post(client, run, numbered([MetricsSampled(sample(0, 1))], 9)).status_code == 200

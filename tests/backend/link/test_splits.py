@@ -1,4 +1,4 @@
-"""However a history is cut into batches, repeated and overlapped on its way: the tables are the same."""
+"""The division of a history into batches, with repeats and overlaps, does not affect the tables."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link import service
-from weir_backend.link.batch import decode
-from weir_backend.link.commands import give
+from weir_backend.link.batches import decode
+from weir_backend.link.commands import send_command
 from weir_backend.models import Operation, OperationKind, OperationState, Run
 
 
@@ -65,7 +65,7 @@ HISTORY: list[Event] = [
 ]  # fmt: skip
 EVENTS = numbered(HISTORY)
 _LEFT_OUT = {"id", "job_id", "run_id", "received_at", "created_at", "graph_id", "ended_at", "operation_id", "last_contact_at"}
-"""Whose values are of the moment, or of the tables; what they say is compared apart."""
+"""Their values depend on the time or on the database; their content is compared separately."""
 
 
 def tables(database: Database, job_id: int) -> dict[str, list[dict[str, Any]]]:
@@ -99,7 +99,7 @@ def take(database: Database, batches: list[list[NumberedEvent]]) -> dict[str, li
             )
             session.add(operation)
             session.flush()
-            give(session, session.get_one(Run, run.id), "TakeSavepoint", None, operation.id)
+            send_command(session, session.get_one(Run, run.id), "TakeSavepoint", None, operation.id)
     tasks = RecordedTasks()
     for batch in batches:
         with database.session() as session:
@@ -114,10 +114,10 @@ def take(database: Database, batches: list[list[NumberedEvent]]) -> dict[str, li
 
 @st.composite
 def deliveries(draw: st.DrawFn) -> list[list[NumberedEvent]]:
-    """Batches as a driver may send them: each begins at what is stored or before it, and goes on as far as it likes."""
+    """Batches as a driver may send them: each begins at or before the first missing event and has any length."""
     batches, stored = [], 0
     while stored < len(EVENTS):
-        # What is simplest to draw is the longest batch without an overlap.
+        # The simplest example is the longest batch without an overlap.
         begin = max(0, stored - draw(st.integers(0, 12)))
         end = min(len(EVENTS), begin + 25 - draw(st.integers(0, 24)))
         batches.append(EVENTS[begin:end])
@@ -132,14 +132,14 @@ def whole(database: Database) -> dict[str, list[dict[str, Any]]]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=deliveries())
-def test_how_a_history_was_cut_leaves_no_trace(
+def test_the_division_into_batches_does_not_affect_the_tables(
     database: Database, whole: dict[str, list[dict[str, Any]]], batches: list[list[NumberedEvent]]
 ) -> None:
     assert take(database, batches) == whole
 
 
-def test_the_history_is_what_it_should_be(whole: dict[str, list[dict[str, Any]]]) -> None:
-    """So that all cuts do not agree on nothing."""
+def test_the_history_is_as_expected(whole: dict[str, list[dict[str, Any]]]) -> None:
+    """Without this check, all divisions could agree on an empty result."""
     assert [row["state"] for row in whole["checkpoints"]] == ["COMPLETED", "COMPLETED", "FAILED", "FAILED", "COMPLETED", "FAILED"]
     assert [row["parent"] for row in whole["checkpoints"]] == [None, 1, 2, 2, 2, 5]
     assert [row["acknowledged"] for row in whole["checkpoints"]] == [2, 2, 1, 1, 2, 0]
@@ -153,5 +153,5 @@ def test_the_history_is_what_it_should_be(whole: dict[str, list[dict[str, Any]]]
     assert [row["fields"]["state"] for row in whole["events"] if row not in told] == ["SUCCEEDED"]
 
 
-def test_events_survive_the_wire() -> None:
+def test_events_are_unchanged_by_serialisation() -> None:
     assert list(decode(body_of(EVENTS))) == EVENTS

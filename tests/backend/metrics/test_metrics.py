@@ -24,7 +24,7 @@ from weir.protocol.ids import CheckpointId, EventNumber, Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link import service
-from weir_backend.metrics.rates import JobRates, rates_of
+from weir_backend.metrics.current import JobRates, rates_of
 from weir_backend.metrics.series import TIMES, BackpressureLevel, Sample, level_of, series_of
 from weir_backend.models import Role
 
@@ -36,7 +36,7 @@ def at_second(seconds: int, *, counted: int | None = None, generation: int = 1, 
     return Sample(1, slot, T0 + timedelta(seconds=seconds), metrics)
 
 
-def test_rates_come_from_differences_and_times_add_up() -> None:
+def test_rates_are_differences_and_times_add_up() -> None:
     found = series_of([at_second(2), at_second(4), at_second(10)], since=T0)
     assert [(one.chain, one.index) for one in found.subtasks] == [(0, 0), (1, 0)]
     one = found.subtasks[0]
@@ -51,7 +51,7 @@ def test_rates_come_from_differences_and_times_add_up() -> None:
     assert slot.utilisation == [None, pytest.approx(0.3), pytest.approx(0.3)] and slot.gauges == {"counts.keys": [20, 40, 100]}
 
 
-def test_nothing_is_compared_across_deployments() -> None:
+def test_samples_of_different_deployments_are_not_compared() -> None:
     samples = [at_second(2), at_second(4), at_second(6, counted=1, generation=2), at_second(8, counted=3, generation=2)]
     one = series_of(samples, since=T0).subtasks[0]
     assert [at.second for at in one.at] == [4, 8] and one.per_s["records_in"] == [100, 100]
@@ -60,7 +60,7 @@ def test_nothing_is_compared_across_deployments() -> None:
     assert [at.second for at in one.at] == [4, 8], "a slot that was replaced begins anew, too"
 
 
-def test_what_lies_before_is_compared_with_and_not_shown() -> None:
+def test_earlier_samples_are_compared_but_not_shown() -> None:
     one = series_of([at_second(2), at_second(4), at_second(6)], since=T0 + timedelta(seconds=3)).subtasks[0]
     assert [at.second for at in one.at] == [4, 6]
 
@@ -103,8 +103,8 @@ def test_series_are_thinned_and_named(client: TestClient, database: Database, lo
     assert client.get(f"/api/v1/jobs/{run.job_id}/metrics?chain=9", headers=login()).json()["subtasks"] == []
 
 
-def test_a_chain_of_another_graph_is_another_one(client: TestClient, database: Database, login: Login) -> None:
-    """An upgrade may give its number to other operators. Those that are only run with another parallelism are the same."""
+def test_a_chain_of_another_graph_is_a_different_chain(client: TestClient, database: Database, login: Login) -> None:
+    """An upgrade may give the chain number to other operators. A chain that only changes its parallelism stays the same."""
     other = {"logical": {"operators": [{"uid": "v", "name": "more"}]}, "chains": [{"index": 0, "operators": ["v"]}]}
     wider = {**GRAPH, "slots": 4}
     begin = now() - timedelta(seconds=300)
@@ -123,7 +123,7 @@ def test_a_chain_of_another_graph_is_another_one(client: TestClient, database: D
     assert set(told_at) == {0, 2} and [name["uid"] for name in one["operators"]] == ["u"]
 
 
-def test_odd_questions_are_problems(client: TestClient, database: Database, login: Login) -> None:
+def test_invalid_queries_are_problems(client: TestClient, database: Database, login: Login) -> None:
     job, headers = new_job(database), login(Role.VIEWER)
     url = f"/api/v1/jobs/{job}/metrics"
     assert client.get(url, headers=headers).json()["subtasks"] == []
@@ -142,7 +142,7 @@ def test_odd_questions_are_problems(client: TestClient, database: Database, logi
         assert client.get(f"{url}?{query}", headers=headers).status_code == 422, query
 
 
-def test_what_jobs_do_just_now_is_told_of_many_at_once(client: TestClient, database: Database, login: Login) -> None:
+def test_current_rates_of_many_jobs_are_returned_at_once(client: TestClient, database: Database, login: Login) -> None:
     run, quiet, moment = new_run(database, new_job(database, "fast")), new_job(database, "quiet"), now()
     graph = {"logical": {"operators": []}, "chains": [], "edges": [{"source": 0, "target": 1}]}
     events: list[tuple[Event, datetime]] = [(GraphDeployed(graph), moment - timedelta(seconds=40))]
@@ -165,7 +165,7 @@ def test_what_jobs_do_just_now_is_told_of_many_at_once(client: TestClient, datab
         assert client.get(f"/api/v1/metrics/jobs{odd}", headers=login(Role.VIEWER)).status_code == 422, odd
 
 
-def test_rates_without_a_graph_a_second_sample_or_lag_say_what_is_known() -> None:
+def test_rates_with_missing_graph_sample_or_lag_contain_the_known_values() -> None:
     series = series_of([at_second(2), at_second(4)], since=T0)
     assert rates_of(series, None) == JobRates(T0 + timedelta(seconds=4), 100, None, None, BackpressureLevel.LOW)
     both = rates_of(series, [])
@@ -175,7 +175,7 @@ def test_rates_without_a_graph_a_second_sample_or_lag_say_what_is_known() -> Non
     assert rates_of(series_of([], since=T0), []) is None
 
 
-def test_prometheus_is_shown_all_jobs(client: TestClient, database: Database, login: Login) -> None:
+def test_prometheus_metrics_contain_all_jobs(client: TestClient, database: Database, login: Login) -> None:
     run, moment = new_run(database, new_job(database, 'odd "name"\\')), now()
     new_job(database, "quiet")
     behind = [
@@ -215,7 +215,7 @@ def test_prometheus_is_shown_all_jobs(client: TestClient, database: Database, lo
     assert shown["weir_job_number_of_completed_checkpoints", ("job", "quiet")] == 0
 
 
-def test_what_an_older_driver_does_not_tell_of_a_checkpoint_is_not_shown(
+def test_checkpoint_values_that_an_older_driver_does_not_report_are_omitted(
     client: TestClient, database: Database, login: Login
 ) -> None:
     tell(database, new_run(database), (triggered(1), now()), (completed(1), now()))

@@ -1,4 +1,4 @@
-"""Series that are worked out all at once, held against the plain way: one sample after the other, each compared with the one before it."""
+"""Compares the vectorised computation of series with a simple one that compares each sample with the previous one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from weir_backend.models import MetricSample
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 HISTORIES = 100
-"""Of each test, by seeds in a row."""
+"""Per test, with consecutive seeds."""
 
 
 def history(luck: random.Random) -> list[Sample]:
-    """What slots of one or two runs tell: some begin anew, some leave subtasks out or are told to run another one, some count backwards, and
-    several tell at the same moment."""
+    """Random samples of slots of one or two runs: some slots restart, some omit or exchange subtasks, some counters decrease, and
+    several samples have the same time."""
     generations: dict[tuple[int, int], int] = {}
     counters: dict[tuple[int, int], dict[Any, Any]] = {}
     samples, at_s = [], 0.0
@@ -83,14 +83,14 @@ def plainly(samples: Sequence[Sample], since: datetime) -> list[SubtaskSeries]:
 
 
 def compared(before: dict[str, int], now: dict[str, int]) -> tuple[dict[str, int], dict[str, int]] | None:
-    """None: it did nothing, or counted backwards."""
+    """None: the counters did not grow, or decreased."""
     counted = {name: now[name] - before[name] for name in COUNTED}
     spent_us = {name: max(0, now[f"{name}_us"] - before[f"{name}_us"]) for name in TIMES}
     return (counted, spent_us) if min(counted.values()) >= 0 and sum(spent_us.values()) > 0 else None
 
 
 @pytest.mark.parametrize("first", range(0, 1_000, HISTORIES))
-def test_series_are_what_the_plain_way_gives(first: int) -> None:
+def test_series_equal_the_simple_computation(first: int) -> None:
     points = 0
     for seed in range(first, first + HISTORIES):
         luck = random.Random(seed)
@@ -102,7 +102,7 @@ def test_series_are_what_the_plain_way_gives(first: int) -> None:
 
 
 def test_the_newest_sample_of_each_slot_in_each_step_is_found(database: Database) -> None:
-    """Of two runs, in one of which a slot in the middle never told anything, and another job's."""
+    """Two runs, one of which has a slot without samples, and another job."""
     luck = random.Random(7)
     ours = new_run(database)
     end_run(database, ours)
@@ -113,7 +113,7 @@ def test_the_newest_sample_of_each_slot_in_each_step_is_found(database: Database
             for slot in (0, 2, 3) if number == 0 else (0, 1):
                 moments = {luck.randrange(300_000) for _ in range(60)} | {10_000 * luck.randrange(30)}
                 told += [(run.id, slot, T0 + timedelta(milliseconds=moment)) for moment in moments]
-        # In no order that would help.
+        # In random order.
         luck.shuffle(told)
         session.add_all(
             MetricSample(run_id=run_id, slot=slot, at=at, metrics={"at": at.isoformat()}) for run_id, slot, at in told
@@ -133,8 +133,8 @@ def test_the_newest_sample_of_each_slot_in_each_step_is_found(database: Database
             assert all(one.metrics == {"at": one.at.isoformat()} for one in found)
 
 
-def test_what_was_told_before_is_not_found_though_it_be_in_the_first_step(database: Database) -> None:
-    """Steps are those of the clock: the first one begins before the time that is asked for."""
+def test_samples_before_the_requested_time_are_excluded_from_the_first_step(database: Database) -> None:
+    """Steps are aligned to the clock, so the first one begins before the requested time."""
     run = new_run(database)
     with database.session() as session:
         session.add_all(

@@ -18,10 +18,10 @@ from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import VERIFY
 from weir_backend.models import Checkpoint, Role
 from weir_backend.settings import Settings
-from weir_workers.checkpoints import inspecting
-from weir_workers.checkpoints.fitting import Fit
-from weir_workers.tasks.inspect import VERIFIED_BEFORE, inspect_plan
-from weir_workers.tasks.verify import verify_part
+from weir_workers.checkpoints import inspection
+from weir_workers.checkpoints.compatibility import Compatibility
+from weir_workers.tasks.plan_inspection import VERIFIED_BEFORE, inspect_plan
+from weir_workers.tasks.verification import verify_checkpoint
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def stage(client: TestClient, database: Database, settings: Settings, tasks: Rec
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspecting, "BYTES_AT_ONCE", 1)
+    monkeypatch.setattr(inspection, "BYTES_AT_ONCE", 1)
     # Graphs of played jobs are none.
-    monkeypatch.setattr(inspecting, "fit", lambda *_, **__: Fit(None))
+    monkeypatch.setattr(inspection, "fit", lambda *_, **__: Compatibility(None))
 
 
 def plan(job: StoredJob, number: int) -> int:
@@ -47,7 +47,7 @@ def asked(stage: Stage) -> list[Any]:
     return [arguments for name, arguments in stage.tasks.asked if name == VERIFY]
 
 
-def inspection(stage: Stage, plan_id: int) -> Any:
+def inspection_of(stage: Stage, plan_id: int) -> Any:
     return stage.send("GET", f"/plans/{plan_id}", status=200)["preview"]["inspection"]
 
 
@@ -56,11 +56,11 @@ def test_it_is_verified_once_for_all_that_ask_and_then_the_plan_knows(stage: Sta
     plan_id = plan(job, 1)
     for _ in range(3):
         inspect_plan(job.context, plan_id)
-    assert inspection(stage, plan_id) is None
+    assert inspection_of(stage, plan_id) is None
     (wanted,) = asked(stage)
-    verify_part(job.context, *map(int, wanted))
+    verify_checkpoint(job.context, *map(int, wanted))
     inspect_plan(job.context, plan_id)
-    found = inspection(stage, plan_id)
+    found = inspection_of(stage, plan_id)
     assert (found["whole"], found["files"], found["bytes"], found["abandoned"]) == (True, 1, 10, [2, 3])
     assert len(asked(stage)) == 1, "it is not read again"
 
@@ -71,9 +71,9 @@ def test_damage_that_is_found_keeps_the_plan_from_being_approved(stage: Stage) -
     path = Path(job.path_of(1))
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     inspect_plan(job.context, plan_id)
-    verify_part(job.context, *map(int, asked(stage)[0]))
+    verify_checkpoint(job.context, *map(int, asked(stage)[0]))
     inspect_plan(job.context, plan_id)
-    found = inspection(stage, plan_id)
+    found = inspection_of(stage, plan_id)
     assert found["whole"] is False and path.name in found["damage"]
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "damaged"
 
@@ -85,9 +85,9 @@ def test_what_was_verified_lately_is_not_verified_again_and_what_was_long_ago_is
             session.execute(update(Checkpoint).where(Checkpoint.number == number).values(verified_at=now() - before))
     first, second = plan(job, 1), plan(job, 2)
     inspect_plan(job.context, first)
-    assert inspection(stage, first)["whole"] is True and asked(stage) == []
+    assert inspection_of(stage, first)["whole"] is True and asked(stage) == []
     inspect_plan(job.context, second)
-    assert inspection(stage, second) is None and len(asked(stage)) == 1
+    assert inspection_of(stage, second) is None and len(asked(stage)) == 1
 
 
 def test_of_one_that_is_gone_nothing_is_read(stage: Stage) -> None:

@@ -15,17 +15,17 @@ from tests.backend.played import WHOLE, Driver, Stage, wait_is_over
 from weir.protocol.events import IMPORTED, CheckpointCompleted
 from weir.protocol.events import RunState as Told
 from weir.protocol.ids import CheckpointId, Generation
+from weir_backend.checkpoints.repository import plans_with_expired_undo_pin
+from weir_backend.checkpoints.retention_gc import release_expired_undo_pins
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, INSPECT
 from weir_backend.models import Checkpoint, Job, RecoveryPlan, Role
-from weir_backend.reconciling.chasing import AGAIN, chase
-from weir_backend.recovery.carrying_out import WAYS_BACK_MAX
-from weir_backend.recovery.decide import PIN_TAKES
-from weir_backend.recovery.schemas import Inspection, Origin
+from weir_backend.reconciler.lost_tasks import REQUEUE_AFTER, requeue_lost_tasks
+from weir_backend.recovery.decisions import PIN_TIMEOUT
+from weir_backend.recovery.execution import UNDOABLE_PLANS_MAX
+from weir_backend.recovery.schemas import PlanInspection, RestoreOrigin
 from weir_backend.recovery.sinks import REVOCABLE, records_in
-from weir_backend.retention.repository import old_ways_back
-from weir_backend.retention.service import forget_old_ways_back
 from weir_backend.settings import Settings
 
 ROLLBACK = {"request": {"kind": "rollback", "checkpoint": 1}}
@@ -218,7 +218,7 @@ def test_only_an_approved_plan_is_applied_and_a_withdrawn_one_is_over(stage: Sta
     job_id, _ = running
     plan_id = proposed(stage, job_id)
     assert stage.send("POST", f"/plans/{plan_id}/apply", status=409)["code"] == "plan-state"
-    assert stage.send("POST", f"/plans/{plan_id}/withdraw", status=200)["state"] == "WITHDRAWN"
+    assert stage.send("POST", f"/plans/{plan_id}/discard", status=200)["state"] == "DISCARDED"
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "plan-state"
 
 
@@ -232,7 +232,7 @@ def test_going_back_needs_a_permission_of_its_own_and_an_upgrade_does_not(
     rescale = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     preview = stage.send("GET", f"/plans/{rescale}", status=200)["preview"]
     assert preview["duplicates"] == ["shown"] and preview["warnings"] == [
-        "what was committed with the checkpoint that the job is stopped with is handed on once more by shown"
+        "Sinks that publish the output of the checkpoint that the job is stopped with once more: shown."
     ]
     assert stage.send("POST", f"/plans/{rescale}/approve", status=409)["code"] == "spec-not-valid"
     stage.compile(job_id, 2)
@@ -261,8 +261,8 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
     )
 
 
-def found_elsewhere(checkpoint: int) -> Inspection:
-    origin = Origin(job="played", checkpoint=checkpoint, completed_at=now(), state_bytes=9, is_savepoint=True)
+def found_elsewhere(checkpoint: int) -> PlanInspection:
+    origin = RestoreOrigin(job="played", checkpoint=checkpoint, completed_at=now(), state_bytes=9, is_savepoint=True)
     return WHOLE.model_copy(update={"origin": origin, "abandoned": [1, 2, 3]})
 
 
@@ -372,7 +372,7 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     upgrade = {"request": {"kind": "upgrade", "spec": 2, "mode": "stateless"}}
     shown = stage.send("POST", f"/jobs/{job_id}/plans", status=200, json={**upgrade, "dry_run": True})
     assert shown["preview"]["anew"] and shown["preview"]["stop_with"] == "Suspend" and shown["preview"]["duplicates"] == ["shown"]
-    assert "from the beginning, without any state" in shown["preview"]["steps"][1]
+    assert "of the spec without state" in shown["preview"]["steps"][1]
     plan_id = proposed(stage, job_id, upgrade)
     rolls_back, stage.headers = stage.headers, login(Role.ADMIN)
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden", "it takes output back"
@@ -424,7 +424,7 @@ def test_state_that_does_not_fit_refuses_the_plan_before_anything_is_stopped(sta
     (told,) = stage.send("GET", "/events", status=200, params={"filter": json.dumps(found)})
     assert told["fields"] == {"plan": rescale, "whole": True, "damage": None, "misfit": misfit.misfit}
     problem = stage.send("POST", f"/plans/{rescale}/approve", status=409)
-    assert problem["code"] == "does-not-fit" and "aggregate 'sums' is keyed by x" in problem["detail"]
+    assert problem["code"] == "incompatible" and "aggregate 'sums' is keyed by x" in problem["detail"]
 
     plan_id = proposed(stage, job_id)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
@@ -502,7 +502,7 @@ def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, runnin
     driver.checkpoint(4, "suspend")
     driver.say(Told.SUSPENDED)
     with stage.database.session() as session:
-        session.execute(update(RecoveryPlan).values(asked_at=now() - PIN_TAKES))
+        session.execute(update(RecoveryPlan).values(enqueued_at=now() - PIN_TIMEOUT))
     stage.look(job_id)
     assert stage.driver(job_id).start == {"mode": "resume"}
 
@@ -510,10 +510,10 @@ def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, runnin
 def test_ways_back_are_kept_of_the_newest_plans_and_for_so_many_days(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     made = []
-    for step in range(WAYS_BACK_MAX + 2):
+    for step in range(UNDOABLE_PLANS_MAX + 2):
         plan_id, driver = rescaled(stage, job_id, driver, 3 + step % 2, safety=4 + step)
         made.append(plan_id)
-    newest = list(range(4 + 2, 4 + WAYS_BACK_MAX + 2))
+    newest = list(range(4 + 2, 4 + UNDOABLE_PLANS_MAX + 2))
     assert sorted(pins(stage, job_id)) == newest
     kept = timedelta(days=stage.settings.undo_kept_days)
     with stage.database.session() as session:
@@ -521,12 +521,12 @@ def test_ways_back_are_kept_of_the_newest_plans_and_for_so_many_days(stage: Stag
             update(RecoveryPlan).where(RecoveryPlan.id == made[2]).values(ended_at=now() - kept - timedelta(minutes=1))
         )
     with stage.database.session() as session:
-        forget_old_ways_back(session, stage.settings, now())
+        release_expired_undo_pins(session, stage.settings, now())
     assert sorted(pins(stage, job_id)) == newest[1:]
     with stage.database.session() as session:
         session.execute(update(RecoveryPlan).values(ended_at=now() - kept - timedelta(minutes=1)))
         session.get_one(Job, job_id).deleted_at = now()
-        assert old_ways_back(session, now() - kept, limit=9) == [], "what is deleted takes no place of others"
+        assert plans_with_expired_undo_pin(session, now() - kept, limit=9) == [], "what is deleted takes no place of others"
         session.rollback()
 
 
@@ -543,16 +543,16 @@ def test_a_look_that_the_queue_has_lost_is_asked_for_again_and_not_all_the_time(
     def chased(after: timedelta) -> set[tuple[str, tuple[int | str, ...]]]:
         stage.tasks.asked.clear()
         with stage.database.session() as session:
-            chase(session, stage.tasks, now() + after)
+            requeue_lost_tasks(session, stage.tasks, now() + after)
         return set(stage.tasks.asked)
 
-    assert chased(AGAIN / 2) == set()
-    assert chased(AGAIN * 2) == wanted
-    assert chased(AGAIN * 2) == set(), "not until the same time has passed once more"
-    assert chased(AGAIN * 4) == wanted
+    assert chased(REQUEUE_AFTER / 2) == set()
+    assert chased(REQUEUE_AFTER * 2) == wanted
+    assert chased(REQUEUE_AFTER * 2) == set(), "not until the same time has passed once more"
+    assert chased(REQUEUE_AFTER * 4) == wanted
     stage.compile(job_id, spec["number"])
     stage.inspect(plan_id)
-    assert chased(AGAIN * 8) == set()
+    assert chased(REQUEUE_AFTER * 8) == set()
 
 
 @pytest.mark.parametrize("number", [9, 77])
@@ -560,7 +560,7 @@ def test_a_checkpoint_that_is_not_there_is_named(stage: Stage, running: tuple[in
     problem = stage.send(
         "POST", f"/jobs/{running[0]}/plans", status=404, json={"request": {"kind": "rollback", "checkpoint": number}}
     )
-    assert f"no completed checkpoint {number}" in problem["detail"]
+    assert f"has no checkpoint {number}." in problem["detail"]
 
 
 def test_the_sinks_that_the_backend_calls_revocable_are_those_that_are() -> None:
@@ -572,7 +572,7 @@ def test_the_sinks_that_the_backend_calls_revocable_are_those_that_are() -> None
 
 
 def test_what_the_backend_counts_is_what_the_console_writes() -> None:
-    from weir.connectors.console import PrintedRows
+    from weir.connectors.console_sink import PrintedRows
 
     (payload,) = PrintedRows(("a", "b"), 7).finish()
     assert records_in("console", payload) == 7

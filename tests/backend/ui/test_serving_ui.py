@@ -1,4 +1,4 @@
-"""The web interface on the origin of the API."""
+"""The API serves the web UI on its own origin."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def nonce_of(policy: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["/", "/index.html", "/jobs/7/checkpoints", "/jobs/a name", "/login"])
-def test_each_address_of_a_page_is_the_page(browser: TestClient, path: str) -> None:
+def test_each_page_address_returns_the_page(browser: TestClient, path: str) -> None:
     answer = browser.get(path)
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/html")
     assert answer.headers["cache-control"] == "no-cache" and "etag" not in answer.headers
 
 
-def test_the_policy_of_a_page_lets_in_files_of_ours_and_styles_with_its_own_nonce(browser: TestClient) -> None:
+def test_the_content_security_policy_allows_own_files_and_styles_with_the_nonce(browser: TestClient) -> None:
     first, second = browser.get("/"), browser.get("/")
     nonces = [nonce_of(answer.headers["content-security-policy"]) for answer in (first, second)]
     assert nonces[0] != nonces[1], "a nonce is for one answer"
@@ -62,19 +62,19 @@ def test_the_policy_of_a_page_lets_in_files_of_ours_and_styles_with_its_own_nonc
     assert first.headers["x-content-type-options"] == "nosniff" and first.headers["cross-origin-opener-policy"] == "same-origin"
 
 
-def test_hashed_assets_are_kept_for_ever_and_other_files_are_not(browser: TestClient) -> None:
+def test_only_hashed_assets_are_cached_permanently(browser: TestClient) -> None:
     script = browser.get("/assets/app-4f1c.js")
     assert script.text == SCRIPT and script.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert "javascript" in script.headers["content-type"]
     assert browser.get("/favicon.svg").headers["cache-control"] == "no-cache"
 
 
-def test_an_asset_that_is_not_there_is_not_found_and_no_page(browser: TestClient) -> None:
+def test_a_missing_asset_is_not_found_instead_of_the_page(browser: TestClient) -> None:
     answer = browser.get("/assets/app-older.js")
     assert answer.status_code == 404 and answer.headers["content-type"] == "application/problem+json"
 
 
-def test_who_accepts_it_gets_what_was_compressed_at_the_build(browser: TestClient, built: Path) -> None:
+def test_clients_that_accept_it_get_precompressed_files(browser: TestClient, built: Path) -> None:
     (built / "assets" / "app-4f1c.js.gz").write_bytes(gzip.compress(SCRIPT.encode()))
     answer = browser.get("/assets/app-4f1c.js", headers={"Accept-Encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip" and answer.headers["vary"] == "Accept-Encoding" and answer.text == SCRIPT
@@ -90,12 +90,12 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-def test_nothing_outside_of_the_build_is_served(browser: TestClient, path: str) -> None:
+def test_files_outside_the_build_are_not_served(browser: TestClient, path: str) -> None:
     answer = browser.get(path)
     assert answer.status_code in (200, 404) and "not to be served" not in answer.text and "root:" not in answer.text
 
 
-def test_the_api_answers_as_before(browser: TestClient) -> None:
+def test_the_api_is_unaffected_by_the_ui(browser: TestClient) -> None:
     missing = browser.get("/api/v1/nothing", headers={"Accept": "text/html"})
     assert missing.status_code == 404 and missing.headers["content-type"] == "application/problem+json"
     assert missing.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
@@ -107,7 +107,7 @@ def test_the_api_answers_as_before(browser: TestClient) -> None:
     assert browser.get("/metrics/nothing").status_code == 404
 
 
-def test_without_a_build_a_page_says_how_to_make_one_and_one_that_comes_later_is_found(
+def test_without_a_build_a_page_explains_how_to_build_and_a_later_build_is_found(
     settings: Settings, tasks: RecordedTasks, built: Path
 ) -> None:
     moved = built.rename(built.parent / "elsewhere")
@@ -121,7 +121,7 @@ def test_without_a_build_a_page_says_how_to_make_one_and_one_that_comes_later_is
         assert browser.get("/").status_code == 200
 
 
-def test_a_build_is_looked_for_in_the_package_and_beside_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_build_is_searched_in_the_package_and_beside_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     package = tmp_path / "backend" / "weir_backend"
     package.mkdir(parents=True)
     monkeypatch.setattr(ui, "_HERE", package / "ui.py")

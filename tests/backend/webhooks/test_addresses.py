@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weir_backend.webhooks.addresses import Reach, Receiver, receiver_of, refusal
+from weir_backend.webhooks.addresses import Reach, Receiver, receiver_of, refusal_of
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ NEVER = [
 @pytest.mark.parametrize("reach", Reach)
 def test_how_far_messages_go_is_a_setting_and_link_local_is_beyond_all_of_them(reach: Reach) -> None:
     def reached(addresses: list[str]) -> set[bool]:
-        return {refusal(ip_address(one), reach) is None for one in addresses}
+        return {refusal_of(ip_address(one), reach) is None for one in addresses}
 
     assert reached(PUBLIC) == {True}
     assert reached(PRIVATE) == {reach is not Reach.PUBLIC}
@@ -90,9 +90,9 @@ def test_how_far_messages_go_is_a_setting_and_link_local_is_beyond_all_of_them(r
 
 
 def test_a_refusal_names_the_setting_that_would_allow_it_and_metadata_services_have_none() -> None:
-    assert "WEIR_WEBHOOK_REACH is not 'loopback'" in str(refusal(ip_address("127.0.0.1"), Reach.PRIVATE))
-    assert "WEIR_WEBHOOK_REACH is 'public'" in str(refusal(ip_address("10.0.0.1"), Reach.PUBLIC))
-    assert "WEIR" not in str(refusal(ip_address("169.254.169.254"), Reach.LOOPBACK))
+    assert "WEIR_WEBHOOK_REACH is not 'loopback'" in str(refusal_of(ip_address("127.0.0.1"), Reach.PRIVATE))
+    assert "WEIR_WEBHOOK_REACH is 'public'" in str(refusal_of(ip_address("10.0.0.1"), Reach.PUBLIC))
+    assert "WEIR" not in str(refusal_of(ip_address("169.254.169.254"), Reach.LOOPBACK))
 
 
 @given(st.ip_addresses(v=4))
@@ -100,5 +100,5 @@ def test_an_address_of_ipv4_is_the_same_in_all_its_clothes(address: object) -> N
     plain = ip_address(str(address))
     for dressed in (f"::ffff:{plain}", f"64:ff9b::{plain}"):
         for reach in Reach:
-            if refusal(plain, reach) is not None:
-                assert refusal(ip_address(dressed), reach) is not None
+            if refusal_of(plain, reach) is not None:
+                assert refusal_of(ip_address(dressed), reach) is not None

@@ -29,10 +29,10 @@ from weir_backend.settings import Settings
 from weir_backend.webhooks import outbox
 from weir_backend.webhooks.addresses import Address, Reach
 from weir_backend.webhooks.outbox import Message
-from weir_workers.embedded.children import free_port
-from weir_workers.tasks import deliver
-from weir_workers.webhooks import keys, sending
-from weir_workers.webhooks.sending import Sender
+from weir_workers.embedded.ports import free_port
+from weir_workers.tasks import webhook_delivery
+from weir_workers.webhooks import signing
+from weir_workers.webhooks.sender import Sender
 
 MINUTE = timedelta(minutes=1)
 KEY = "a key that is long enough"
@@ -65,7 +65,7 @@ def sender(reach: Reach = Reach.LOOPBACK, **names: str) -> Sender:
 
 
 def go(scene: Scene, wanted: Sender | None = None) -> None:
-    deliver.go_round(scene.context, lambda: wanted or sender())
+    webhook_delivery.deliver_due(scene.context, lambda: wanted or sender())
 
 
 def later(scene: Scene, by: timedelta = timedelta(days=2), *, created: bool = False) -> None:
@@ -138,7 +138,7 @@ def test_without_its_key_nothing_is_sent_until_it_is_there(scene: Scene, there: 
     fire(scene, scene.webhook(there.url, secret_reference="file:ops"))
     go(scene)
     assert there.received == [] and "ops" in str(one(scene).problem) and one(scene).state.value == "PENDING"
-    directory = settings.data_dir / keys.DIRECTORY
+    directory = settings.data_dir / signing.KEYS_DIRECTORY
     directory.mkdir(parents=True)
     (directory / "ops").write_text(KEY)
     later(scene)
@@ -164,10 +164,10 @@ def test_a_test_says_what_came_of_it(scene: Scene, there: Receiver, client: Test
     assert there.received[0].body["type"] == "test" and "'ops' works" in there.received[0].body["text"]
     there.answers = [404]
     bad = tested(there.url)
-    assert (bad["state"], bad["status"], bad["tries"]) == ("GIVEN_UP", 404, 1) and bad["ended_at"] is not None
+    assert (bad["state"], bad["status"], bad["tries"]) == ("FAILED", 404, 1) and bad["ended_at"] is not None
     nobody = free_port()
     gone = tested(f"http://127.0.0.1:{nobody}/x?password=secret")
-    assert gone["state"] == "GIVEN_UP" and gone["status"] is None
+    assert gone["state"] == "FAILED" and gone["status"] is None
     assert str(gone["problem"]).startswith(f"http://127.0.0.1:{nobody} cannot be reached") and "secret" not in str(
         gone["problem"]
     )
@@ -204,11 +204,11 @@ def test_who_does_not_listen_for_a_day_is_given_up_visibly(
     later(scene, created=True)
     go(scene)
     found = one(scene)
-    assert (found.state.value, found.tries, found.status) == ("GIVEN_UP", 2, 503) and found.ended_at is not None
+    assert (found.state.value, found.tries, found.status) == ("FAILED", 2, 503) and found.ended_at is not None
     [told] = scene.told(job_id, "AlertNotDelivered")
     assert told == {"alert": found.alert_id, "webhook": "ops", "about": "FIRING", "problem": found.problem}
     text = client.get("/metrics", headers=login(Role.VIEWER)).text
-    assert 'weir_webhook_messages{state="given_up",webhook="ops"} 1.0' in text
+    assert 'weir_webhook_messages{state="failed",webhook="ops"} 1.0' in text
     later(scene)
     go(scene)
     assert len(there.received) == 2, "and then no more"
@@ -240,7 +240,7 @@ def test_a_webhook_that_is_switched_off_gives_up_what_waits(
     go(scene)
     headers = {**login(Role.ADMIN), "If-Match": "*"}
     assert client.patch(f"/api/v1/webhooks/{hook}", json={"enabled": False}, headers=headers).status_code == 200
-    assert (one(scene).state.value, one(scene).problem) == ("GIVEN_UP", "the webhook was switched off")
+    assert (one(scene).state.value, one(scene).problem) == ("FAILED", "the webhook was disabled")
     later(scene)
     go(scene)
     assert len(there.received) == 1
@@ -263,7 +263,7 @@ def test_a_receiver_that_fails_is_left_alone_for_a_moment_and_does_not_hold_up_t
 
 @pytest.mark.parametrize("how", ["silent", "endless"])
 def test_a_receiver_without_end_is_cut_off(scene: Scene, there: Receiver, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "SEND_S", 3.0)
+    monkeypatch.setattr("weir_workers.webhooks.sender.SEND_S", 3.0)
     setattr(there, how, True)
     fire(scene, scene.webhook(there.url))
     go(scene)  # which would not end
@@ -290,14 +290,14 @@ def test_a_worker_that_dies_while_it_sends_is_followed_by_another_and_the_messag
 ) -> None:
     fire(scene, scene.webhook(there.url))
     with scene.database.session() as session:
-        [hook] = outbox.take(session, 8)
+        [hook] = outbox.claim_webhooks(session, 8)
     with scene.database.session() as session:
-        message = outbox.claim(session, hook)
+        message = outbox.claim_message(session, hook)
     assert message is not None
     asyncio.run(sender().send(message, None))  # and here it dies
     go(scene)
     assert len(there.received) == 1, "nobody knows that it died"
-    later(scene, outbox.CLAIM)
+    later(scene, outbox.CLAIM_DURATION)
     go(scene)
     assert [found.message_id for found in there.received] == [str(message.message_id)] * 2
     assert (one(scene).state.value, one(scene).tries) == ("DELIVERED", 2)
@@ -306,13 +306,13 @@ def test_a_worker_that_dies_while_it_sends_is_followed_by_another_and_the_messag
 def test_what_has_arrived_has_arrived_whoever_says_so_last(scene: Scene, there: Receiver) -> None:
     fire(scene, scene.webhook(there.url))
     with scene.database.session() as session:
-        [hook] = outbox.take(session, 8)
+        [hook] = outbox.claim_webhooks(session, 8)
     with scene.database.session() as session:
-        message = outbox.claim(session, hook)
+        message = outbox.claim_message(session, hook)
     assert message is not None
     for outcome in (outbox.NotSent("slow"), outbox.Sent(200), outbox.NotSent("slow")):
         with scene.database.session() as session:
-            outbox.ended(session, message, outcome)
+            outbox.record_outcome(session, message, outcome)
     assert (one(scene).state.value, one(scene).status, one(scene).problem) == ("DELIVERED", 200, None)
 
 
@@ -372,7 +372,7 @@ def test_redirects_are_not_followed(there: Receiver) -> None:
     with receiver() as elsewhere:
         there.answers, there.headers = [307], {"Location": elsewhere.url}
         found = sent(there.url, sender())
-        assert found == outbox.NotSent(f"http://127.0.0.1:{there.port} answers 307, and redirects are not followed", 307)
+        assert found == outbox.NotSent(f"http://127.0.0.1:{there.port} answers 307; redirects are not followed", 307)
         assert elsewhere.received == []
 
 
@@ -389,7 +389,7 @@ def test_a_name_that_does_not_exist_is_said_not_to() -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     found = sent("http://nothing.test/", Sender(Reach.LOOPBACK, httpx2.create_ssl_context(), nobody))
-    assert found == outbox.NotSent("looking up nothing.test finds nothing")
+    assert found == outbox.NotSent("looking up nothing.test finds no address")
 
 
 def test_a_certificate_has_to_be_that_of_the_name(made: Certificates, tmp_path: Path) -> None:
@@ -413,9 +413,9 @@ def test_a_certificate_has_to_be_that_of_the_name(made: Certificates, tmp_path: 
 def test_a_webhook_that_was_taken_is_free_again(scene: Scene, there: Receiver) -> None:
     fire(scene, scene.webhook(there.url))
     with scene.database.session() as session:
-        assert len(outbox.take(session, 8)) == 1
+        assert len(outbox.claim_webhooks(session, 8)) == 1
     with scene.database.session() as session:
-        assert outbox.take(session, 8) == []
+        assert outbox.claim_webhooks(session, 8) == []
     later(scene, timedelta(0))
     go(scene)
     assert len(there.received) == 1

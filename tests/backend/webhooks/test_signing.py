@@ -15,9 +15,8 @@ from tests.backend.webhooks.receiver import Received, is_signed
 from weir.errors import ConfigError
 from weir_backend.models import MessageAbout
 from weir_backend.settings import Settings
-from weir_backend.webhooks.retrying import LONGEST, TRIED_FOR, next_try
-from weir_workers.webhooks import keys
-from weir_workers.webhooks.signing import headers, key_of
+from weir_backend.webhooks.outbox import GIVE_UP_AFTER, RETRY_MAX, next_try
+from weir_workers.webhooks.signing import KEYS_DIRECTORY, decode_key, headers, load_key
 
 MESSAGE = "12345678-1234-5678-1234-567812345678"
 KEY = b"sixteen bytes or more"
@@ -26,7 +25,7 @@ DOCUMENTATION = Path(__file__).parents[3] / "docs" / "control-plane.md"
 
 def test_a_signature_is_that_of_the_standard() -> None:
     """The example that its libraries are tested with."""
-    key, body = key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "test"), b'{"test": 2432232314}'
+    key, body = decode_key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "test"), b'{"test": 2432232314}'
     assert headers("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, key) == {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
         "webhook-timestamp": "1614265330",
@@ -55,14 +54,14 @@ def test_what_the_documentation_tells_receivers_to_do_does_it() -> None:
 
 
 def test_keys_come_from_the_environment_or_a_file_of_the_worker(settings: Settings, tmp_path: Path) -> None:
-    assert keys.key("env:WEIR_WEBHOOK_KEY_A", settings, {"WEIR_WEBHOOK_KEY_A": KEY.decode()}) == KEY
-    directory = settings.data_dir / keys.DIRECTORY
+    assert load_key("env:WEIR_WEBHOOK_KEY_A", settings, {"WEIR_WEBHOOK_KEY_A": KEY.decode()}) == KEY
+    directory = settings.data_dir / KEYS_DIRECTORY
     directory.mkdir(parents=True)
     (directory / "ops").write_bytes(KEY + b"\n")
-    assert keys.key("file:ops", settings, {}) == KEY
+    assert load_key("file:ops", settings, {}) == KEY
     elsewhere = settings.model_copy(update={"webhook_keys_dir": tmp_path})
     (tmp_path / "ops").write_text("whsec_" + base64.b64encode(KEY).decode())
-    assert keys.key("file:ops", elsewhere, {}) == KEY
+    assert load_key("file:ops", elsewhere, {}) == KEY
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,7 @@ def test_keys_come_from_the_environment_or_a_file_of_the_worker(settings: Settin
         ("env:WEIR_WEBHOOK_KEY_B", None, "no environment variable WEIR_WEBHOOK_KEY_B"),
         ("file:none", None, "No such file"),
         ("file:short", b"too short", "shorter than 16 bytes"),
-        ("file:binary", b"\xff" * 40, "no text"),
+        ("file:binary", b"\xff" * 40, "not a text file"),
         ("file:odd", b"whsec_!!!", "not base64"),
     ],
 )
@@ -81,7 +80,7 @@ def test_a_key_that_is_missing_or_no_good_is_named_and_never_shown(
     if content is not None:
         (tmp_path / reference.partition(":")[2]).write_bytes(content)
     with pytest.raises(ConfigError, match=said) as found:
-        keys.key(reference, settings.model_copy(update={"webhook_keys_dir": tmp_path}), {})
+        load_key(reference, settings.model_copy(update={"webhook_keys_dir": tmp_path}), {})
     assert "too short" not in str(found.value).replace("shorter", "") and "!!!" not in str(found.value)
 
 
@@ -98,9 +97,9 @@ def test_a_message_is_sent_again_after_growing_delays_for_a_day() -> None:
         delays.append(following - at)
         at = following
     assert delays[:4] == [timedelta(seconds=seconds) for seconds in (10, 20, 40, 80)]
-    assert delays == sorted(delays) and delays[-1] == LONGEST
-    assert TRIED_FOR - LONGEST <= at - created < TRIED_FOR and 80 < tries < 120
-    assert next_try(MessageAbout.FIRING, tries=1, created_at=created, now=created + TRIED_FOR) is None
+    assert delays == sorted(delays) and delays[-1] == RETRY_MAX
+    assert GIVE_UP_AFTER - RETRY_MAX <= at - created < GIVE_UP_AFTER and 80 < tries < 120
+    assert next_try(MessageAbout.FIRING, tries=1, created_at=created, now=created + GIVE_UP_AFTER) is None
 
 
 def test_a_test_is_tried_once() -> None:

@@ -1,4 +1,4 @@
-"""From a version of a spec and where a run begins to the command line of its driver."""
+"""The driver's command line for each way to start a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from weir.spark.options import RunOptions
-from weir_backend.jobs.spec import Checkpointing, SpecBody, seconds
+from weir_backend.jobs.spec import Checkpointing, JobSpec, seconds
 from weir_workers.drivers.command import run_command
 
 
@@ -20,8 +20,8 @@ from weir_workers.drivers.command import run_command
         ({"mode": "path", "path": "/srv/old flights#12"}, ["--from-path", "/srv/old flights#12", "--yes"]),
     ],
 )
-def test_a_run_begins_where_it_was_decided_that_it_does(start: dict[str, Any], said: list[str]) -> None:
-    body = SpecBody(artifact="0" * 64).model_dump(mode="json")
+def test_a_run_starts_from_the_decided_checkpoint(start: dict[str, Any], said: list[str]) -> None:
+    body = JobSpec(artifact="0" * 64).model_dump(mode="json")
     line = run_command(body, job="job.py:job", directory="/cp", start=start, archive=None)
     first = line.index(said[0])
     assert line[first : first + len(said)] == said
@@ -37,36 +37,36 @@ def limits(body: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def test_how_checkpoints_are_limited_is_handed_on() -> None:
+def test_checkpoint_limits_are_passed_on() -> None:
     chosen = Checkpointing(interval="none", timeout="90s", min_pause="5s", tolerable_failed_checkpoints=None, retained=7)
-    assert limits(SpecBody(artifact="0" * 64, checkpointing=chosen).model_dump(mode="json")) == {
+    assert limits(JobSpec(artifact="0" * 64, checkpointing=chosen).model_dump(mode="json")) == {
         "--interval": "none",
         "--checkpoint-timeout": "90s",
         "--min-pause": "5s",
         "--tolerable-failed-checkpoints": "none",
         "--retained": "7",
     }
-    none = SpecBody(artifact="0" * 64, checkpointing=Checkpointing(tolerable_failed_checkpoints=0)).model_dump(mode="json")
+    none = JobSpec(artifact="0" * 64, checkpointing=Checkpointing(tolerable_failed_checkpoints=0)).model_dump(mode="json")
     assert limits(none)["--tolerable-failed-checkpoints"] == "0"
 
 
-def test_a_version_of_before_checkpoints_were_limited_by_it_runs_as_it_did() -> None:
-    body = SpecBody(artifact="0" * 64).model_dump(mode="json")
+def test_a_spec_without_checkpoint_limits_runs_with_the_old_defaults() -> None:
+    body = JobSpec(artifact="0" * 64).model_dump(mode="json")
     now = limits(body)
     for name in ("timeout", "min_pause", "tolerable_failed_checkpoints"):
         del body["checkpointing"][name]
     assert limits(body) == now
 
 
-def test_what_a_version_has_by_itself_is_what_a_run_has_by_itself() -> None:
+def test_specs_and_runs_have_the_same_defaults() -> None:
     chosen, run = Checkpointing(), RunOptions("/cp")
     assert (seconds(chosen.timeout) * 1_000, seconds(chosen.min_pause) * 1_000) == (run.checkpoint_timeout_ms, run.min_pause_ms)
     assert seconds(chosen.interval) * 1_000 == run.interval_ms
     assert (chosen.tolerable_failed_checkpoints, chosen.retained) == (run.tolerable_failed_checkpoints, run.retained)
 
 
-def test_a_job_that_goes_on_is_not_begun_from_nothing_where_its_checkpoints_are_missing() -> None:
-    body = SpecBody(artifact="0" * 64).model_dump(mode="json")
+def test_a_resume_does_not_start_without_state_when_checkpoints_are_missing() -> None:
+    body = JobSpec(artifact="0" * 64).model_dump(mode="json")
 
     def line(start: dict[str, Any]) -> list[str]:
         return run_command(body, job="job.py:job", directory="/cp", start=start, archive=None, at_least=57)
@@ -74,4 +74,4 @@ def test_a_job_that_goes_on_is_not_begun_from_nothing_where_its_checkpoints_are_
     resumed = line({"mode": "resume"})
     first = resumed.index("--resume")
     assert resumed[first : first + 3] == ["--resume", "--at-least", "57"]
-    assert "--at-least" not in line({"mode": "from", "checkpoint": 0}), "who goes back has agreed to what is left behind"
+    assert "--at-least" not in line({"mode": "from", "checkpoint": 0}), "the approval of the plan covers what is abandoned"

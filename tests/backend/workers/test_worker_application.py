@@ -1,4 +1,4 @@
-"""What the Celery application promises: nothing is lost, nothing piles up, tasks are found."""
+"""The Celery application: no task is lost, none piles up, all are registered."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from weir_backend.kit.tasks import CODE, DECISIONS, host_queue, queue_of
+from weir_backend.kit.tasks import CODE_QUEUE, DEFAULT_QUEUE, host_queue, queue_of
 from weir_backend.settings import Settings
 from weir_workers import host
 from weir_workers.app import make_app
 from weir_workers.host import host_id
-from weir_workers.schedule import REPEATED
+from weir_workers.schedule import PERIODIC_TASKS
 from weir_workers.task import TIME_LIMIT_S_MAX, VISIBILITY_S, task
 
 
@@ -27,7 +27,7 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-def test_all_modules_of_tasks_are_loaded_and_none_may_take_longer_than_it_is_left_alone(settings: Settings) -> None:
+def test_all_task_modules_are_loaded_and_respect_the_visibility_timeout(settings: Settings) -> None:
     app = make_app(settings)
     app.loader.import_default_modules()
     app.finalize()
@@ -39,46 +39,46 @@ def test_all_modules_of_tasks_are_loaded_and_none_may_take_longer_than_it_is_lef
     assert app.conf.broker_transport_options["visibility_timeout"] == VISIBILITY_S
 
 
-def test_a_task_that_would_take_longer_is_refused_where_it_is_declared() -> None:
-    with pytest.raises(AssertionError, match="cut it into parts"):
+def test_a_task_with_a_longer_limit_is_refused_at_its_declaration() -> None:
+    with pytest.raises(AssertionError, match="split it into parts"):
         task("weir.slow", time_limit_s=VISIBILITY_S)
 
 
-def test_only_json_is_understood(settings: Settings) -> None:
+def test_only_json_is_accepted(settings: Settings) -> None:
     assert make_app(settings).conf.accept_content == ["json"]
 
 
-def test_a_worker_takes_what_any_can_do_and_what_only_its_host_can(settings: Settings) -> None:
+def test_a_worker_serves_the_common_queues_and_that_of_its_host(settings: Settings) -> None:
     queues = [queue.name for queue in make_app(settings).conf.task_queues]
     assert queues == ["weir", "weir.code", "weir.chores", host_queue(host_id(settings.data_dir))]
 
 
-def test_what_decides_and_starts_never_waits_behind_user_code_or_somebody_elses_storage(settings: Settings) -> None:
+def test_decisions_never_queue_behind_user_code_or_slow_storage(settings: Settings) -> None:
     app = make_app(settings)
     app.loader.import_default_modules()
     app.finalize()
     found = {name: queue_of(name) for name in app.tasks if name.startswith("weir.")}
-    assert {name for name, queue in found.items() if queue == DECISIONS} == {
+    assert {name for name, queue in found.items() if queue == DEFAULT_QUEUE} == {
         "weir.ping", "weir.reconcile", "weir.reconcile_all", "weir.submit", "weir.watch", "weir.alerts", "weir.look_after_checkpoints",
-        "weir.look_after_runs", "weir.clear_runs",
+        "weir.look_after_runs", "weir.delete_run_files",
     }  # fmt: skip
-    assert [name for name, queue in found.items() if queue == CODE] == ["weir.compile"]
+    assert [name for name, queue in found.items() if queue == CODE_QUEUE] == ["weir.compile"]
     assert {entry["task"]: entry["options"]["queue"] for entry in app.conf.beat_schedule.values()} == {
-        one.task: queue_of(one.task) for one in REPEATED
+        one.task: queue_of(one.task) for one in PERIODIC_TASKS
     }
 
 
-def test_what_is_asked_for_again_and_again_never_piles_up(settings: Settings) -> None:
+def test_periodic_tasks_never_pile_up(settings: Settings) -> None:
     schedule = make_app(settings).conf.beat_schedule
     assert (
-        {one.task for one in REPEATED}
+        {one.task for one in PERIODIC_TASKS}
         == {
             "weir.reconcile_all",
             "weir.alerts",
             "weir.deliver",
             "weir.housekeeping",
             "weir.look_after_checkpoints",
-            "weir.look_after_machines",
+            "weir.reassign_jobs",
             "weir.look_after_runs",
         }
         == schedule.keys()
@@ -87,7 +87,7 @@ def test_what_is_asked_for_again_and_again_never_piles_up(settings: Settings) ->
         assert one["options"]["expires"] <= 5 * one["schedule"]
 
 
-def test_a_host_is_the_same_for_ever_and_another_one_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_id_is_stable_and_differs_on_other_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = host_id(tmp_path / "data")
     assert len(here) == 16 and here == host_id(tmp_path / "data")
     assert here != host_id(tmp_path / "other data")

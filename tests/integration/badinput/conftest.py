@@ -8,7 +8,7 @@ from runs import Runs
 from small_job import numbers
 
 from weir.kernel.effects import Outcome
-from weir.spark.planner import LazySession
+from weir.spark.session import LazySession
 
 
 @pytest.fixture(scope="module")
@@ -20,13 +20,13 @@ def session() -> Iterator[LazySession]:
 
 @pytest.fixture
 def runs(session: LazySession, tmp_path: Path) -> Runs:
-    """Input is there, nothing has run."""
+    """A job with input that has not run."""
     numbers(tmp_path / "input")
     return Runs(session, tmp_path)
 
 
 @pytest.fixture
 def stopped(runs: Runs) -> Runs:
-    """A job that was stopped in the middle of its input, with some checkpoints and some committed output."""
+    """A job that was suspended in the middle of its input, with checkpoints and committed output."""
     assert runs.until(checkpoints=3).outcome is Outcome.SUSPENDED
     return runs

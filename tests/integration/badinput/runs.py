@@ -1,4 +1,4 @@
-"""Runs of one job in one place, on a session that several tests share."""
+"""Runs of one job in one directory, in a Spark session that several tests share."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from weir import Job, Params
 from weir.kernel.effects import Outcome
 from weir.protocol.ids import CheckpointId
 from weir.spark.launch import JobResult, RunOptions, launch, run_job
-from weir.spark.planner import LazySession
+from weir.spark.session import LazySession
 from weir.storage.inspection import list_checkpoints
 from weir.storage.layout import JobLayout
-from weir.storage.open import open_storage
+from weir.storage.location import open_storage
 
 
 class Runs:
-    """``root`` has directories for input, output and checkpoints."""
+    """``root`` contains input, output and checkpoints."""
 
     def __init__(self, session: LazySession, root: Path) -> None:
         self._session = session
@@ -43,7 +43,7 @@ class Runs:
     def until(
         self, *, checkpoints: int, make: Callable[[Params], Job] = small_job.job, rate: int = 1_000, **options: Any
     ) -> JobResult:
-        """Suspended once so many checkpoints have completed."""
+        """Run the job and suspend it after so many checkpoints."""
         running = launch(self.job(make, rate=rate), self.options(**options), session=self._session)
         while (result := running.wait(0.05)) is None:
             if len(running.progress().completed) >= checkpoints:
@@ -55,11 +55,11 @@ class Runs:
         return [info.checkpoint for info in list_checkpoints(storage, layout) if info.status == "restorable"]
 
     def committed(self) -> dict[str, bytes]:
-        """Every file that readers see."""
+        """Return the committed files with their content."""
         return {path.name: path.read_bytes() for path in sorted(self.output.glob("*.parquet"))}
 
-    def finishes_right(self, **options: Any) -> None:
-        """What stood in the way is gone: the job ends, and its output is what it would have been without all this."""
+    def check_finishes(self, **options: Any) -> None:
+        """Run the job to its end and check that its output is exact."""
         result = self.run(**options)
         assert (result.outcome, result.reason) == (Outcome.FINISHED, "")
         assert totals(self.output) == expected_totals()

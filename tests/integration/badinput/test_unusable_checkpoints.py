@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import small_job
 from runs import Runs
-from weir_command import ROOT, let_permissions_hold, refuse_tracebacks, weir
+from weir_command import ROOT, enforce_permissions, refuse_tracebacks, weir
 
 from weir.coordinator.start import FromCheckpoint, Resume
 from weir.errors import CheckpointError, ConfigError, RestoreError
@@ -15,35 +15,35 @@ pytestmark = pytest.mark.spark
 JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
 
 
-def run_by_command(runs: Runs, *more: str) -> list[str | Path]:
+def run_arguments(runs: Runs, *more: str) -> list[str | Path]:
     settings = ["--set", f"input={runs.input}", "--set", f"output={runs.output}"]
     return ["run", JOB, *settings, "--checkpoint-dir", runs.checkpoints, *more]
 
 
-def test_a_checkpoint_directory_that_is_not_writable_is_refused_with_what_to_do(runs: Runs) -> None:
+def test_a_read_only_checkpoint_directory_is_refused(runs: Runs) -> None:
     runs.checkpoints.mkdir(mode=0o555)
-    said = weir(*run_by_command(runs), before=let_permissions_hold)
-    assert said.code == 2
-    assert f"checkpoint storage file://{runs.checkpoints} cannot be used" in said.message
-    assert f"make {runs.checkpoints} writable for user id" in said.message
+    result = weir(*run_arguments(runs), before=enforce_permissions)
+    assert result.code == 2
+    assert f"Cannot use checkpoint storage file://{runs.checkpoints}" in result.message
+    assert f"Make {runs.checkpoints} writable for user id" in result.message
     assert not runs.output.exists()
 
 
-def test_an_output_directory_that_is_not_writable_is_refused_before_anything_runs(runs: Runs) -> None:
+def test_a_read_only_output_directory_is_refused_before_the_job_starts(runs: Runs) -> None:
     runs.output.mkdir(mode=0o555)
-    said = weir(*run_by_command(runs), before=let_permissions_hold)
-    assert said.code == 2
-    assert "sink" in said.message and f"{runs.output} is not writable" in said.message
+    result = weir(*run_arguments(runs), before=enforce_permissions)
+    assert result.code == 2
+    assert "sink" in result.message and f"{runs.output} is not writable" in result.message
     assert not runs.checkpoints.exists()
 
 
-def test_a_file_where_the_checkpoint_directory_should_be_is_refused(runs: Runs) -> None:
+def test_a_file_instead_of_a_checkpoint_directory_is_refused(runs: Runs) -> None:
     runs.checkpoints.write_text("I am not a directory")
-    with pytest.raises(ConfigError, match="a file stands where"):
+    with pytest.raises(ConfigError, match="A file has the name of"):
         runs.run()
 
 
-def test_a_checkpoint_that_is_damaged_fails_the_job_by_its_file_and_an_older_one_still_works(
+def test_a_damaged_checkpoint_fails_the_job_and_an_older_one_is_restorable(
     stopped: Runs, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = stopped.committed()
@@ -55,29 +55,29 @@ def test_a_checkpoint_that_is_damaged_fails_the_job_by_its_file_and_an_older_one
     result = stopped.run(start=Resume())
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (Outcome.FAILED, "CheckpointError")
-    assert f"checkpoint {newest} cannot be restored" in result.reason
-    assert f"{victim} is damaged from byte " in result.reason
+    assert f"Cannot restore checkpoint {newest}" in result.reason
+    assert f"{victim} is damaged at byte " in result.reason
     assert "restore another checkpoint with --from" in result.reason
     assert stopped.committed() == before
 
-    stopped.finishes_right(start=FromCheckpoint(older))
+    stopped.check_finishes(start=FromCheckpoint(older))
 
 
-def test_a_checkpoint_that_is_half_written_is_refused_before_anything_runs_and_an_older_one_still_works(stopped: Runs) -> None:
+def test_a_truncated_manifest_is_refused_and_an_older_checkpoint_is_restorable(stopped: Runs) -> None:
     before = stopped.committed()
     older, newest = stopped.restorable()[-2:]
     manifest = next((stopped.checkpoints / "small" / "checkpoints" / str(newest)).iterdir())
     manifest.write_bytes(manifest.read_bytes()[:200])
-    said = weir(*run_by_command(stopped, "--resume"))
-    assert said.code == 2
-    assert f"checkpoint {newest}" in said.message and f"{manifest}" in said.message
-    assert "damaged or half-written (200 bytes" in said.message and "--from" in said.message
+    result = weir(*run_arguments(stopped, "--resume"))
+    assert result.code == 2
+    assert f"checkpoint {newest}" in result.message and f"{manifest}" in result.message
+    assert "damaged or truncated (200 bytes" in result.message and "--from" in result.message
     assert stopped.committed() == before
 
-    stopped.finishes_right(start=FromCheckpoint(older))
+    stopped.check_finishes(start=FromCheckpoint(older))
 
 
-def test_an_entry_of_the_log_that_is_damaged_is_refused_by_its_file(stopped: Runs) -> None:
+def test_a_damaged_log_entry_is_refused_with_its_file(stopped: Runs) -> None:
     before = stopped.committed()
     entry = sorted((stopped.checkpoints / "small" / "log").iterdir())[2]
     entry.write_bytes(entry.read_bytes()[:-20])
@@ -86,14 +86,14 @@ def test_an_entry_of_the_log_that_is_damaged_is_refused_by_its_file(stopped: Run
     assert stopped.committed() == before
 
 
-def test_a_checkpoint_that_is_gone_is_refused_with_those_that_there_are(stopped: Runs) -> None:
+def test_a_missing_checkpoint_is_refused_with_the_existing_ones(stopped: Runs) -> None:
     kept = [str(one) for one in stopped.restorable()]
-    said = weir(*run_by_command(stopped, "--from", "777", "--yes"))
-    assert said.code == 2
-    assert "777" in said.message and ", ".join(kept) in said.message
+    result = weir(*run_arguments(stopped, "--from", "777", "--yes"))
+    assert result.code == 2
+    assert "777" in result.message and ", ".join(kept) in result.message
 
 
-def test_a_graph_that_no_longer_fits_is_refused_by_operator_with_the_way_out(stopped: Runs) -> None:
+def test_an_incompatible_graph_is_refused_with_the_operator(stopped: Runs) -> None:
     before = stopped.committed()
     with pytest.raises(
         RestoreError, match=r"aggregate 'sums' .at small_job.py:\d+. is keyed by number, its state by key: use a new uid"
@@ -102,11 +102,11 @@ def test_a_graph_that_no_longer_fits_is_refused_by_operator_with_the_way_out(sto
     with pytest.raises(RestoreError, match=r"the checkpoint has state of aggregate 'sums'.*which the graph no longer has"):
         stopped.run(small_job.failing, start=Resume())
     assert stopped.committed() == before
-    stopped.finishes_right(start=Resume())
+    stopped.check_finishes(start=Resume())
 
 
-def test_a_place_with_a_history_is_not_started_anew(stopped: Runs) -> None:
+def test_a_directory_with_checkpoints_needs_resume_or_from(stopped: Runs) -> None:
     before = stopped.committed()
-    with pytest.raises(ConfigError, match="has a history in .*go on with --resume, go back with --from ID"):
+    with pytest.raises(ConfigError, match="has a history in .*continue with --resume, roll back with --from ID"):
         stopped.run()
     assert stopped.committed() == before

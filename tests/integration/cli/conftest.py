@@ -13,7 +13,7 @@ from weir.spark.launch import RunOptions, run_job
 
 @pytest.fixture(scope="session")
 def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A job that has run to its end, with several checkpoints: input, output and checkpoints of it."""
+    """Input, output and several checkpoints of a finished job."""
     root = tmp_path_factory.mktemp("finished")
     numbers(root / "input")
     settings = {"input": str(root / "input"), "output": str(root / "output"), "rate": 2_000}
@@ -25,13 +25,13 @@ def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Path:
-    """Input, and nothing else yet."""
+    """A directory with input only."""
     numbers(tmp_path / "input")
     return tmp_path
 
 
 @pytest.fixture
 def finished(finished_once: Path, tmp_path: Path) -> Path:
-    """A copy of it that may be damaged. (The output is where it was.)"""
+    """A copy of ``finished_once`` that a test may damage. The original output path stays in its checkpoints."""
     shutil.copytree(finished_once, tmp_path / "finished")
     return tmp_path / "finished"

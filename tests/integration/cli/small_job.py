@@ -1,4 +1,4 @@
-"""A job small enough to be run by many tests: a running sum per key over a directory of Parquet."""
+"""A small job for many tests: a running sum per key over a directory of Parquet files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEYS = 7
 
 
 def numbers(directory: Path) -> Path:
-    """``ROWS`` rows (key, number) in two files."""
+    """Write ``ROWS`` rows (key, number) to two files."""
     directory.mkdir(parents=True)
     for part in range(2):
         values = list(range(part, ROWS, 2))
@@ -27,15 +27,15 @@ def numbers(directory: Path) -> Path:
 def job(params: Params) -> Job:
     """Sums of numbers per key."""
     job = Job("small")
-    rate = params.int("rate", 0, help="rows a second")
-    read = job.read(sources.parquet(params.path("input", help="where the numbers are"), rate=rate or None), uid="numbers")
+    rate = params.int("rate", 0, help="rows per second")
+    read = job.read(sources.parquet(params.path("input", help="directory with the numbers"), rate=rate or None), uid="numbers")
     sums = read.key_by("key").aggregate(rows=agg.count(), total=agg.sum("number"), emit="each", uid="sums")
     sums.write(sinks.parquet(params.path("output")), uid="out")
     return job
 
 
 def failing(params: Params) -> Job:
-    """As ``job``, but its function cannot divide by the number 3000."""
+    """Like ``job``, but its function fails with a division by zero at the number 3000."""
     job = Job("small")
     rate = params.int("rate", 0)
     read = job.read(sources.parquet(params.path("input"), rate=rate or None), uid="numbers")
@@ -49,7 +49,7 @@ def divide(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_other_key(params: Params) -> Job:
-    """Not what the checkpoints of ``job`` hold."""
+    """A job that is not compatible with the checkpoints of ``job``."""
     job = Job("small")
     read = job.read(sources.parquet(params.path("input"), rate=params.int("rate", 0) or None), uid="numbers")
     sums = read.key_by("number").aggregate(rows=agg.count(), total=agg.sum("number"), uid="sums")
@@ -58,15 +58,15 @@ def by_other_key(params: Params) -> Job:
 
 
 def totals(output: Path) -> list[tuple[int, int]]:
-    """(key, last total) of the committed rows; each key's count runs from 1 without a gap or a repetition."""
+    """Return (key, last total) of the committed rows. Checks that each key's counts are 1, 2, 3, ..."""
     rows = pq.read_table(output, partitioning=None).to_pylist()
     last: dict[int, tuple[int, int]] = {}
     counts: dict[int, list[int]] = {}
     for row in rows:
         counts.setdefault(row["key"], []).append(row["rows"])
         last[row["key"]] = max(last.get(row["key"], (0, 0)), (row["rows"], row["total"]))
-    for key, seen in counts.items():
-        assert sorted(seen) == list(range(1, len(seen) + 1)), f"key {key} was counted {sorted(seen)[:20]}..."
+    for key, found in counts.items():
+        assert sorted(found) == list(range(1, len(found) + 1)), f"counts of key {key}: {sorted(found)[:20]}..."
     return sorted((key, total) for key, (_, total) in last.items())
 
 

@@ -13,87 +13,87 @@ def settings(tmp_path: Path) -> list[str]:
     return ["--set", f"input={numbers(tmp_path / 'input')}", "--set", f"output={tmp_path / 'output'}"]
 
 
-def test_the_graph_is_drawn_with_operators_chains_and_how_records_are_dealt_out(settings: list[str], tmp_path: Path) -> None:
-    said = weir("graph", JOB, *settings, "--parallelism", "3")
-    assert said.code == 0 and said.err == ""
-    assert "small: 3 operators in 2 chains on 3 slots" in said.out
-    assert "hash by key" in said.out
-    assert "rows=count(), total=sum(number)" in said.out
-    assert not (tmp_path / "output").exists(), "drawing has no side effects"
+def test_the_graph_shows_operators_chains_and_partitioning(settings: list[str], tmp_path: Path) -> None:
+    result = weir("graph", JOB, *settings, "--parallelism", "3")
+    assert result.code == 0 and result.err == ""
+    assert "small: 3 operators in 2 chains on 3 slots" in result.out
+    assert "hash by key" in result.out
+    assert "rows=count(), total=sum(number)" in result.out
+    assert not (tmp_path / "output").exists(), "showing the graph has no side effects"
 
 
 @pytest.fixture
 def chatty(tmp_path: Path) -> Path:
-    """The job, in a file that prints."""
+    """The job in a file whose code prints."""
     file = tmp_path / "chatty.py"
-    file.write_text(JOB.read_text() + "\nprint('what the job says')\n")
+    file.write_text(JOB.read_text() + "\nprint('printed by the job')\n")
     return file
 
 
 def test_the_graph_is_printed_as_json(settings: list[str], chatty: Path) -> None:
-    said = weir("graph", chatty, *settings, "--output", "json")
-    assert said.err == "what the job says\n", "it is not in the document"
-    assert [one["uid"] for one in json.loads(said.out)["logical"]["operators"]] == ["numbers", "sums", "out"]
-    assert weir("graph", chatty, *settings, "--json").out == said.out
+    result = weir("graph", chatty, *settings, "--output", "json")
+    assert result.err == "printed by the job\n", "it is not on standard output"
+    assert [one["uid"] for one in json.loads(result.out)["logical"]["operators"]] == ["numbers", "sums", "out"]
+    assert weir("graph", chatty, *settings, "--json").out == result.out
 
 
 def test_parameters_are_listed_as_json(chatty: Path) -> None:
-    said = weir("params", chatty, "--output", "json")
-    assert (said.code, said.err) == (0, "what the job says\n")
-    listed = json.loads(said.out)
+    result = weir("params", chatty, "--output", "json")
+    assert (result.code, result.err) == (0, "printed by the job\n")
+    listed = json.loads(result.out)
     assert listed["help"] == "Sums of numbers per key." and listed["incomplete"] is None
     assert listed["parameters"][0] == {
         "name": "rate",
         "type": "int",
         "required": False,
         "default": 0,
-        "help": "rows a second",
+        "help": "rows per second",
         "choices": [],
     }
 
 
 def test_parameters_are_listed_with_type_default_and_help() -> None:
-    said = weir("params", JOB)
-    assert said.code == 0
-    assert "Sums of numbers per key." in said.out
-    assert "--set rate=<int>  (default 0)  rows a second" in said.out
-    assert "--set input=<path>  (required)  where the numbers are" in said.out
+    result = weir("params", JOB)
+    assert result.code == 0
+    assert "Sums of numbers per key." in result.out
+    assert "--set rate=<int>  (default 0)  rows per second" in result.out
+    assert "--set input=<path>  (required)  directory with the numbers" in result.out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
-        (["no_such_file.py"], "there is no job file no_such_file.py"),
-        ([f"{JOB}:nothing"], "has no function 'nothing' that makes a job; it has"),
-        ([str(JOB)], "the job needs parameter 'input' (where the numbers are): set it with --set input=PATH"),
-        ([str(JOB), "--set", "input"], "'input': write it as name=value"),
-        ([str(JOB), "--set", "rate=fast"], "parameter 'rate' must be of type int, not 'fast'"),
-        ([str(JOB), "--interval", "soon"], "'soon' is no duration"),
+        (["no_such_file.py"], "Job file no_such_file.py does not exist"),
+        ([f"{JOB}:nothing"], "has no function 'nothing'. It has"),
+        ([str(JOB)], "The job needs parameter 'input' (directory with the numbers). Set it with --set input=PATH"),
+        ([str(JOB), "--set", "input"], "'input' is not a NAME=VALUE pair"),
+        ([str(JOB), "--set", "rate=fast"], "Parameter 'rate' must be of type int, not 'fast'"),
+        ([str(JOB), "--interval", "soon"], "'soon' is not a duration"),
         ([str(JOB), "--set", "input=/nowhere/at/all"], "/nowhere/at/all"),
     ],
 )
-def test_what_is_wrong_with_the_command_is_said_in_one_line_with_exit_code_2(arguments: list[str], says: str) -> None:
-    said = weir("run", *arguments)
-    assert said.code == 2
-    assert says in said.message
+def test_an_invalid_command_is_refused_in_one_line(arguments: list[str], message: str) -> None:
+    result = weir("run", *arguments)
+    assert result.code == 2
+    assert message in result.message
 
 
-def test_a_setting_that_the_job_does_not_know_is_refused_with_the_near_miss(settings: list[str]) -> None:
-    said = weir("run", JOB, *settings, "--set", "rat=100")
-    assert said.code == 2
-    assert "the job has no parameter 'rat'; did you mean 'rate'?" in said.message
+def test_an_unknown_parameter_is_refused_with_a_similar_one(settings: list[str]) -> None:
+    result = weir("run", JOB, *settings, "--set", "rat=100")
+    assert result.code == 2
+    assert "The job has no parameter 'rat'; did you mean 'rate'?" in result.message
 
 
-def test_a_graph_that_cannot_run_names_the_line_that_wrote_it(settings: list[str], tmp_path: Path) -> None:
+def test_an_invalid_graph_is_reported_with_its_line(settings: list[str], tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text(JOB.read_text().replace('agg.sum("number")', 'agg.sum("nummber")'))
     for command in ("graph", "run"):
-        said = weir(command, wrong, *settings)
-        assert said.code == 2
-        assert "wrong.py:" in said.message and "did you mean 'number'?" in said.message
+        result = weir(command, wrong, *settings)
+        assert result.code == 2
+        assert "wrong.py:" in result.message and "did you mean 'number'?" in result.message
 
 
-def test_a_file_that_is_no_python_is_refused_with_its_line(settings: list[str], tmp_path: Path) -> None:
+def test_a_syntax_error_is_reported_with_its_line(settings: list[str], tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def job(params):\n    return (\n")
-    said = weir("run", tmp_path / "broken.py", *settings)
-    assert said.code == 2 and "broken.py:2: '(' was never closed" in said.message
+    result = weir("run", tmp_path / "broken.py", *settings)
+    assert result.code == 2 and "broken.py:2: '(' was never closed" in result.message

@@ -1,4 +1,4 @@
-"""A run that a control plane has started tells it all, obeys it, and does not need it."""
+"""A run of a control plane reports events, executes commands, and continues without the control plane."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from small_job import expected_totals, totals
 from tests.control_plane import TOKEN, ControlPlane, control_plane
 from weir_command import WEIR, arguments, weir
 
-from weir.link.spool import leftover
+from weir.link.spool import read_unconfirmed
 from weir.protocol.events import (
     CheckpointCompleted,
     CheckpointTriggered,
@@ -55,7 +55,7 @@ def completed(seen: list[Event]) -> list[CheckpointCompleted]:
 
 
 def states(seen: list[Event]) -> list[RunState]:
-    """Without repetitions."""
+    """Return the reported states without repetitions."""
     found: list[RunState] = []
     for event in seen:
         if isinstance(event, RunStateChanged) and event.state not in found[-1:]:
@@ -66,24 +66,22 @@ def states(seen: list[Event]) -> list[RunState]:
 def environments_below(driver: int) -> list[dict[str, str]]:
     found = []
     for process in psutil.Process(driver).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # one that has ended in this moment
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
             found.append(process.environ())
     return found
 
 
 def slots_of(driver: int) -> list[psutil.Process]:
-    """Leaves of the tree below Spark's Python daemon."""
+    """Return the leaves of the process tree below Spark's Python daemon."""
     found = []
     for process in psutil.Process(driver).children(recursive=True):
-        with contextlib.suppress(
-            psutil.NoSuchProcess
-        ):  # one that has ended in this moment; its daemon may not have reaped it yet
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended; its daemon may not have reaped it yet
             if "weir.spark.daemon" in process.cmdline() and not process.children():
                 found.append(process)
     return found
 
 
-def test_a_run_tells_its_story_goes_on_without_a_listener_and_stops_when_it_is_told_to(fresh: Path, there: ControlPlane) -> None:
+def test_a_run_reports_its_events_survives_an_outage_and_executes_commands(fresh: Path, there: ControlPlane) -> None:
     with subprocess.Popen(command(fresh, "--set", "rate=200"), env=environment(fresh, there)) as running:
         try:
             there.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
@@ -92,13 +90,13 @@ def test_a_run_tells_its_story_goes_on_without_a_listener_and_stops_when_it_is_t
             slots_of(running.pid)[0].kill()
             there.wait_for(lambda seen: any(isinstance(event, Recovered) for event in seen))
 
-            known = completed(there.seen())[-1].checkpoint
+            last_reported = completed(there.seen())[-1].checkpoint
             there.down = True
-            # The job's own history says that it has gone on.
-            while max(ids(fresh)) < known + 5:
+            # The job log shows that the job continues during the outage.
+            while max(ids(fresh)) < last_reported + 5:
                 assert running.poll() is None
             there.down = False
-            there.wait_for(lambda seen: completed(seen)[-1].checkpoint >= known + 5)
+            there.wait_for(lambda seen: completed(seen)[-1].checkpoint >= last_reported + 5)
 
             savepoint, suspend = there.command(TakeSavepoint()), None
             there.wait_for(lambda seen: any(one.trigger == "savepoint" for one in completed(seen)))
@@ -109,14 +107,14 @@ def test_a_run_tells_its_story_goes_on_without_a_listener_and_stops_when_it_is_t
             running.kill()
 
     assert [one.number for one in there.events] == list(range(1, len(there.events) + 1)) and there.gaps == 0
-    assert list(leftover(fresh / "spool")) == []
+    assert list(read_unconfirmed(fresh / "spool")) == []
     assert isinstance(seen[0], GraphDeployed)
     assert states(seen)[:4] == [RunState.INITIALIZING, RunState.RUNNING, RunState.RESTARTING, RunState.RUNNING]
     assert states(seen)[-1] is RunState.SUSPENDED
     assert len([event for event in seen if isinstance(event, FailureOccurred)]) >= 1
     answers = [event for event in seen if isinstance(event, CommandAnswered)]
     assert answers == [CommandAnswered(number, CommandOutcome.ACCEPTED) for number in (savepoint, suspend)]
-    assert [one.checkpoint for one in completed(seen)] == ids(fresh), "what it told is what its own log says"
+    assert [one.checkpoint for one in completed(seen)] == ids(fresh), "the reported checkpoints are those of the job log"
     assert [one.checkpoint for one in completed(seen) if one.trigger == "savepoint"]
     last = completed(seen)[-1]
     (triggered,) = [event for event in seen if isinstance(event, CheckpointTriggered) and event.checkpoint == last.checkpoint]
@@ -129,26 +127,26 @@ def test_a_run_tells_its_story_goes_on_without_a_listener_and_stops_when_it_is_t
     assert totals(fresh / "output") == expected_totals()
 
 
-def test_a_run_whose_job_was_taken_from_it_ends_without_another_checkpoint(fresh: Path, there: ControlPlane) -> None:
+def test_a_fenced_run_stops_without_another_checkpoint(fresh: Path, there: ControlPlane) -> None:
     with subprocess.Popen(
         command(fresh, "--set", "rate=200"), env=environment(fresh, there), stderr=subprocess.PIPE, text=True
     ) as running:  # fmt: skip
         try:
             there.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
             there.status, there.code = 410, "fenced"
-            _, said = running.communicate(timeout=60)
+            _, result = running.communicate(timeout=60)
         finally:
             running.kill()
     assert running.returncode == 3
-    assert "the job was taken from it" in said
-    # It goes on from there, and nothing of what the first one committed is there twice.
+    assert "another driver has taken over the job" in result
+    # A resumed run continues without duplicates.
     there.status = None
     assert weir(*command(fresh, "--resume")[1:]).code == 0
     assert totals(fresh / "output") == expected_totals()
 
 
 @pytest.mark.parametrize("wrong", [("--from", "99"), ("--master", "yarn"), ("--conf", "spark.cores.max=none at all")])
-def test_a_run_that_cannot_start_says_why(fresh: Path, there: ControlPlane, wrong: tuple[str, str]) -> None:
+def test_a_run_that_cannot_start_reports_the_reason(fresh: Path, there: ControlPlane, wrong: tuple[str, str]) -> None:
     done = subprocess.run(
         command(fresh, *wrong), env=environment(fresh, there), capture_output=True, text=True, check=False, timeout=120
     )  # fmt: skip
@@ -156,10 +154,10 @@ def test_a_run_that_cannot_start_says_why(fresh: Path, there: ControlPlane, wron
     (end,) = there.seen()
     assert isinstance(end, RunStateChanged) and end.state is RunState.FAILED
     assert end.reason and " ".join(end.reason.split()) in " ".join(done.stderr.split())
-    assert list(leftover(fresh / "spool")) == []
+    assert list(read_unconfirmed(fresh / "spool")) == []
 
 
 def ids(root: Path) -> list[int]:
-    """Every checkpoint that the job's log tells of, retired ones too."""
+    """Return all checkpoints of the job log, with retired ones."""
     listed = weir("checkpoints", root / "checkpoints", "--retired", "--json")
     return [one["checkpoint"] for one in json.loads(listed.out)] if listed.code == 0 else [0]

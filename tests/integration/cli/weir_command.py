@@ -1,4 +1,4 @@
-"""The command ``weir`` as a process of its own: what it says, and how it ends."""
+"""Runs the command ``weir`` in a process and returns its output and exit code."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WEIR = Path(sys.executable).with_name("weir")
 TIMEOUT_S = 240.0
 JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
 _PR_CAPBSET_DROP = 24
-_OVERRIDING = (1, 2, 3)
-"""CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: what lets root read and write everything."""
+_CAPABILITIES = (1, 2, 3)
+"""CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: with these, root ignores file permissions."""
 
 
 def arguments(root: Path, *, function: str = "job") -> list[str]:
-    """Of ``weir run``, for the small job with all that is its in ``root``."""
+    """Return arguments of ``weir run`` for the small job, with all directories in ``root``."""
     return [
         f"{JOB}:{function}",
         *("--set", f"input={root / 'input'}", "--set", f"output={root / 'output'}"),
@@ -30,28 +30,28 @@ def arguments(root: Path, *, function: str = "job") -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommandResult:
     code: int
     out: str
     err: str
 
     @property
     def message(self) -> str:
-        """Its one error message. Fails if there is something of a traceback beside it."""
+        """The only error message. Fails if there is a traceback."""
         refuse_tracebacks(self.out + self.err)
         lines = [line for line in self.err.splitlines() if line.startswith("weir: ")]
-        assert len(lines) == 1, f"not one message but {len(lines)}: {self.err}"
+        assert len(lines) == 1, f"expected one message, not {len(lines)}: {self.err}"
         return lines[0]
 
 
 def refuse_tracebacks(console: str) -> None:
     for sign in ("Traceback (most recent call last)", "\tat ", "java.lang.", "py4j.", "org.apache.spark"):
-        assert sign not in console, f"{sign!r} is on the console: {console}"
+        assert sign not in console, f"{sign!r} is in the output: {console}"
     assert not re.search(r'^  File ".*", line \d+', console, re.MULTILINE), console
 
 
-def weir(*arguments: str | Path, env: Mapping[str, str] | None = None, before: Callable[[], None] | None = None) -> Said:
-    """``before``: called in the new process, first of all."""
+def weir(*arguments: str | Path, env: Mapping[str, str] | None = None, before: Callable[[], None] | None = None) -> CommandResult:
+    """``before`` is called in the new process before the command."""
     done = subprocess.run(
         [str(WEIR), *map(str, arguments)],
         cwd=ROOT,
@@ -63,12 +63,12 @@ def weir(*arguments: str | Path, env: Mapping[str, str] | None = None, before: C
         check=False,
         preexec_fn=before,
     )
-    return Said(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def let_permissions_hold() -> None:
-    """Of files, even for root."""
+def enforce_permissions() -> None:
+    """Make root respect file permissions, by dropping capabilities."""
     if os.geteuid() == 0:
         libc = ctypes.CDLL(None, use_errno=True)
-        for capability in _OVERRIDING:
+        for capability in _CAPABILITIES:
             libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)

@@ -24,8 +24,8 @@ def rows(spark: SparkSession, values: str) -> DataFrame:
 
 
 def test_the_same_rows_in_another_order_are_equal(spark: SparkSession) -> None:
-    turned = "('b', 2, cast(null as double)), ('a', 1, 0.1D), ('b', 2, cast(null as double))"
-    comparison = compare("rows", rows(spark, ROWS), rows(spark, turned))
+    reordered = "('b', 2, cast(null as double)), ('a', 1, 0.1D), ('b', 2, cast(null as double))"
+    comparison = compare("rows", rows(spark, ROWS), rows(spark, reordered))
     assert comparison.equal and comparison.rows == 3
 
 
@@ -41,15 +41,13 @@ def test_the_same_rows_in_another_order_are_equal(spark: SparkSession) -> None:
         (ROWS.replace("'a'", "'A'"), ("A, 1, 0.1: 1 x, expected 0 x", "a, 1, 0.1: 0 x, expected 1 x")),
     ],
 )
-def test_a_row_lost_doubled_or_changed_in_its_last_bit_is_unequal_and_shown(
-    spark: SparkSession, other: str, shown: tuple[str, ...]
-) -> None:
+def test_a_lost_duplicated_or_changed_row_is_shown(spark: SparkSession, other: str, shown: tuple[str, ...]) -> None:
     comparison = compare("rows", rows(spark, ROWS), rows(spark, other))
     assert not comparison.equal
     assert comparison.differing == shown
 
 
-def test_nothing_where_something_is_expected_is_unequal_and_so_is_another_type(spark: SparkSession) -> None:
+def test_missing_rows_and_other_types_are_unequal(spark: SparkSession) -> None:
     assert not compare("rows", rows(spark, ROWS), rows(spark, ROWS).where("false")).equal
     cast = rows(spark, ROWS).selectExpr("name", "cast(number as bigint) as number", "share")
     assert compare("rows", rows(spark, ROWS), cast).differing == (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from weir.spark.planner import LazySession
+from weir.spark.session import LazySession
 
 
 @pytest.fixture(scope="module")

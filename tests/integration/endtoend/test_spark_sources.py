@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from disturbed import killed_after
 from pyspark.sql import DataFrame, SparkSession
+from slot_kill import killed_after
 
 from weir import Job, agg, sinks, sources
 from weir.connectors.base import Source
@@ -14,14 +14,14 @@ from weir.coordinator.start import Resume
 from weir.errors import ConfigError, GraphError
 from weir.kernel.effects import Outcome
 from weir.spark.launch import RunOptions, launch, run_job
-from weir.spark.planner import LazySession
+from weir.spark.session import LazySession
 
 pytestmark = pytest.mark.spark
 ROWS, KEYS = 60_000, 100
 RATE = 20_000
 NUMBERS = f"select id % {KEYS} as key, id as number from range({ROWS})"
 TICKETS = f"select id % {KEYS} as key, uuid() as ticket from range({ROWS})"
-"""No two runs of this query give the same rows."""
+"""Each run of this query returns other rows."""
 
 
 def numbers(spark: SparkSession) -> DataFrame:
@@ -49,9 +49,7 @@ def options(root: Path, **more: Any) -> RunOptions:
 
 
 @pytest.mark.parametrize("source", [sources.sql(NUMBERS, rate=RATE), sources.dataframe(numbers, rate=RATE)])
-def test_a_query_is_a_source_whose_rows_come_exactly_once_though_a_worker_is_killed(
-    session: LazySession, tmp_path: Path, source: Source
-) -> None:
+def test_rows_of_a_query_are_exactly_once_despite_a_killed_worker(session: LazySession, tmp_path: Path, source: Source) -> None:
     running = launch(summing(session, source, tmp_path), options(tmp_path), session=session)
     result = killed_after(running, checkpoints=2)
     assert (result.outcome, result.reason) == (Outcome.FINISHED, "")
@@ -64,7 +62,7 @@ def test_a_query_is_a_source_whose_rows_come_exactly_once_though_a_worker_is_kil
 
 
 def staging(root: Path) -> Path:
-    """The one directory in which rows of the query were staged."""
+    """The single staging directory of the query."""
     (directory,) = (root / "checkpoints" / "copying" / "staged-splits" / "tickets").iterdir()
     return directory
 
@@ -73,9 +71,7 @@ def staged(root: Path) -> dict[str, tuple[int, bytes]]:
     return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in staging(root).iterdir()}
 
 
-def test_a_resumed_job_goes_on_with_the_very_same_rows_and_does_not_run_the_query_again(
-    session: LazySession, tmp_path: Path
-) -> None:
+def test_a_resumed_job_reads_the_same_staged_rows(session: LazySession, tmp_path: Path) -> None:
     running = launch(copying(session, tmp_path, rate=RATE), options(tmp_path), session=session)
     while (result := running.wait(0.05)) is None:
         if len(running.progress().completed) >= 2:
@@ -97,11 +93,11 @@ def tickets(directory: Path) -> list[str]:
     return found
 
 
-def test_a_query_that_does_not_analyse_is_refused_as_the_job_is_built(session: LazySession, tmp_path: Path) -> None:
+def test_an_invalid_query_is_refused_when_the_job_is_built(session: LazySession, tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"source at test_spark_sources.py:\d+: .*`nmber` cannot be resolved"):
         summing(session, sources.sql("select nmber from range(3)"), tmp_path)
 
 
-def test_a_query_without_a_session_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="run the job by `weir run`"):
+def test_a_query_without_a_session_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="start the job with `weir run`"):
         Job("sessionless").read(sources.sql(NUMBERS), uid="rows")

@@ -1,4 +1,4 @@
-"""The control plane's API as a test uses it: one method a verb, and what is not wanted is an assertion."""
+"""The control plane's API for tests: one method per verb; an unexpected answer is an assertion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WAIT_S = 120.0
 
 
 class Api:
-    """Logged in. ``url``: of the platform. Connection errors while a server is away are waited out."""
+    """A logged-in client of the platform at ``url``. It waits out connection errors while a server is away."""
 
     def __init__(self, url: str, name: str, password: str) -> None:
         self._url = f"{url}/api/v1"
@@ -44,7 +44,7 @@ class Api:
         return found
 
     def wait(self, job_id: int, enough: Callable[[dict[str, Any]], bool], *, timeout_s: float = WAIT_S) -> dict[str, Any]:
-        """The job once it is as ``enough`` wants it; servers may be away meanwhile."""
+        """Return the job once ``enough`` accepts it; servers may be away in the meantime."""
         deadline_s = time.monotonic() + timeout_s
         seen: dict[str, Any] = {}
         while time.monotonic() < deadline_s:
@@ -59,17 +59,17 @@ class Api:
         raise AssertionError(f"not within {timeout_s:.0f} s; the job is {seen}")
 
     def plan(self, job_id: int, request: dict[str, Any]) -> dict[str, Any]:
-        """Proposed, looked into, approved."""
+        """Propose a plan, wait for its inspection, approve it."""
         plan_id = self.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
         deadline_s = time.monotonic() + WAIT_S
         while self.send("GET", f"/plans/{plan_id}")["preview"]["inspection"] is None:
-            assert time.monotonic() < deadline_s, f"nobody looks into plan {plan_id}"
+            assert time.monotonic() < deadline_s, f"plan {plan_id} is not inspected"
             time.sleep(0.1)
         approved: dict[str, Any] = self.send("POST", f"/plans/{plan_id}/approve")
         return approved
 
     def apply(self, plan_id: int) -> dict[str, Any]:
-        """Applied, and the operation over."""
+        """Apply a plan and wait until the operation is over."""
         return self.done(self.send("POST", f"/plans/{plan_id}/apply")["id"])
 
     def done(self, operation_id: int, *, timeout_s: float = WAIT_S) -> dict[str, Any]:

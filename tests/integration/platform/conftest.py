@@ -1,4 +1,4 @@
-"""A platform of its own for each file of tests that asks for one."""
+"""One platform per test file that needs one."""
 
 from __future__ import annotations
 

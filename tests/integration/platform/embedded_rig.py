@@ -1,4 +1,4 @@
-"""A platform in a directory of its own, as ``weir up`` makes it, and what one sees of it from outside."""
+"""An embedded platform in its own directory, created by ``weir up``, and observations from outside."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 
 import psutil
 import psycopg
-from tests.integration.cli.weir_command import ROOT, WEIR, Said, weir
+from tests.integration.cli.weir_command import ROOT, WEIR, CommandResult, weir
 
-from weir_workers.embedded import credentials, state
-from weir_workers.embedded.credentials import Credentials
-from weir_workers.embedded.layout import DataDir
-from weir_workers.embedded.lock import is_held
-from weir_workers.embedded.state import PlatformState
+from weir_workers.embedded.data_dir import credentials, platform_state
+from weir_workers.embedded.data_dir.credentials import Credentials
+from weir_workers.embedded.data_dir.layout import DataDir
+from weir_workers.embedded.data_dir.lock import is_held
+from weir_workers.embedded.data_dir.platform_state import PlatformState
 
 WAIT_S = 60.0
 
@@ -28,11 +28,11 @@ WAIT_S = 60.0
 class Platform:
     root: Path
 
-    def weir(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> Said:
+    def weir(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> CommandResult:
         return weir(command, "--data-dir", self.root, *arguments, env=env)
 
     def begin(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-        """Not waited for."""
+        """Does not wait for the process."""
         return subprocess.Popen(
             [WEIR, command, "--data-dir", self.root, *arguments],
             cwd=ROOT,
@@ -48,7 +48,7 @@ class Platform:
 
     @property
     def state(self) -> PlatformState:
-        found = state.read(self.directory.state)
+        found = platform_state.read(self.directory.state)
         assert found is not None
         return found
 
@@ -64,11 +64,11 @@ class Platform:
 
     @property
     def pids(self) -> dict[str, int]:
-        """Of those children that run."""
+        """Of the running children."""
         return {name: child.process.number for name, child in self.state.children.items() if child.process is not None}
 
     def family(self) -> list[psutil.Process]:
-        """The supervisor and all below it."""
+        """The supervisor and all its descendants."""
         supervisor = psutil.Process(self.state.supervisor.number)
         return [supervisor, *supervisor.children(recursive=True)]
 
@@ -82,7 +82,7 @@ class Platform:
         return self.directory.log_of(name).read_text()
 
     def logged(self, name: str) -> list[dict[str, Any]]:
-        """Lines of this log that are JSON."""
+        """The lines of this log that are JSON."""
         return [json.loads(line) for line in self.log(name).splitlines() if line.startswith("{")]
 
 
@@ -105,14 +105,14 @@ def living(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def called(words: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Those with this in their arguments."""
+    """The processes with this text in their arguments."""
     found = []
     for process in processes:
         try:
             if words in " ".join(process.cmdline()):
                 found.append(process)
         except psutil.Error:
-            continue  # it has ended meanwhile
+            continue  # it has ended
     return found
 
 
@@ -121,7 +121,7 @@ def argument_lists(processes: list[psutil.Process]) -> str:
 
 
 def open_to_others(root: Path) -> list[Path]:
-    """Files below ``root`` that another user could read: neither they nor a folder on the way is closed to him."""
+    """Return the files below ``root`` that another user could read."""
     found = []
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if Path(folder, name).stat().st_mode & 0o001]

@@ -1,6 +1,6 @@
-"""A whole platform, as ``weir up`` brings it up: what is killed comes back, nothing is lost, nothing is left, nothing is told.
+"""A whole embedded platform: killed processes restart, nothing is lost, left behind or disclosed.
 
-The tests of one platform follow each other, as bringing one up takes seconds: each leaves it running.
+The tests of one platform run in order, because starting one takes seconds; each leaves it running.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
-from tests.integration.cli.weir_command import Said
+from tests.integration.cli.weir_command import CommandResult
 from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import Platform, argument_lists, living, open_to_others, until
 
 from weir_backend import migrate
 from weir_backend.kit.broker import CeleryTasks
 from weir_backend.kit.tasks import host_queue
-from weir_workers.embedded.children import free_port
-from weir_workers.embedded.ports import listens
-from weir_workers.embedded.state import Phase
-from weir_workers.embedded.supervision import State
-from weir_workers.embedded.throwaway import throwaway_postgres
+from weir_workers.embedded.data_dir.platform_state import Phase
+from weir_workers.embedded.ports import free_port, listens
+from weir_workers.embedded.servers.temporary import temporary_postgres
+from weir_workers.embedded.supervisor.state_machine import State
 from weir_workers.host import host_id
 
 pytestmark = pytest.mark.slow
@@ -39,8 +38,8 @@ CHILDREN = {"postgres", "valkey", "api", "worker", "compiler", "chores", "beat"}
 
 @contextmanager
 def somewhere() -> Iterator[Platform]:
-    """Stopped and removed at the end."""
-    # Not in pytest's directory: the user that Postgres runs as has to get through.
+    """A platform that is stopped and removed at the end."""
+    # Not in pytest's directory: the user that Postgres runs as must be able to reach it.
     with tempfile.TemporaryDirectory(prefix="weir-platform-") as made:
         Path(made).chmod(0o755)
         platform = Platform(Path(made) / "data")
@@ -51,18 +50,18 @@ def somewhere() -> Iterator[Platform]:
 
 
 @pytest.fixture(scope="module")
-def started() -> Iterator[tuple[Platform, Said]]:
+def started() -> Iterator[tuple[Platform, CommandResult]]:
     with somewhere() as platform:
         yield platform, platform.weir("up")
 
 
 @pytest.fixture
-def platform(started: tuple[Platform, Said]) -> Platform:
+def platform(started: tuple[Platform, CommandResult]) -> Platform:
     assert started[0].runs
     return started[0]
 
 
-def test_up_says_how_far_it_is_where_it_is_and_who_can_log_in(started: tuple[Platform, Said]) -> None:
+def test_up_prints_its_progress_the_address_and_the_user(started: tuple[Platform, CommandResult]) -> None:
     platform, said = started
     assert said.code == 0, said.err
     for title in ("Postgres", "Valkey", "schema", "API", "worker", "compiler", "chores", "beat"):
@@ -74,16 +73,16 @@ def test_up_says_how_far_it_is_where_it_is_and_who_can_log_in(started: tuple[Pla
     assert f"weir down --data-dir {platform.root}" in said.out
 
 
-def test_a_second_up_says_that_it_runs_and_does_not_tell_the_password_again(platform: Platform) -> None:
+def test_a_second_up_reports_the_running_platform_without_the_password(platform: Platform) -> None:
     before = platform.state
     said = platform.weir("up")
     assert said.code == 0
-    assert f"Weir runs already: {before.url}" in said.out
+    assert f"Weir is already running: {before.url}" in said.out
     assert platform.secrets.admin_password not in said.out
     assert platform.state == before
 
 
-def test_programs_are_told_what_runs_where_and_no_secret_that_was_told_before(platform: Platform) -> None:
+def test_the_json_output_lists_processes_and_repeats_no_secret(platform: Platform) -> None:
     said = platform.weir("up", "--output", "json")
     assert said.code == 0, said.err
     found, before = json.loads(said.out), platform.state
@@ -95,7 +94,7 @@ def test_programs_are_told_what_runs_where_and_no_secret_that_was_told_before(pl
     assert ports == {"postgres": before.ports.postgres, "valkey": before.ports.valkey, "api": before.ports.api}
 
 
-def test_a_task_gets_to_a_worker_by_both_of_its_queues(platform: Platform) -> None:
+def test_a_worker_serves_both_of_its_queues(platform: Platform) -> None:
     tasks = CeleryTasks(f"redis://:{platform.secrets.redis_password}@127.0.0.1:{platform.state.ports.valkey}/0")
     host = host_id(platform.root)
     tasks.enqueue("weir.ping", "hello")
@@ -104,30 +103,30 @@ def test_a_task_gets_to_a_worker_by_both_of_its_queues(platform: Platform) -> No
     def heard() -> set[str]:
         return {line["word"] for line in platform.logged("worker") if line["event"] == "ping" and line["host"] == host}
 
-    until(lambda: heard() == {"hello", "hello, host"}, "a worker has had both tasks")
+    until(lambda: heard() == {"hello", "hello, host"}, "a worker received both tasks")
 
 
-def test_the_doctor_finds_nothing_wrong(platform: Platform) -> None:
+def test_the_doctor_finds_no_problem(platform: Platform) -> None:
     said = platform.weir("doctor", "--output", "json")
     found = json.loads(said.out)
     warned = ["user"] if os.geteuid() == 0 else []
     assert [one["check"] for one in found["findings"] if one["verdict"] != "ok"] == warned, found
     assert said.code == 0 and found["ok"]
-    assert platform.weir("migrate").out == f"the schema is at {migrate.head()}: nothing to do\n"
+    assert platform.weir("migrate").out == f"the schema is up to date ({migrate.head()})\n"
     head = migrate.head()
     assert json.loads(platform.weir("migrate", "-o", "json").out) == {"before": head, "after": head, "changed": False}
 
 
-def test_secrets_are_nowhere_but_in_their_file(platform: Platform) -> None:
+def test_secrets_are_only_in_their_file(platform: Platform) -> None:
     secrets = platform.secrets
     values = [secrets.database_password, secrets.redis_password, secrets.secret_key, secrets.admin_password]
     shown = argument_lists(platform.family()) + platform.directory.state.read_text()
     shown += "".join(path.read_text() for path in platform.directory.logs.iterdir())
     assert [value for value in values if value in shown] == []
-    assert len(platform.family()) > len(CHILDREN) and "uvicorn" in shown, "there was something to look at"
+    assert len(platform.family()) > len(CHILDREN) and "uvicorn" in shown, "there are files to check"
 
 
-def test_others_on_this_machine_are_kept_out(platform: Platform) -> None:
+def test_other_users_of_this_host_have_no_access(platform: Platform) -> None:
     assert open_to_others(platform.root) == []
     ports = platform.state.ports
     for wrong in ("", "weir", "wrong"):
@@ -144,7 +143,7 @@ def test_others_on_this_machine_are_kept_out(platform: Platform) -> None:
     assert listening == {("127.0.0.1", ports.postgres), ("127.0.0.1", ports.valkey), ("127.0.0.1", ports.api)}
 
 
-def test_each_that_is_killed_comes_back_by_itself_with_all_that_was_committed(platform: Platform) -> None:
+def test_every_killed_process_restarts_and_keeps_committed_data(platform: Platform) -> None:
     with platform.connect() as connection:
         connection.execute("CREATE TABLE kept (number int)")
         connection.execute("INSERT INTO kept VALUES (1)")
@@ -152,7 +151,7 @@ def test_each_that_is_killed_comes_back_by_itself_with_all_that_was_committed(pl
     assert before.keys() == CHILDREN
     for number in before.values():
         os.kill(number, signal.SIGKILL)
-    until(lambda: not living(below), "what was below those that were killed has ended, too")
+    until(lambda: not living(below), "the children of the killed processes have ended")
 
     def back() -> bool:
         now = platform.state
@@ -171,12 +170,12 @@ def test_each_that_is_killed_comes_back_by_itself_with_all_that_was_committed(pl
     assert {line["process"] for line in died} == CHILDREN
 
 
-def test_after_the_supervisor_is_killed_nothing_is_left_and_two_ups_at_once_go_on(platform: Platform) -> None:
+def test_a_killed_supervisor_leaves_nothing_and_two_concurrent_ups_recover(platform: Platform) -> None:
     before, all_of_it = platform.state, platform.family()
     os.kill(before.supervisor.number, signal.SIGKILL)
     until(lambda: not living(all_of_it), "all end with the supervisor")
     sick = platform.weir("doctor")
-    assert sick.code == 1 and "the last supervisor was killed" in sick.out
+    assert sick.code == 1 and "the supervisor was killed" in sick.out
 
     with platform.begin("up") as one, platform.begin("up") as other:
         said = [one.communicate(timeout=120)[0], other.communicate(timeout=120)[0]]
@@ -189,7 +188,7 @@ def test_after_the_supervisor_is_killed_nothing_is_left_and_two_ups_at_once_go_o
         assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
 
 
-def test_down_stops_all_and_leaves_the_drivers_of_jobs(platform: Platform) -> None:
+def test_down_stops_everything_except_drivers(platform: Platform) -> None:
     run = platform.root / "runs" / "7"
     run.mkdir()
     all_of_it = platform.family()
@@ -209,7 +208,7 @@ def test_down_stops_all_and_leaves_the_drivers_of_jobs(platform: Platform) -> No
     assert json.loads(again.out) == {"data_dir": str(platform.root), "was_running": False, "drivers": []}
 
 
-def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to_end(started: tuple[Platform, Said]) -> None:
+def test_a_foreground_platform_keeps_its_data_and_runs_until_stopped(started: tuple[Platform, CommandResult]) -> None:
     platform, _ = started
     with platform.begin("up", "--foreground") as up:
         assert up.stdout is not None
@@ -218,7 +217,9 @@ def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to
             assert line, said
             said.append(line)
         assert platform.state.supervisor.number == up.pid
-        assert platform.secrets.admin_password not in "".join(said), "it was printed once: what is printed here is kept as a log"
+        assert platform.secrets.admin_password not in "".join(said), (
+            "the password was shown before, and this output goes to a log"
+        )
         with platform.connect() as connection:
             assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
         all_of_it = platform.family()
@@ -228,7 +229,7 @@ def test_in_the_foreground_it_goes_on_where_it_was_and_stays_until_it_is_told_to
     assert living(all_of_it) == []
 
 
-def test_two_platforms_that_want_the_same_port_at_the_same_time_both_come_up_each_at_its_own() -> None:
+def test_two_platforms_that_start_with_the_same_port_both_come_up() -> None:
     with somewhere() as one, somewhere() as other:
         wanted = {"WEIR_API_PORT": str(free_port())}
         with one.begin("up", env=wanted) as first, other.begin("up", "--output", "json", env=wanted) as second:
@@ -244,11 +245,11 @@ def test_two_platforms_that_want_the_same_port_at_the_same_time_both_come_up_eac
             Api(platform.state.url, "admin", platform.secrets.admin_password)
 
 
-def test_a_postgres_of_ones_own_is_used_and_said() -> None:
-    with throwaway_postgres() as server, somewhere() as platform:
+def test_an_external_postgres_is_used_and_reported() -> None:
+    with temporary_postgres() as server, somewhere() as platform:
         said = platform.weir("up", env={"WEIR_DATABASE_URL": server.url})
         assert said.code == 0, said.err
-        assert f"Postgres  yours, at 127.0.0.1:{server.port} (WEIR_DATABASE_URL)" in said.out
+        assert f"Postgres  external, at 127.0.0.1:{server.port} (WEIR_DATABASE_URL)" in said.out
         assert server.password not in said.out + platform.directory.state.read_text()
         assert not platform.directory.postgres.exists() and "postgres" not in platform.pids
         with psycopg.connect(server.url) as connection:
@@ -257,11 +258,11 @@ def test_a_postgres_of_ones_own_is_used_and_said() -> None:
         assert "skipped  postgres" in unknowing.out and "set WEIR_DATABASE_URL" in unknowing.out
 
 
-def test_what_does_not_start_is_named_with_the_end_of_its_log_and_nothing_is_left() -> None:
+def test_a_failed_start_names_the_process_and_its_log_and_leaves_nothing() -> None:
     with somewhere() as platform:
         said = platform.weir("up", env={"WEIR_DATABASE_URL": "postgresql://weir:hidden@127.0.0.1:1/weir"})
         assert said.code == 2
-        assert said.message.startswith("weir: schema does not start: it ended with exit code 1")
+        assert said.message.startswith("weir: schema cannot start: ended with exit code 1")
         assert str(platform.directory.log_of("schema")) in said.err and "the database does not answer" in said.err
         assert "hidden" not in said.err + said.out
         assert not platform.runs and platform.state.phase is Phase.DOWN and platform.pids == {}

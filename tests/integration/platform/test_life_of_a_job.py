@@ -1,5 +1,5 @@
-"""A real job on a real platform: deployed, killed, recovered, rolled back, undone, left alone by a control plane that dies; its output is
-exact in the end."""
+"""A real job on a real platform: deployed, killed, recovered, rolled back, undone, and running through an outage of the control
+plane. Its output is exact in the end."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def running(job: dict[str, Any]) -> bool:
 def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform: Platform, api: Api, tmp_path: Path) -> None:
     made = api.send("POST", "/jobs", json={"name": "life", "spec": spec(api, tmp_path)})
     before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 3)
-    assert before["run"]["cause"] == "start" and before["health"] == "ok"
+    assert before["run"]["cause"] == "start" and before["health"] == "healthy"
     killed = driver(platform, api, before)
     os.kill(killed.pid, signal.SIGKILL)
 
@@ -68,7 +68,7 @@ def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform:
     assert api.apply(plan["id"])["state"] == "SUCCEEDED"
     back = api.job(made["id"])
     assert back["state"] == "RUNNING" and back["run"]["cause"] == "rollback"
-    assert api.refused("POST", f"/plans/{plan['id']}/withdraw")["code"] == "plan-state"
+    assert api.refused("POST", f"/plans/{plan['id']}/discard")["code"] == "plan-state"
 
     undo = api.plan(made["id"], {"kind": "undo", "plan": plan["id"]})
     assert set(undo["preview"]["inspection"]["returning"]) >= set(inspection["abandoned"])
@@ -79,14 +79,14 @@ def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform:
     faster = spec(api, tmp_path)
     faster["parameters"]["rate"] = 0
     added = api.send(
-        "POST", f"/jobs/{made['id']}/specs", json={"spec": faster, "comment": "no need to wait"}, headers={"If-Match": "*"}
+        "POST", f"/jobs/{made['id']}/specs", json={"spec": faster, "comment": "without waiting"}, headers={"If-Match": "*"}
     )
     changed = api.send("GET", f"/jobs/{made['id']}/specs/1/diff/{added['number']}")
     assert [(one["path"], one["before"], one["after"]) for one in changed["changes"]] == [("parameters.rate", 40, 0)]
     upgrade = upgraded(api, made["id"], added["number"])
     assert api.apply(upgrade["id"])["state"] == "SUCCEEDED"
     finished = api.wait(made["id"], lambda job: job["state"] == "FINISHED")
-    assert finished["health"] == "ok" and finished["spec_number"] == added["number"]
+    assert finished["health"] == "healthy" and finished["spec_number"] == added["number"]
     assert totals(tmp_path / "output") == expected_totals()
 
     runs = api.send("GET", "/operations", params={"filter": json.dumps({"job_id": made["id"]})})
@@ -95,7 +95,7 @@ def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform:
 
 
 def upgraded(api: Api, job_id: int, number: int) -> dict[str, Any]:
-    """A plan once the version is compiled."""
+    """Propose a plan once the version is compiled."""
     until(lambda: api.send("GET", f"/jobs/{job_id}/specs/{number}")["state"] == "VALID", "the new version compiles", 90.0)
     return api.plan(job_id, {"kind": "upgrade", "spec": number})
 
@@ -104,7 +104,7 @@ def rows(directory: Path) -> int:
     return int(pq.read_table(directory, partitioning=None).num_rows)
 
 
-def test_a_job_goes_on_from_another_jobs_checkpoint_then_begins_anew_and_is_brought_back(
+def test_a_job_starts_from_another_jobs_checkpoint_then_without_state_and_is_undone(
     api: Api, platform: Platform, tmp_path: Path
 ) -> None:
     first = api.send("POST", "/jobs", json={"name": "origin", "spec": spec(api, tmp_path)})
@@ -138,16 +138,14 @@ def test_a_job_goes_on_from_another_jobs_checkpoint_then_begins_anew_and_is_brou
     assert listed[0]["number"] in anew["preview"]["inspection"]["abandoned"]
     assert api.apply(anew["id"])["state"] == "SUCCEEDED"
     api.wait(second["id"], lambda job: job["state"] == "FINISHED" and job["operation"] is None)
-    assert totals(tmp_path / "ours") == expected_totals(), "all of the input, and nothing twice"
+    assert totals(tmp_path / "ours") == expected_totals(), "all of the input, exactly once"
     undo = api.plan(second["id"], {"kind": "undo", "plan": anew["id"]})
     assert api.apply(undo["id"])["state"] == "SUCCEEDED"
     api.wait(second["id"], lambda job: job["state"] == "FINISHED" and job["operation"] is None)
     assert rows(tmp_path / "ours") == of_its_own
 
 
-def test_a_job_goes_on_while_the_whole_platform_is_dead_and_its_history_is_complete_afterwards(
-    platform: Platform, api: Api, tmp_path: Path
-) -> None:
+def test_a_job_runs_through_a_platform_outage_and_its_history_is_complete(platform: Platform, api: Api, tmp_path: Path) -> None:
     made = api.send("POST", "/jobs", json={"name": "alone", "spec": spec(api, tmp_path)})
     before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2)
     mine = driver(platform, api, before)
@@ -160,17 +158,17 @@ def test_a_job_goes_on_while_the_whole_platform_is_dead_and_its_history_is_compl
     def completed() -> int:
         from weir.storage.inspection import list_checkpoints
         from weir.storage.layout import JobLayout
-        from weir.storage.open import open_storage
+        from weir.storage.location import open_storage
 
         return max(one.checkpoint for one in list_checkpoints(open_storage(str(directory)), JobLayout("small")))
 
-    until(lambda: completed() > known + 6, "the job goes on by itself")
+    until(lambda: completed() > known + 6, "the job continues")
     assert platform.weir("up").code == 0
     after = Api(platform.state.url, "admin", platform.secrets.admin_password)
     again = after.wait(made["id"], lambda job: running(job) and last_checkpoint(job) > known + 6)
     assert again["run"]["id"] == before["run"]["id"] and driver(platform, after, again) == mine, "no healthy driver is replaced"
     told = numbers_of_completed(platform, made["id"])
-    assert told == list(range(1, told[-1] + 1)), "not one checkpoint is missing"
+    assert told == list(range(1, told[-1] + 1)), "no checkpoint is missing"
 
     after.send("POST", f"/jobs/{made['id']}/cancel")
     after.wait(made["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
@@ -190,15 +188,13 @@ def numbers_of_completed(platform: Platform, job_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def test_code_that_does_not_compile_and_a_job_that_cannot_work_say_why_and_are_not_tried_for_ever(
-    api: Api, tmp_path: Path
-) -> None:
+def test_code_that_fails_reports_the_reason_and_is_not_retried_forever(api: Api, tmp_path: Path) -> None:
     wrong = spec(api, tmp_path) | {"artifact": api.upload("wrong.py", b"def job(params):\n    raise RuntimeError('not today')\n")}
     made = api.send("POST", "/jobs", json={"name": "wrong", "spec": wrong})
     operation = api.done(made["operation"]["id"])
     assert operation["state"] == "FAILED" and "not today" in operation["problem"] and "wrong.py:2" in operation["problem"]
     job = api.job(made["id"])
-    assert job["health"] == "needs a person" and job["run"] is None
+    assert job["health"] == "needs_attention" and job["run"] is None
 
     nowhere = spec(api, tmp_path)
     nowhere["parameters"]["output"] = "/proc/nowhere"
@@ -208,21 +204,20 @@ def test_code_that_does_not_compile_and_a_job_that_cannot_work_say_why_and_are_n
 
 
 @pytest.mark.timeout(900)
-def test_a_driver_that_dies_is_replaced_while_code_that_takes_for_ever_is_compiled(
-    platform: Platform, api: Api, tmp_path: Path
-) -> None:
+def test_a_dead_driver_is_replaced_while_slow_code_is_compiled(platform: Platform, api: Api, tmp_path: Path) -> None:
     made = api.send("POST", "/jobs", json={"name": "beside", "spec": spec(api, tmp_path)})
     before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2, timeout_s=300.0)
-    # Each is let go on for a minute and a half. In one queue with everything else they would hold up two processes for six minutes.
+    # Each compilation may take a minute and a half. In one queue with everything else they would occupy two processes for six
+    # minutes.
     slow = [
         spec(api, tmp_path) | {"artifact": api.upload("slow.py", b"import time\ntime.sleep(%d)\n" % (600 + n))} for n in range(8)
     ]
     stuck = [api.send("POST", "/jobs", json={"name": f"stuck-{n}", "spec": one})["id"] for n, one in enumerate(slow)]
-    until(lambda: bool(compiling(platform)), "one of them is being compiled")
+    until(lambda: bool(compiling(platform)), "a compilation is running")
     os.kill(driver(platform, api, before).pid, signal.SIGKILL)
     again = api.wait(made["id"], lambda job: running(job) and job["run"]["number"] == 2, timeout_s=240.0)
     assert again["run"]["cause"] == "restart"
-    assert api.job(stuck[-1])["spec_state"] == "COMPILING", "there was somebody to wait behind all the time"
+    assert api.job(stuck[-1])["spec_state"] == "COMPILING", "compilations were running all the time"
 
     api.send("POST", f"/jobs/{made['id']}/cancel")
     api.wait(made["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
@@ -231,7 +226,7 @@ def test_a_driver_that_dies_is_replaced_while_code_that_takes_for_ever_is_compil
         api.send("DELETE", f"/jobs/{one}", headers={"If-Match": "*"})
     for process in compiling(platform):
         process.kill()
-    until(lambda: not compiling(platform), "what nobody waits for any more is not compiled")
+    until(lambda: not compiling(platform), "deleted jobs are not compiled")
 
 
 def compiling(platform: Platform) -> list[psutil.Process]:

@@ -19,7 +19,7 @@ from weir.spark.standalone import StandaloneCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(1_200)]
 PATIENCE_S = 300.0
-"""A machine with two cores has three JVMs to bring up, and other things to do."""
+"""A machine with two cores has to start three JVMs."""
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def executors(cluster: StandaloneCluster) -> list[psutil.Process]:
 
 
 def test_a_job_on_a_standalone_cluster_survives_its_executor_and_its_driver(cluster: StandaloneCluster, tmp_path: Path) -> None:
-    # The secret of the cluster is in a file of the workers' machine, and in no spec.
+    # The secret of the cluster is in a file of the workers' host, and in no spec.
     conf = tmp_path / "spark.conf"
     conf.touch(mode=0o600)
     conf.write_text("".join(f"{name} {value}\n" for name, value in cluster.session_settings().items()))
@@ -55,8 +55,8 @@ def test_a_job_on_a_standalone_cluster_survives_its_executor_and_its_driver(clus
             ),
             timeout_s=PATIENCE_S,
         )
-        # As a rule that is the runtime's own matter; where the cluster takes longer than a minute to give it another executor, its driver
-        # gives up and the platform begins another run: either way it goes on.
+        # Usually the runtime recovers by itself. If the cluster takes more than a minute to provide another executor, the driver
+        # gives up and the platform starts another run; the job continues either way.
         number = recovered["run"]["number"]
 
         os.kill(driver(platform, api, recovered).pid, signal.SIGKILL)
@@ -72,7 +72,7 @@ def test_a_job_on_a_standalone_cluster_survives_its_executor_and_its_driver(clus
 
         api.send("POST", f"/jobs/{made['id']}/suspend")
         api.wait(made["id"], lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
-        until(lambda: not executors(cluster), "a job that is suspended holds nothing of the cluster")
+        until(lambda: not executors(cluster), "a suspended job holds no resources of the cluster")
         faster = spec(api, tmp_path, master=cluster.master_url)
         faster["parameters"]["rate"] = 0
         added = api.send("POST", f"/jobs/{made['id']}/specs", json={"spec": faster}, headers={"If-Match": "*"})

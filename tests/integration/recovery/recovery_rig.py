@@ -1,4 +1,4 @@
-"""A job in a driver process of its own, with handles to what may be killed, and the chaos runs' oracle for its output."""
+"""A job in a separate driver process, with access to the processes that tests kill, and a check of its output."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 
 import psutil
 from tests.chaos.dataset import write_input
+from tests.chaos.output_check import check_run, parts_of
 from tests.chaos.plan import Plan
 from tests.chaos.processes import Driver, kill_all
-from tests.chaos.verdict import judge, parts_of
 
-from weir.cli.exits import Exit
+from weir.cli.exit_codes import Exit
 from weir.spark.standalone import StandaloneCluster
 from weir.storage.inspection import CheckpointInfo, list_checkpoints
 from weir.storage.layout import JobLayout
-from weir.storage.open import open_storage
+from weir.storage.location import open_storage
 
 WAIT_S = 100.0
-"""At most, for anything; only a broken test waits so long."""
+"""Timeout of each wait. Only a failing test waits this long."""
 POLL_S = 0.01
 TRIES = 10
 
 
 def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> Plan:
-    """Records of 600 files, let through at 600 a second and slot until they are released."""
+    """A job that reads 600 files at 600 records per second and slot until ``release``."""
     return Plan(
         seed=1,
         standalone=standalone,
@@ -40,7 +40,7 @@ def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> P
         text_keys=True,
         files=600,
         rows_per_second=600.0,
-        beside=True,
+        blocking=True,
         generated=0,
         rate=1.0,
         rows_per_file=1_000,
@@ -49,7 +49,7 @@ def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> P
 
 
 class Rig:
-    """Call order: {start, strike whatever}* -> release -> finish. ``close`` whatever has happened."""
+    """Call order: {start, kill}* -> release -> finish. ``close`` in any case."""
 
     def __init__(self, directory: Path, plan: Plan, cluster: StandaloneCluster | None = None) -> None:
         self.directory = directory
@@ -65,69 +65,73 @@ class Rig:
         return driver
 
     def started(self, *how: str, event: str = "checkpoint completed") -> Driver:
-        """Once its log tells of ``event``."""
+        """Start a driver and wait until its log contains ``event``."""
         driver = self.start(*how)
         self.await_event(driver, event)
         return driver
 
-    def taken_over(self) -> Driver:
-        """By another driver, while one lives. If that completes a checkpoint between the other's look at the log and its first entry, the
-        other one leaves everything as it is and says to start again, which is done here."""
+    def start_second_driver(self) -> Driver:
+        """Start another driver while one runs. If the first one completes a checkpoint between the other's read of the log and
+        its first entry, the other one changes nothing and exits with the advice to restart it; then this starts it again."""
         for _ in range(TRIES):
             driver = self.start()
-            if self._tells_of(driver, "checkpoint completed"):
+            if self._log_contains(driver, "checkpoint completed"):
                 return driver
-            said = driver.log.read_text()
-            assert driver.exit_code == Exit.SUPERSEDED and "nothing is taken back" in said, said[-3000:]
-        raise AssertionError(f"superseded {TRIES} times while it was starting")
+            log_text = driver.log.read_text()
+            assert driver.exit_code == Exit.SUPERSEDED and "revokes nothing" in log_text, log_text[-3000:]
+        raise AssertionError(f"superseded {TRIES} times during its start")
 
     def await_event(self, driver: Driver, event: str, *, after: int = 0) -> None:
-        assert self._tells_of(driver, event, after=after), f"left with {driver.exit_code}:\n{driver.log.read_text()[-3000:]}"
+        assert self._log_contains(driver, event, after=after), (
+            f"exited with {driver.exit_code}:\n{driver.log.read_text()[-3000:]}"
+        )
 
-    def _tells_of(self, driver: Driver, event: str, *, after: int = 0) -> bool:
-        """Once it does, or has left."""
-        self.wait(lambda: driver.said(event, after=after) or driver.exit_code is not None, f"'{event}' of {driver.log.name}")
-        return driver.said(event, after=after)
+    def _log_contains(self, driver: Driver, event: str, *, after: int = 0) -> bool:
+        """Wait until the log contains it, or the driver has exited."""
+        self.wait(
+            lambda: driver.has_logged(event, after=after) or driver.exit_code is not None, f"'{event}' of {driver.log.name}"
+        )
+        return driver.has_logged(event, after=after)
 
-    def recovered_after(self, driver: Driver, strike: Callable[[], None]) -> None:
-        """Do what makes a recovery necessary, and wait for it."""
+    def recovered_after(self, driver: Driver, action: Callable[[], None]) -> None:
+        """Run an action that requires a recovery, and wait for the recovery."""
         before = driver.log_bytes()
-        strike()
+        action()
         self.await_event(driver, "recovered", after=before)
 
-    def left(self, driver: Driver) -> int:
-        """Its exit code, once it has left."""
+    def exit_code(self, driver: Driver) -> int:
+        """Wait for the driver's end and return its exit code."""
         self.wait(lambda: driver.exit_code is not None, f"the end of {driver.log.name}")
         assert driver.exit_code is not None
         return driver.exit_code
 
     def suspended(self, driver: Driver) -> None:
         driver.handle.send_signal(signal.SIGTERM)
-        assert self.left(driver) == 0
+        assert self.exit_code(driver) == 0
         assert '"outcome": "suspended"' in driver.log.read_text()
 
     def release(self) -> None:
-        """Let the rest of the input through at full speed."""
+        """Release the rest of the input at full speed."""
         (self.directory / "release").touch()
 
     def finish(self, driver: Driver) -> None:
-        """The job comes to its end, and its output is that of an undisturbed one."""
+        """Wait for the end of the job, and check that its output equals that of an undisturbed run."""
         self.release()
-        assert self.left(driver) == 0, driver.log.read_text()[-3000:]
-        problems = judge(self._records, keys=self.keys, groups=self.groups, checkpoints=self.directory / "checkpoints")
+        assert self.exit_code(driver) == 0, driver.log.read_text()[-3000:]
+        problems = check_run(self._records, keys=self.keys, groups=self.groups, checkpoints=self.directory / "checkpoints")
         assert problems == []
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
         return list_checkpoints(open_storage(str(self.directory / "checkpoints"), {}), JobLayout("chaos"))
 
     def published(self) -> set[int]:
-        """Checkpoints whose output readers see."""
+        """Checkpoints whose output is published."""
         return {part.checkpoint for directory in (self.keys, self.groups) for part, _ in parts_of(directory)}
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + WAIT_S
         while not condition():
-            assert time.monotonic() < deadline, f"waited in vain for {what}"
+            assert time.monotonic() < deadline, f"timed out waiting for {what}"
             time.sleep(POLL_S)
 
     def close(self) -> None:

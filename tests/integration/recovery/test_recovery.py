@@ -7,8 +7,8 @@ import psutil
 import pytest
 from tests.integration.recovery.recovery_rig import Rig, plan
 
-from weir.cli.exits import Exit
-from weir.protocol.logview import CheckpointStatus
+from weir.cli.exit_codes import Exit
+from weir.protocol.log_view import CheckpointStatus
 from weir.spark.standalone import StandaloneCluster
 
 pytestmark = pytest.mark.spark
@@ -36,7 +36,7 @@ def test_a_killed_worker_is_replaced_and_the_output_is_exact(make_rig: MakeRig) 
     rig.finish(driver)
 
 
-def test_a_worker_that_was_paused_and_replaced_wakes_up_without_harm(make_rig: MakeRig) -> None:
+def test_a_paused_and_replaced_worker_resumes_without_effect(make_rig: MakeRig) -> None:
     rig = make_rig()
     driver = rig.started()
     slot = driver.slots()[-1]
@@ -47,37 +47,37 @@ def test_a_worker_that_was_paused_and_replaced_wakes_up_without_harm(make_rig: M
     rig.finish(driver)
 
 
-def test_a_driver_killed_while_a_checkpoint_is_taken_is_followed_by_another(make_rig: MakeRig) -> None:
+def test_a_driver_killed_during_a_checkpoint_is_replaced(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started()
     rig.await_event(first, "checkpoint_triggered", after=first.log_bytes())
     first.handle.kill()
-    rig.left(first)
+    rig.exit_code(first)
     second = rig.started()
     rig.finish(second)
     assert not [slot for slot in first.slots() if slot.is_running()]
 
 
-def test_a_paused_driver_wakes_up_superseded(make_rig: MakeRig) -> None:
+def test_a_paused_driver_resumes_superseded(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started()
     rig.await_event(first, "checkpoint_triggered", after=first.log_bytes())
     first.handle.suspend()
     second = rig.started()
     first.handle.resume()
-    assert rig.left(first) == Exit.SUPERSEDED
+    assert rig.exit_code(first) == Exit.SUPERSEDED
     rig.finish(second)
 
 
-def test_of_two_live_drivers_the_older_one_stops(make_rig: MakeRig) -> None:
+def test_of_two_running_drivers_the_older_one_stops(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started()
-    second = rig.taken_over()
-    assert rig.left(first) == Exit.SUPERSEDED
+    second = rig.start_second_driver()
+    assert rig.exit_code(first) == Exit.SUPERSEDED
     rig.finish(second)
 
 
-def test_a_suspended_job_goes_on_with_more_slots(make_rig: MakeRig) -> None:
+def test_a_suspended_job_resumes_with_more_slots(make_rig: MakeRig) -> None:
     rig = make_rig(parallelisms=(2, 3))
     first = rig.started()
     rig.suspended(first)
@@ -88,7 +88,7 @@ def test_a_suspended_job_goes_on_with_more_slots(make_rig: MakeRig) -> None:
     rig.finish(second)
 
 
-def test_going_back_takes_output_back_and_going_forth_again_brings_it_back(make_rig: MakeRig) -> None:
+def test_a_rollback_revokes_output_and_an_undo_reinstates_it(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started("--retained", "100")
     rig.suspended(first)
@@ -111,7 +111,7 @@ def test_going_back_takes_output_back_and_going_forth_again_brings_it_back(make_
     rig.finish(third)
 
 
-def test_going_back_to_the_beginning_takes_all_output_back_and_reads_all_input_again(make_rig: MakeRig) -> None:
+def test_a_start_without_state_revokes_all_output_and_reads_all_input_again(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started("--retained", "2")
     rig.wait(lambda: len(rig.published()) >= 4 or first.exit_code is not None, "some checkpoints more than are retained")

@@ -1,4 +1,4 @@
-"""A driver with two slots that kills one of them, says what processes it has, and waits to be told to end (or killed)."""
+"""A driver with two slots. It kills one of them, prints its processes, and waits for its end."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import signal
 import sys
 
 from pyspark import cloudpickle
-from tests.integration.spark import switchboard
+from tests.integration.spark import fake_coordinator
 from tests.integration.spark.process_tree import family
 
 from weir.spark.session import close_session, open_session
-from weir.spark.slots import SlotPool
+from weir.spark.slot_pool import SlotPool
 
 
 def main() -> None:
-    cloudpickle.register_pickle_by_value(switchboard)
+    cloudpickle.register_pickle_by_value(fake_coordinator)
     spark = open_session("local", 2, app_name="weir-driver")
-    with switchboard.Switchboard() as board:
-        pool = SlotPool(spark, 2, board.bootstrap(), entry=switchboard.line_slot)
+    with fake_coordinator.FakeCoordinator() as coordinator:
+        pool = SlotPool(spark, 2, coordinator.bootstrap(), entry=fake_coordinator.connected_slot)
         pool.start()
-        lines = [board.answer(), board.answer()]
-        os.kill(lines[0].pid, signal.SIGKILL)
-        replacement = board.answer()
+        connections = [coordinator.accept(), coordinator.accept()]
+        os.kill(connections[0].pid, signal.SIGKILL)
+        replacement = coordinator.accept()
         family_pids = [process.pid for process in family(os.getpid())]
-        print(json.dumps({"slots": [lines[1].pid, replacement.pid], "family": family_pids}), flush=True)
+        print(json.dumps({"slots": [connections[1].pid, replacement.pid], "family": family_pids}), flush=True)
         sys.stdin.read()
         pool.release()
     pool.close()

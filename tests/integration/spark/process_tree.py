@@ -1,4 +1,4 @@
-"""What the processes of a Spark application show to others on the machine."""
+"""What the processes of a Spark application expose to other users of the host."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PAGE_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n
 
 
 def refusal(port: int) -> str:
-    """How the server at ``port`` refuses a well-formed call of a stranger; empty: it does not."""
+    """Return how the server at ``port`` refuses a valid call of an unauthenticated client; empty: it does not."""
     if b"Expected SaslMessage" in intrude(port, _SPARK_CALL):
         return "spark"
     answer = intrude(port, _GATEWAY_CALL)
@@ -53,7 +53,7 @@ def refusal(port: int) -> str:
 
 
 def intrude(port: int, message: bytes) -> bytes:
-    """What a stranger gets for ``message``, up to the end of the connection or a moment of silence."""
+    """Return the response to an unauthenticated ``message``, up to the end of the connection or a moment without data."""
     got = b""
     with socket.create_connection(("127.0.0.1", port), timeout=0.5) as line, contextlib.suppress(OSError):
         line.sendall(message)

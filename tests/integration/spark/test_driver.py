@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.integration.spark.switchboard import WAIT_S
+from tests.integration.spark.fake_coordinator import WAIT_S
 
 pytestmark = pytest.mark.spark
 
@@ -25,17 +25,17 @@ def driver() -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def _told(driver: subprocess.Popen[str]) -> tuple[list[psutil.Process], list[psutil.Process]]:
-    """(slots, all processes but the driver)."""
+def _processes(driver: subprocess.Popen[str]) -> tuple[list[psutil.Process], list[psutil.Process]]:
+    """Return (slots, all processes except the driver)."""
     assert driver.stdout is not None
-    told = json.loads(driver.stdout.readline())
-    assert set(told["slots"]) <= set(told["family"])
-    family = [psutil.Process(pid) for pid in told["family"] if pid != driver.pid and psutil.pid_exists(pid)]
-    return [psutil.Process(pid) for pid in told["slots"]], family
+    registration = json.loads(driver.stdout.readline())
+    assert set(registration["slots"]) <= set(registration["family"])
+    family = [psutil.Process(pid) for pid in registration["family"] if pid != driver.pid and psutil.pid_exists(pid)]
+    return [psutil.Process(pid) for pid in registration["slots"]], family
 
 
-def test_losing_a_worker_and_ending_leaves_a_clean_console_and_no_process(driver: subprocess.Popen[str]) -> None:
-    _, family = _told(driver)
+def test_a_lost_worker_leaves_no_output_and_no_process(driver: subprocess.Popen[str]) -> None:
+    _, family = _processes(driver)
     _, errors = driver.communicate(timeout=WAIT_S)
     assert driver.returncode == 0
     assert errors == ""
@@ -44,14 +44,14 @@ def test_losing_a_worker_and_ending_leaves_a_clean_console_and_no_process(driver
 
 
 def test_slots_and_java_end_when_the_driver_is_killed(driver: subprocess.Popen[str]) -> None:
-    _, family = _told(driver)
+    _, family = _processes(driver)
     driver.kill()
     _, alive = psutil.wait_procs(family, timeout=WAIT_S)
     assert alive == []
 
 
 def test_slots_end_with_the_driver_even_if_the_python_daemon_died_before(driver: subprocess.Popen[str]) -> None:
-    slots, _ = _told(driver)
+    slots, _ = _processes(driver)
     daemon = slots[0].ppid()
     assert "weir.spark.daemon" in " ".join(psutil.Process(daemon).cmdline())
     os.kill(daemon, signal.SIGKILL)

@@ -7,111 +7,114 @@ import signal
 import psutil
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.spark.process_tree import argument_lists, family, intrude, listening, refusal
-from tests.integration.spark.switchboard import (
+from tests.integration.spark.fake_coordinator import (
     SECRET,
     SPARK_SECRET,
     WAIT_S,
-    Switchboard,
-    deaf_slot,
-    leaving_slot,
-    line_slot,
+    FakeCoordinator,
+    connected_slot,
+    ending_slot,
     raising_slot,
+    unresponsive_slot,
 )
+from tests.integration.spark.process_tree import argument_lists, family, intrude, listening, refusal
 
 from weir.errors import SlotError
-from weir.spark.restarts import Ending
 from weir.spark.settings import AUTH_SECRET, TASK_FAILURES_MAX
-from weir.spark.slots import SlotLoss, SlotPool
+from weir.spark.slot_pool import SlotEnding, SlotLoss, SlotPool
 
 pytestmark = pytest.mark.spark
 
 
-def test_slots_and_a_spare_come_up_and_leave_when_the_line_is_closed(local_spark: SparkSession, board: Switchboard) -> None:
-    pool = SlotPool(local_spark, 2, board.bootstrap(), spares=1, entry=line_slot)
+def test_slots_and_a_spare_start_and_end_with_their_connection(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+    pool = SlotPool(local_spark, 2, coordinator.bootstrap(), spares=1, entry=connected_slot)
     assert pool.start() == 1
-    lines = [board.answer() for _ in range(3)]
-    assert sorted(line.index for line in lines) == [0, 1, 2]
-    assert len({line.pid for line in lines}) == 3
-    assert len({line.executor for line in lines}) == 1
+    connections = [coordinator.accept() for _ in range(3)]
+    assert sorted(connection.index for connection in connections) == [0, 1, 2]
+    assert len({connection.pid for connection in connections}) == 3
+    assert len({connection.executor for connection in connections}) == 1
     pool.release()
-    board.hang_up()
+    coordinator.close_connections()
     pool.close()
     assert not [thread for thread in pool._threads if thread.is_alive()]
 
 
-def test_a_killed_slot_comes_back_again_and_again_and_disturbs_no_other(local_spark: SparkSession, board: Switchboard) -> None:
+def test_a_killed_slot_is_always_restarted_without_effect_on_others(
+    local_spark: SparkSession, coordinator: FakeCoordinator
+) -> None:
     losses: queue.Queue[SlotLoss] = queue.Queue()
-    with SlotPool(local_spark, 2, board.bootstrap(), entry=line_slot, on_loss=losses.put) as pool:
-        lines = {line.index: line for line in (board.answer(), board.answer())}
+    with SlotPool(local_spark, 2, coordinator.bootstrap(), entry=connected_slot, on_loss=losses.put) as pool:
+        connections = {connection.index: connection for connection in (coordinator.accept(), coordinator.accept())}
         for _ in range(TASK_FAILURES_MAX + 1):
-            os.kill(lines[1].pid, signal.SIGKILL)
-            assert lines[1].is_cut()
-            replacement = board.answer()
+            os.kill(connections[1].pid, signal.SIGKILL)
+            assert connections[1].is_closed()
+            replacement = coordinator.accept()
             assert replacement.index == 1
-            assert replacement.pid != lines[1].pid
-            lines[1] = replacement
-        assert psutil.pid_exists(lines[0].pid)
-        # Spark replaces the first ones by itself; for the next its job is lost and submitted anew.
+            assert replacement.pid != connections[1].pid
+            connections[1] = replacement
+        assert psutil.pid_exists(connections[0].pid)
+        # Spark itself replaces the first ones. After that its job fails and is submitted again.
         loss = losses.get(timeout=WAIT_S)
-        assert (loss.index, loss.ending) == (1, Ending.LOST)
+        assert (loss.index, loss.ending) == (1, SlotEnding.LOST)
         assert losses.empty()
         pool.release()
-        board.hang_up()
+        coordinator.close_connections()
 
 
-def test_a_slot_that_leaves_is_started_again_until_the_pool_is_released(local_spark: SparkSession, board: Switchboard) -> None:
+def test_a_slot_that_ends_is_restarted_until_the_pool_is_released(
+    local_spark: SparkSession, coordinator: FakeCoordinator
+) -> None:
     losses: queue.Queue[SlotLoss] = queue.Queue()
-    pool = SlotPool(local_spark, 1, board.bootstrap(), entry=leaving_slot, on_loss=losses.put)
+    pool = SlotPool(local_spark, 1, coordinator.bootstrap(), entry=ending_slot, on_loss=losses.put)
     pool.start()
-    board.answer()
-    assert losses.get(timeout=WAIT_S).ending is Ending.RETURNED
-    board.answer()
+    coordinator.accept()
+    assert losses.get(timeout=WAIT_S).ending is SlotEnding.RETURNED
+    coordinator.accept()
     pool.close()
     assert not [thread for thread in pool._threads if thread.is_alive()]
 
 
-def test_a_slot_that_keeps_raising_is_given_up_and_its_error_told(local_spark: SparkSession, board: Switchboard) -> None:
+def test_a_slot_that_keeps_raising_fails_with_its_error(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
     failures: queue.Queue[SlotError] = queue.Queue()
-    with SlotPool(local_spark, 1, board.bootstrap(), entry=raising_slot, on_failure=failures.put):
+    with SlotPool(local_spark, 1, coordinator.bootstrap(), entry=raising_slot, on_failure=failures.put):
         error = failures.get(timeout=WAIT_S)
     assert "ValueError: no such kernel" in str(error)
     assert SECRET.decode() not in str(error)
 
 
-def test_an_entry_that_the_workers_do_not_have_is_told_by_name(local_spark: SparkSession, board: Switchboard) -> None:
+def test_a_missing_entry_module_is_reported_by_name(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
     failures: queue.Queue[SlotError] = queue.Queue()
-    with SlotPool(local_spark, 1, board.bootstrap(), entry="weir.no_such_module:run", on_failure=failures.put):
+    with SlotPool(local_spark, 1, coordinator.bootstrap(), entry="weir.no_such_module:run", on_failure=failures.put):
         assert "No module named 'weir.no_such_module'" in str(failures.get(timeout=WAIT_S))
 
 
-def test_a_deaf_slot_is_stopped_by_spark_when_the_pool_closes(local_spark: SparkSession, board: Switchboard) -> None:
-    pool = SlotPool(local_spark, 1, board.bootstrap(), entry=deaf_slot)
+def test_spark_stops_an_unresponsive_slot_when_the_pool_closes(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+    pool = SlotPool(local_spark, 1, coordinator.bootstrap(), entry=unresponsive_slot)
     pool.start()
-    process = psutil.Process(board.answer().pid)
+    process = psutil.Process(coordinator.accept().pid)
     pool.close(grace_s=0.0)
     assert not [thread for thread in pool._threads if thread.is_alive()]
     _, alive = psutil.wait_procs([process], timeout=WAIT_S)
     assert alive == []
 
 
-def test_more_slots_than_cores_are_refused_with_both_numbers(local_spark: SparkSession, board: Switchboard) -> None:
-    pool = SlotPool(local_spark, 4, board.bootstrap(), spares=1, entry=line_slot)
+def test_more_slots_than_cores_are_refused_with_both_numbers(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+    pool = SlotPool(local_spark, 4, coordinator.bootstrap(), spares=1, entry=connected_slot)
     with pytest.raises(SlotError, match=r"needs 4 slots and 1 spare, .* local\[3,4\] offers 3 on 1 executors"):
         pool.start()
 
 
-def test_spares_without_room_are_left_out(local_spark: SparkSession, board: Switchboard) -> None:
-    pool = SlotPool(local_spark, 2, board.bootstrap(), spares=5, entry=line_slot)
+def test_spares_without_a_task_slot_are_not_started(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+    pool = SlotPool(local_spark, 2, coordinator.bootstrap(), spares=5, entry=connected_slot)
     assert pool.start() == 1
     for _ in range(3):
-        board.answer()
+        coordinator.accept()
     pool.release()
-    board.hang_up()
+    coordinator.close_connections()
     pool.close()
 
 
-def test_slots_are_forked_with_one_thread_of_work_each(local_spark: SparkSession) -> None:
+def test_slots_have_one_worker_thread(local_spark: SparkSession) -> None:
     def threads_of_pools(rows: object) -> list[tuple[str | None, ...]]:
         return [tuple(os.environ.get(name) for name in ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"))]
 
@@ -132,23 +135,23 @@ def test_polars_arrow_and_numba_work_in_a_forked_worker(local_spark: SparkSessio
     assert local_spark.sparkContext.parallelize([0], 1).mapPartitions(work).collect() == [42, 6, 3]
 
 
-def test_no_secret_is_in_an_argument_list(local_spark: SparkSession, board: Switchboard) -> None:
-    with SlotPool(local_spark, 1, board.bootstrap(), entry=line_slot) as pool:
-        board.answer()
+def test_no_secret_is_in_an_argument_list(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+    with SlotPool(local_spark, 1, coordinator.bootstrap(), entry=connected_slot) as pool:
+        coordinator.accept()
         shown = argument_lists(family(os.getpid()))
         pool.release()
-        board.hang_up()
+        coordinator.close_connections()
     assert "weir.spark.daemon" in shown
     assert local_spark.sparkContext.getConf().get(AUTH_SECRET) == SPARK_SECRET
     assert SPARK_SECRET not in shown
     assert SECRET.decode() not in shown
 
 
-def test_strangers_at_every_port_get_nothing_and_change_nothing(local_spark: SparkSession, board: Switchboard) -> None:
-    with SlotPool(local_spark, 2, board.bootstrap(), entry=line_slot) as pool:
-        pids = {board.answer().pid, board.answer().pid}
-        ours = {board.port}
-        ports = [(address, port) for address, port in listening(family(os.getpid())) if port not in ours]
+def test_unauthenticated_clients_at_every_port_have_no_effect(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+    with SlotPool(local_spark, 2, coordinator.bootstrap(), entry=connected_slot) as pool:
+        pids = {coordinator.accept().pid, coordinator.accept().pid}
+        own_ports = {coordinator.port}
+        ports = [(address, port) for address, port in listening(family(os.getpid())) if port not in own_ports]
         before = {process.pid for process in family(os.getpid())}
         for address, port in ports:
             assert address.endswith("127.0.0.1")
@@ -156,10 +159,10 @@ def test_strangers_at_every_port_get_nothing_and_change_nothing(local_spark: Spa
                 answer = intrude(port, message)
                 # The gateway answers with an error ("!"), the others not at all.
                 assert answer[:1] in (b"", b"!"), (port, message[:10], answer)
-        # The gateway of pyspark, Spark's control messages, Spark's blocks.
+        # pyspark's gateway, Spark's control messages, Spark's blocks.
         assert sorted(refusal(port) for _, port in ports) == ["gateway", "spark", "spark"]
         assert {process.pid for process in family(os.getpid())} == before
         assert all(psutil.pid_exists(pid) for pid in pids)
         assert local_spark.range(10).count() == 10
         pool.release()
-        board.hang_up()
+        coordinator.close_connections()

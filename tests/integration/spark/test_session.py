@@ -14,7 +14,7 @@ from weir.spark.session import CONF_FILE, close_session, driver_address, open_se
 pytestmark = pytest.mark.spark
 
 
-def test_a_session_can_be_had_once_at_a_time_and_ends_without_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_session_exists_at_a_time_and_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = tmp_path / "spark.conf"
     secrets.write_text("spark.hadoop.fs.s3a.secret.key  hidden-key-4711\n\n# a comment\nspark.custom.password=hidden-word-4712\n")
     secrets.chmod(0o600)
@@ -41,20 +41,20 @@ def test_a_session_can_be_had_once_at_a_time_and_ends_without_remains(tmp_path: 
 
     again = open_session("local", 1)
     try:
-        # Nothing of the session before is left in this one.
+        # Nothing of the previous session remains in this one.
         assert again.sparkContext.master == "local[1,4]"
         assert again.conf.get("spark.sql.shuffle.partitions") == "200"
     finally:
         close_session(again)
 
 
-def test_a_master_that_spark_does_not_know_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"did not start Spark with the master 'nowhere:1' .*Master must"):
+def test_an_unknown_master_is_reported() -> None:
+    with pytest.raises(ConfigError, match=r"could not start Spark with the master 'nowhere:1' .*Master must"):
         open_session("nowhere:1", 1)
     assert SparkContext._gateway is None
 
 
-def test_a_session_whose_java_was_killed_can_be_closed_and_another_one_opened() -> None:
+def test_a_session_whose_jvm_was_killed_can_be_replaced() -> None:
     spark = open_session("local", 1)
     [java] = [child for child in psutil.Process().children(recursive=True) if "java" in child.name()]
     java.kill()
@@ -65,7 +65,7 @@ def test_a_session_whose_java_was_killed_can_be_closed_and_another_one_opened() 
     close_session(again)
 
 
-def test_settings_from_sparks_own_files_are_looked_at_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_from_sparks_own_files_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.barrier.sync.timeout 5s\n")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     with pytest.raises(ConfigError, match=r"Spark's own configuration: spark\.barrier\.sync\.timeout"):

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
 from weir.errors import GraphError, InputError, SchemaError
-from weir.spark.staging import frame_schema, query, stage_dataframe
+from weir.spark.staging import analyze_query, frame_schema, stage_dataframe
 
 pytestmark = pytest.mark.spark
 
@@ -21,8 +21,8 @@ EVERY_TYPE = """
 """
 
 
-def test_the_schema_is_known_before_the_query_runs_and_fits_what_is_staged(local_spark: SparkSession, tmp_path: Path) -> None:
-    frame = query(local_spark, EVERY_TYPE)
+def test_the_schema_is_known_before_the_query_runs_and_matches_the_staged_rows(local_spark: SparkSession, tmp_path: Path) -> None:
+    frame = analyze_query(local_spark, EVERY_TYPE)
     schema = frame_schema(frame)
     directory, staged = stage_dataframe(frame, str(tmp_path / "staged"))
     assert staged == schema
@@ -34,14 +34,14 @@ def test_the_schema_is_known_before_the_query_runs_and_fits_what_is_staged(local
     assert sorted(rows["id"].to_pylist()) == [0, 1, 2]
 
 
-def test_a_directory_staged_to_the_end_is_taken_as_it_is(local_spark: SparkSession, tmp_path: Path) -> None:
+def test_a_complete_staging_directory_is_reused(local_spark: SparkSession, tmp_path: Path) -> None:
     directory, _ = stage_dataframe(local_spark.range(3), str(tmp_path / "staged"))
     files = {path.name for path in Path(directory).iterdir()}
     stage_dataframe(local_spark.range(3), directory)
     assert {path.name for path in Path(directory).iterdir()} == files
 
 
-def test_a_staging_that_broke_off_is_done_again(local_spark: SparkSession, tmp_path: Path) -> None:
+def test_an_interrupted_staging_is_repeated(local_spark: SparkSession, tmp_path: Path) -> None:
     directory, _ = stage_dataframe(local_spark.range(3), str(tmp_path / "staged"))
     (Path(directory) / "_SUCCESS").unlink()
     stage_dataframe(local_spark.range(3), directory)
@@ -55,33 +55,33 @@ def test_a_query_without_rows_is_staged_with_its_schema(local_spark: SparkSessio
 
 def test_a_streaming_frame_is_refused(local_spark: SparkSession, tmp_path: Path) -> None:
     frame = local_spark.readStream.format("rate").load()
-    with pytest.raises(GraphError, match="a streaming DataFrame"):
+    with pytest.raises(GraphError, match="A streaming DataFrame"):
         stage_dataframe(frame, str(tmp_path / "staged"))
 
 
 @pytest.mark.parametrize("column", ["null", "interval 1 day", "interval 1 month", "parse_json('1')", "array(null)"])
-def test_a_type_that_parquet_cannot_hold_is_refused_by_the_name_of_its_column(local_spark: SparkSession, column: str) -> None:
-    with pytest.raises(SchemaError, match="column 'odd' has the Spark type"):
-        frame_schema(query(local_spark, f"select id, {column} as odd from range(2)"))
+def test_a_type_that_parquet_does_not_support_is_refused_with_its_column(local_spark: SparkSession, column: str) -> None:
+    with pytest.raises(SchemaError, match="Column 'odd' has the Spark type"):
+        frame_schema(analyze_query(local_spark, f"select id, {column} as odd from range(2)"))
 
 
-def test_a_query_that_does_not_analyse_is_told_in_one_line(local_spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_query_is_reported_in_one_line(local_spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(GraphError, match=r"`nope` cannot be resolved") as caught:
-        query(local_spark, "select nope from range(2)")
+        analyze_query(local_spark, "select nope from range(2)")
     with pytest.raises(GraphError, match=r"Syntax error at or near 'x'.*line 1, pos 13"):
-        query(local_spark, "select * frm x")
+        analyze_query(local_spark, "select * frm x")
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""
 
 
-def test_a_query_whose_code_raises_fails_with_what_was_raised(local_spark: SparkSession, tmp_path: Path) -> None:
+def test_a_query_whose_code_raises_fails_with_that_error(local_spark: SparkSession, tmp_path: Path) -> None:
     frame = local_spark.range(1).select(udf(lambda value: int(f"number {value}"), "int")("id").alias("number"))
     with pytest.raises(InputError, match=r"staging a DataFrame into .*: ValueError: invalid literal .* 'number 0'$"):
         stage_dataframe(frame, str(tmp_path / "staged"))
     assert not (tmp_path / "staged" / "_SUCCESS").exists()
 
 
-def test_a_directory_that_cannot_be_written_is_named(local_spark: SparkSession, tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_reported(local_spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=str(tmp_path / "file")):
         stage_dataframe(local_spark.range(1), str(tmp_path / "file" / "staged"))

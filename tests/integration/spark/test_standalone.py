@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import psutil
 import pytest
 from pyspark.sql import SparkSession
+from tests.integration.spark.fake_coordinator import SECRET, WAIT_S, FakeCoordinator, connected_slot
 from tests.integration.spark.process_tree import argument_lists, family, intrude, listening, refusal
-from tests.integration.spark.switchboard import SECRET, WAIT_S, Switchboard, line_slot
 
 from weir.errors import SlotError
 from weir.spark.session import close_session, open_session
 from weir.spark.settings import AUTH_SECRET
-from weir.spark.slots import SlotPool
+from weir.spark.slot_pool import SlotPool
 from weir.spark.standalone import StandaloneCluster
 
 pytestmark = pytest.mark.spark
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[StandaloneCluster]:
-    """Two workers with room for two slots each."""
+    """Two workers with two cores each."""
     with StandaloneCluster(workers=2, cores=2, memory_mb=512) as cluster:
         yield cluster
 
@@ -36,72 +36,74 @@ def spark(cluster: StandaloneCluster) -> Iterator[SparkSession]:
     close_session(spark)
 
 
-def test_slots_of_a_killed_executor_come_back_and_the_others_stay(spark: SparkSession, board: Switchboard) -> None:
-    with SlotPool(spark, 4, board.bootstrap(), entry=line_slot) as pool:
-        lines = [board.answer() for _ in range(4)]
-        executors = {line.executor for line in lines}
+def test_slots_of_a_killed_executor_are_restarted_and_the_others_continue(
+    spark: SparkSession, coordinator: FakeCoordinator
+) -> None:
+    with SlotPool(spark, 4, coordinator.bootstrap(), entry=connected_slot) as pool:
+        connections = [coordinator.accept() for _ in range(4)]
+        executors = {connection.executor for connection in connections}
         assert len(executors) == 2
-        victim = lines[0].executor
+        victim = connections[0].executor
         pid = int(victim.rpartition("/")[2])
         assert "CoarseGrainedExecutorBackend" in " ".join(psutil.Process(pid).cmdline())
-        lost = [line for line in lines if line.executor == victim]
-        kept = [line for line in lines if line.executor != victim]
+        lost = [connection for connection in connections if connection.executor == victim]
+        kept = [connection for connection in connections if connection.executor != victim]
         os.kill(pid, signal.SIGKILL)
-        replacements = [board.answer() for _ in lost]
-        assert sorted(line.index for line in replacements) == sorted(line.index for line in lost)
-        assert victim not in {line.executor for line in replacements}
-        assert all(line.is_cut() for line in lost)
-        assert all(psutil.pid_exists(line.pid) for line in kept)
+        replacements = [coordinator.accept() for _ in lost]
+        assert sorted(connection.index for connection in replacements) == sorted(connection.index for connection in lost)
+        assert victim not in {connection.executor for connection in replacements}
+        assert all(connection.is_closed() for connection in lost)
+        assert all(psutil.pid_exists(connection.pid) for connection in kept)
         pool.release()
-        board.hang_up()
+        coordinator.close_connections()
 
 
-def test_too_few_cores_of_the_cluster_are_told_after_the_time_given(spark: SparkSession, board: Switchboard) -> None:
-    pool = SlotPool(spark, 5, board.bootstrap(), entry=line_slot, capacity_timeout_s=0.2)
+def test_too_few_cores_of_the_cluster_are_reported_after_the_timeout(spark: SparkSession, coordinator: FakeCoordinator) -> None:
+    pool = SlotPool(spark, 5, coordinator.bootstrap(), entry=connected_slot, capacity_timeout_s=0.2)
     with pytest.raises(
         SlotError,
-        match=r"needs 5 slots, .* spark://127\.0\.0\.1:\d+ offers \d on \d executors, 0\.2 s after it was asked for them",
+        match=r"needs 5 slots, .* spark://127\.0\.0\.1:\d+ offers \d on \d executors after 0\.2 s",
     ):
         pool.start()
 
 
 def test_no_secret_is_in_an_argument_list_of_the_cluster(
-    spark: SparkSession, cluster: StandaloneCluster, board: Switchboard
+    spark: SparkSession, cluster: StandaloneCluster, coordinator: FakeCoordinator
 ) -> None:
-    with SlotPool(spark, 4, board.bootstrap(), entry=line_slot) as pool:
+    with SlotPool(spark, 4, coordinator.bootstrap(), entry=connected_slot) as pool:
         for _ in range(4):
-            board.answer()
+            coordinator.accept()
         shown = argument_lists(family(os.getpid()))
         pool.release()
-        board.hang_up()
+        coordinator.close_connections()
     assert "CoarseGrainedExecutorBackend" in shown
     assert "deploy.worker.Worker" in shown
     assert cluster.session_settings()[AUTH_SECRET] not in shown
     assert SECRET.decode() not in shown
 
 
-def test_strangers_at_every_port_of_the_cluster_get_nothing_and_change_nothing(
-    spark: SparkSession, cluster: StandaloneCluster, board: Switchboard
+def test_unauthenticated_clients_at_every_port_of_the_cluster_have_no_effect(
+    spark: SparkSession, cluster: StandaloneCluster, coordinator: FakeCoordinator
 ) -> None:
-    with SlotPool(spark, 4, board.bootstrap(), entry=line_slot) as pool:
-        pids = {board.answer().pid for _ in range(4)}
-        ports = [(address, port) for address, port in listening(family(os.getpid())) if port != board.port]
+    with SlotPool(spark, 4, coordinator.bootstrap(), entry=connected_slot) as pool:
+        pids = {coordinator.accept().pid for _ in range(4)}
+        ports = [(address, port) for address, port in listening(family(os.getpid())) if port != coordinator.port]
         for address, port in ports:
             assert address.endswith("127.0.0.1")
             answer = intrude(port, os.urandom(4096))
             assert answer == b"" or answer.startswith((b"!", b"HTTP/1.1 4")), (port, answer)
-        # Master and two workers: control and web page each. Driver: gateway, control, blocks. Two executors: blocks.
+        # Master and two workers: control port and web UI each. Driver: gateway, control, blocks. Two executors: blocks.
         kinds = [refusal(port) for _, port in ports]
         assert {kind: kinds.count(kind) for kind in kinds} == {"spark": 7, "page": 3, "gateway": 1}
         assert all(psutil.pid_exists(pid) for pid in pids)
         assert psutil.pid_exists(cluster.pids[0])
         pool.release()
-        board.hang_up()
+        coordinator.close_connections()
     assert spark.range(10).count() == 10
 
 
 @pytest.mark.parametrize("path", ["/", "/json/", "/app/kill/", "/metrics/json"])
-def test_the_web_pages_of_master_and_workers_let_nobody_in(cluster: StandaloneCluster, path: str) -> None:
+def test_the_web_uis_of_master_and_workers_refuse_all_requests(cluster: StandaloneCluster, path: str) -> None:
     logs = [(cluster.directory / f"{name}.log").read_text() for name in ("master", "worker-0", "worker-1")]
     for log in logs:
         found = re.search(r"service '(?:Master|Worker)UI' on port (\d+)", log)
@@ -110,6 +112,6 @@ def test_the_web_pages_of_master_and_workers_let_nobody_in(cluster: StandaloneCl
             urllib.request.urlopen(f"http://127.0.0.1:{found.group(1)}{path}", timeout=WAIT_S)
 
 
-def test_the_secret_of_the_cluster_can_be_read_by_its_user_alone(cluster: StandaloneCluster) -> None:
+def test_only_its_user_can_read_the_secret_of_the_cluster(cluster: StandaloneCluster) -> None:
     assert (cluster.directory.stat().st_mode & 0o777) == 0o700
     assert ((cluster.directory / "cluster.properties").stat().st_mode & 0o777) == 0o600

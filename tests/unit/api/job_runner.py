@@ -1,4 +1,4 @@
-"""A whole job in this thread: one subtask of each operator, everything read before anything is written."""
+"""Runs a complete job in this thread: one subtask per operator, one operator after the other."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.unit.operators.operator_harness import context
 from weir.api.job import Job
 from weir.api.stream import Stream
 from weir.connectors import sinks, sources
-from weir.connectors.iterable import IterableSource
+from weir.connectors.iterable_source import IterableSource
 from weir.graph.logical import LogicalOperator, OperatorKind
 from weir.graph.schema import schema_of
 from weir.operators.base import Operator, SourceOperator
-from weir.operators.bundle import CodeBundle
+from weir.operators.code_bundle import CodeBundle
 from weir.operators.factory import build_operator
 from weir.protocol.ids import OperatorUid
 
@@ -32,7 +32,7 @@ class NoConnectors:
 
 
 def run(job: Job, *, batch_rows: int = 4) -> dict[OperatorUid, list[pa.RecordBatch]]:
-    """What each sink is given. Every batch is checked against the schema that the graph promises."""
+    """Return the batches of each sink. Checks every batch against the schema in the graph."""
     graph, bundle = job.to_graph()
     inputs = job.sources()
     made: dict[OperatorUid, list[pa.RecordBatch]] = {}
@@ -66,7 +66,7 @@ def run(job: Job, *, batch_rows: int = 4) -> dict[OperatorUid, list[pa.RecordBat
 
 
 def shipped(bundle: CodeBundle, logical: LogicalOperator) -> CodeBundle:
-    """Expressions as a slot has them: pickled in the driver and read back."""
+    """Return the bundle as a slot has it, with pickled and unpickled expressions."""
     if logical.kind in (OperatorKind.SELECT, OperatorKind.WITH_COLUMNS, OperatorKind.FILTER):
         return CodeBundle({reference: pickle.loads(pickle.dumps(bundle.get(reference))) for reference in bundle})
     return bundle
@@ -78,7 +78,7 @@ def flights(rows: list[dict[str, Any]], schema: pa.Schema = FLIGHTS) -> tuple[Jo
 
 
 def result(rows: list[dict[str, Any]], build: Callable[[Stream], Stream], *, schema: pa.Schema = FLIGHTS) -> list[dict[str, Any]]:
-    """The rows that ``build`` makes of ``rows``."""
+    """Return the output rows of the job that ``build`` makes, for the input ``rows``."""
     job, stream = flights(rows, schema)
     build(stream).write(sinks.console(), uid="out")
     return [row for batch in run(job)[OperatorUid("out")] for row in batch.to_pylist()]

@@ -1,4 +1,4 @@
-"""Parameters: declared by asking, given as text or as values, one clear error for anything else."""
+"""Parameters are declared by reading them and set as text or values; anything else gives one clear error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_text_becomes_the_declared_type() -> None:
     assert params.bool("off", False) is False
 
 
-def test_values_of_the_type_are_taken_as_they_are_and_defaults_where_there_are_none() -> None:
+def test_values_of_the_declared_type_are_used_unchanged_and_defaults_if_missing() -> None:
     params = Params({"i": 7, "f": 2, "b": False, "p": Path("a/b")})
     assert (params.int("i"), params.float("f"), params.bool("b", True), params.path("p")) == (7, 2.0, False, "a/b")
     assert (params.int("j", 3), params.path("q", Path("c")), params.str("r", None)) == (3, "c", None)
@@ -37,7 +37,7 @@ def test_declarations_are_kept_in_order() -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "message"),
     [
-        ("int", "1.5", "parameter 'x' must be of type int, not '1.5'"),
+        ("int", "1.5", "Parameter 'x' must be of type int, not '1.5'"),
         ("int", True, "must be of type int, not True"),
         ("float", "fast", "must be of type float, not 'fast'"),
         ("bool", "maybe", "must be of type bool, not 'maybe'"),
@@ -50,24 +50,27 @@ def test_a_value_of_another_type_is_refused_by_name(kind: str, value: object, me
         getattr(Params({"x": value}), kind)("x")
 
 
-def test_a_choice_that_is_none_is_answered_with_all() -> None:
-    with pytest.raises(ConfigError, match="parameter 'x' must be one of a, b, not 'c'"):
+def test_the_error_for_an_invalid_choice_lists_all_choices() -> None:
+    with pytest.raises(ConfigError, match="Parameter 'x' must be one of a, b, not 'c'"):
         Params({"x": "c"}).choice("x", ["a", "b"])
 
 
-def test_a_missing_one_says_what_it_is_for_and_how_to_set_it_and_what_was_misspelt() -> None:
-    with pytest.raises(ConfigError, match=r"needs parameter 'input' \(flights\): set it with --set input=PATH; you set 'inptu'"):
+def test_the_error_for_a_missing_parameter_has_its_help_and_the_misspelt_name() -> None:
+    with pytest.raises(
+        ConfigError,
+        match=r"needs parameter 'input' \(flights\). Set it with --set input=PATH. Did you mean it when you set 'inptu'",
+    ):
         Params({"inptu": "x"}).path("input", help="flights")
 
 
-def test_one_that_nothing_asked_for_is_refused_with_the_near_miss() -> None:
+def test_an_unknown_parameter_is_refused_with_the_near_miss() -> None:
     params = Params({"rosw": "5"})
     params.int("rows", 1)
     with pytest.raises(ConfigError, match="no parameter 'rosw'; did you mean 'rows'?"):
         params.check_known()
 
 
-def test_the_same_name_for_two_things_is_refused() -> None:
+def test_two_different_declarations_of_a_name_are_refused() -> None:
     params = Params({"x": "5"})
     assert params.int("x") == params.int("x")
     with pytest.raises(ConfigError, match="'x' is declared twice"):

@@ -1,4 +1,4 @@
-"""Functions, keys, aggregates, unions and the graph that comes out of a job."""
+"""Functions, keys, aggregates, unions and the graph of a job."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Lower:
         (lambda batch: lower(pl.DataFrame(batch)), "arrow"),
     ],
 )
-def test_map_batches_takes_polars_by_annotation_or_by_name(function: Callable[[Any], Any], form: Any) -> None:
+def test_map_batches_passes_polars_frames_by_annotation_or_form(function: Callable[[Any], Any], form: Any) -> None:
     made = result(ROWS, lambda stream: stream.map_batches(function, form=form))
     assert made == [{**row, "origin": row["origin"].lower()} for row in ROWS]
 
 
-def test_functions_over_rows_make_the_schema_they_promise() -> None:
+def test_row_functions_have_the_declared_schema() -> None:
     made = result(
         ROWS,
         lambda stream: (
@@ -119,7 +119,7 @@ def test_the_last_update_of_each_key_is_the_aggregate_of_all_its_records(rows: l
         assert made == [folded(rows[: end + 1])[rows[end]["origin"]] for end in range(len(rows))]
 
 
-def test_a_union_of_streams_with_other_layouts_has_one_schema() -> None:
+def test_a_union_of_streams_with_different_layouts_has_one_schema() -> None:
     job, left = flights(ROWS)
     wide = FLIGHTS.set(0, pa.field("origin", pa.large_string(), nullable=False))
     right = job.read(sources.iterable(pa.Table.from_pylist(ROWS, schema=FLIGHTS).cast(wide)), uid="right")
@@ -130,7 +130,7 @@ def test_a_union_of_streams_with_other_layouts_has_one_schema() -> None:
     assert [row for batch in batches for row in batch.to_pylist()] == ROWS * 2
 
 
-def test_a_diamond_runs_both_ways() -> None:
+def test_a_diamond_sends_records_along_both_paths() -> None:
     job, stream = flights(ROWS)
     late, early = stream.filter(pl.col("delay") > 0), stream.filter(pl.col("delay") <= 0)
     late.union(early).write(sinks.console(), uid="known")
@@ -142,7 +142,7 @@ def test_a_diamond_runs_both_ways() -> None:
     assert len(physical.chains) == 5
 
 
-def test_a_graph_holds_no_code_survives_json_and_is_the_same_each_time() -> None:
+def test_a_graph_contains_no_code_survives_json_and_is_deterministic() -> None:
     job, stream = flights(ROWS)
     stream.filter(pl.col("delay") > 1).map(lambda row: row, schema=FLIGHTS, uid="same").key_by("origin").aggregate(
         n=agg.count()
@@ -158,7 +158,7 @@ def test_a_graph_holds_no_code_survives_json_and_is_the_same_each_time() -> None
     assert set(job.sinks()) == {"write-console-1"}
 
 
-def test_another_operator_upstream_does_not_change_derived_uids_of_other_names() -> None:
+def test_a_new_upstream_operator_keeps_the_derived_uids_of_other_names() -> None:
     def uids(more: bool) -> list[str]:
         job, stream = flights(ROWS)
         stream = stream.select("origin", "delay") if more else stream
@@ -168,7 +168,7 @@ def test_another_operator_upstream_does_not_change_derived_uids_of_other_names()
     assert uids(True) == uids(False)
 
 
-def test_a_derived_uid_gives_way_to_one_given_by_hand() -> None:
+def test_a_derived_uid_avoids_an_explicit_one() -> None:
     job, stream = flights(ROWS)
     stream.filter(pl.col("delay") > 1).filter(pl.col("delay") > 2).options(uid="filter-1").write(sinks.console())
     assert [one.uid for one in job.to_graph()[0].operators] == ["flights", "filter-2", "filter-1", "write-console-1"]
@@ -190,46 +190,46 @@ def test_options_reach_the_graph() -> None:
     ("build", "error", "message"),
     [
         (lambda s: s.key_by("orgin"), SchemaError, "key_by at .*: no column 'orgin'; did you mean 'origin'?"),
-        (lambda s: s.key_by(), GraphError, "name at least one column"),
-        (lambda s: s.key_by(pl.col("origin")), GraphError, "no column name; make a column with .with_columns"),
+        (lambda s: s.key_by(), GraphError, "name at least one key column"),
+        (lambda s: s.key_by(pl.col("origin")), GraphError, "is not a column name. Compute a column with .with_columns"),
         (lambda s: s.key_by("distance").aggregate(n=agg.count()), SchemaError, "aggregate at .*distance"),
-        (lambda s: s.key_by("origin").aggregate(n=agg.sum("dest")), SchemaError, "there is no sum of column 'dest'"),
+        (lambda s: s.key_by("origin").aggregate(n=agg.sum("dest")), SchemaError, "column 'dest' of type string has no sum"),
         (lambda s: s.key_by("origin").aggregate(n=agg.sum("dely")), SchemaError, "no column 'dely'; did you mean 'delay'?"),
-        (lambda s: s.key_by("origin").aggregate(n=pl.len()), GraphError, "n=.* is no aggregate: use agg.count"),
-        (lambda s: s.key_by("origin").aggregate(), GraphError, "name at least one aggregate"),
+        (lambda s: s.key_by("origin").aggregate(n=pl.len()), GraphError, "n=.* is not an aggregate. Use agg.count"),
+        (lambda s: s.key_by("origin").aggregate(), GraphError, "needs at least one aggregate"),
         (
             lambda s: s.key_by("origin").aggregate(n=agg.count(), emit="all"),
             GraphError,
             "emit must be 'batch' or 'each', not 'all'",
         ),
         (lambda s: s.key_by("origin").aggregate(origin=agg.count()), SchemaError, "'origin' would appear twice"),
-        (lambda s: s.union(), GraphError, "name at least one other stream"),
-        (lambda s: s.union(flights([])[1]), GraphError, "only streams of one job"),
+        (lambda s: s.union(), GraphError, "needs at least one other stream"),
+        (lambda s: s.union(flights([])[1]), GraphError, "needs streams of the same job"),
         (lambda s: s.union(s.select("origin")), SchemaError, "same columns in the same order"),
         (
             lambda s: s.union(s.with_columns(pl.col("delay").cast(pl.Float64))),
             SchemaError,
             "column 'delay' is int64 in one .* double",
         ),
-        (lambda s: s.map(pl.col("delay"), schema=FLIGHTS), GraphError, "map takes a Python function; for polars expressions"),
-        (lambda s: s.map(5, schema=FLIGHTS), GraphError, "map takes a function, not 5"),
+        (lambda s: s.map(pl.col("delay"), schema=FLIGHTS), GraphError, "map needs a Python function. For polars expressions"),
+        (lambda s: s.map(5, schema=FLIGHTS), GraphError, "map needs a function, not 5"),
         (lambda s: s.map(dict, schema={}), GraphError, "map"),
         (lambda s: s.map(lambda row: row, schema={}), SchemaError, "the schema has no columns"),
         (
             lambda s: s.map(lambda row: row, schema={"a": "int46"}),
             SchemaError,
-            "column 'a': 'int46' is no type; did you mean 'int64'?",
+            "column 'a': unknown type 'int46'; did you mean 'int64'?",
         ),
-        (lambda s: s.map(lambda row: row, schema={"a": list}), SchemaError, "column 'a': .*list.* is no type"),
-        (lambda s: s.map(lambda row: row, schema=["a"]), SchemaError, "a schema is a pyarrow.Schema or a dict"),
+        (lambda s: s.map(lambda row: row, schema={"a": list}), SchemaError, "column 'a': .*list.* is not a type"),
+        (lambda s: s.map(lambda row: row, schema=["a"]), SchemaError, "the schema must be a pyarrow.Schema or a dict"),
         (lambda s: s.map_batches(lower, form="pandas"), GraphError, "form must be 'arrow' or 'polars', not 'pandas'"),
-        (lambda s: s.options(uid="a/b"), GraphError, "'a/b' cannot be a uid"),
-        (lambda s: s.options(parallelism=0), GraphError, "parallelism must be a whole number from 1, not 0"),
-        (lambda s: s.options(name=" "), GraphError, "a name must not be empty"),
-        (lambda s: s.write(sources.iterable([{"a": 1}])), GraphError, "write takes a sink"),
+        (lambda s: s.options(uid="a/b"), GraphError, "Invalid uid 'a/b'"),
+        (lambda s: s.options(parallelism=0), GraphError, "parallelism must be an integer of at least 1, not 0"),
+        (lambda s: s.options(name=" "), GraphError, "name must not be empty"),
+        (lambda s: s.write(sources.iterable([{"a": 1}])), GraphError, "write needs a sink"),
     ],
 )
-def test_what_does_not_fit_is_an_error_on_the_author_s_line(
+def test_an_invalid_call_names_the_line_of_the_author(
     build: Callable[[Stream], object], error: type[Exception], message: str
 ) -> None:
     _, stream = flights([])
@@ -254,19 +254,19 @@ def duplicated() -> Job:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: flights([])[0], "job 'flights' writes nothing"),
-        (lambda: Job("empty"), "job 'empty' reads nothing"),
-        (unread, "the stream of the filter at test_streams.py:[0-9]+ goes nowhere"),
-        (duplicated, "uid 'flights' is given twice, to the source 'flights' at job_runner.py:[0-9]+ and the filter 'flights' at"),
+        (lambda: flights([])[0], "Job 'flights' has no sink"),
+        (lambda: Job("empty"), "Job 'empty' has no source"),
+        (unread, "The output of filter at test_streams.py:[0-9]+ is not used"),
+        (duplicated, "uid 'flights' is used twice: by source 'flights' at job_runner.py:[0-9]+ and by filter 'flights' at"),
     ],
 )
-def test_a_job_that_is_not_whole_is_refused_when_its_graph_is_made(build: Callable[[], Job], message: str) -> None:
+def test_an_incomplete_job_has_no_graph(build: Callable[[], Job], message: str) -> None:
     job = build()
     with pytest.raises(GraphError, match=message):
         job.to_graph()
 
 
-def test_a_sink_s_own_refusal_names_the_line_that_writes() -> None:
+def test_an_error_of_a_sink_names_the_line_of_write() -> None:
     class Refusing(type(sinks.console())):  # type: ignore[misc]  # the class itself is not public
         def check(self, schema: pa.Schema) -> None:
             raise ConfigError("no such directory")
@@ -276,8 +276,8 @@ def test_a_sink_s_own_refusal_names_the_line_that_writes() -> None:
         stream.write(Refusing())
 
 
-def test_what_is_no_source_or_has_no_columns_is_refused() -> None:
-    with pytest.raises(GraphError, match="read takes a source, .* not str"):
+def test_an_invalid_source_or_job_name_is_refused() -> None:
+    with pytest.raises(GraphError, match="read needs a source, .* not str"):
         Job("a").read("flights/")  # type: ignore[arg-type]  # refused at run time, too
-    with pytest.raises(GraphError, match="'a b' cannot be a job's name"):
+    with pytest.raises(GraphError, match="Invalid job name 'a b'"):
         Job("a b")

@@ -1,4 +1,4 @@
-"""Numbers in the table and in results.jsonl."""
+"""Values in the table and in results.jsonl."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 from rich.console import Console
 
 from bench.ceiling_run import CeilingRun
-from bench.measuring import Run
+from bench.measured_run import Run
 from bench.options import parse
-from bench.processes import CpuSeconds, cpu_seconds
+from bench.process_control import CpuSeconds, cpu_seconds
 from bench.results import EVERY_SECOND, NONE, Measurement, append, measurement, percentile, show, spread
-from weir.connectors.stats import Totals
+from weir.connectors.stats_sink import Totals
 from weir.coordinator.progress import CheckpointSummary
 from weir.protocol.ids import CheckpointId
 
-PROMISED = {
+DOCUMENTED_FIELDS = {
     *("workload", "setting", "parallelism", "slots", "records", "seconds", "records_per_s", "baseline_records_per_s"),
     *("ceiling_records_per_s", "checkpoints", "checkpoint_ms_avg", "checkpoint_ms_max", "alignment_ms_max", "sync_ms_max"),
     *("checkpointed_bytes", "peak_rss_mb", "result_ok"),
@@ -47,7 +47,7 @@ def run(records: int, *, checkpoints: int = 0, wrong: str | None = None) -> Run:
     return Run(
         records=records,
         seconds=10.0,
-        # The machine was watched for longer than from the first report to the last.
+        # The observation is longer than the time between the first and the last report.
         watched_s=12.5,
         cpu=CpuSeconds(slots=25.0, driver=6.25),
         start_s=0.25,
@@ -66,7 +66,7 @@ def measured(*, wrong: str | None = None) -> Measurement:
     )  # fmt: skip
 
 
-def test_ratios_are_of_the_runs_it_was_paired_with() -> None:
+def test_ratios_refer_to_the_paired_runs() -> None:
     one = measured()
 
     assert (one.records_per_s, one.records_per_cpu_s) == (98.0, 49.0)
@@ -75,7 +75,7 @@ def test_ratios_are_of_the_runs_it_was_paired_with() -> None:
     assert one.driver_cpu_share == 0.5
 
 
-def test_checkpoints_are_summed_up_in_milliseconds() -> None:
+def test_checkpoint_statistics_are_in_milliseconds() -> None:
     one = measured()
 
     assert (one.checkpoints, one.checkpoint_ms_avg, one.checkpoint_ms_max) == (4, 25, 40)
@@ -84,7 +84,7 @@ def test_checkpoints_are_summed_up_in_milliseconds() -> None:
     assert one.checkpointed_bytes == 2_500
 
 
-def test_how_long_checkpoints_took_is_not_said_of_a_run_that_was_stopped_every_other_second() -> None:
+def test_runs_that_took_turns_have_no_checkpoint_durations() -> None:
     one = measurement("abs6", EVERY_SECOND, 2, run(980, checkpoints=4), took_turns=True, about={})
     text = io.StringIO()
     show([one], Console(file=text, width=160))
@@ -94,18 +94,18 @@ def test_how_long_checkpoints_took_is_not_said_of_a_run_that_was_stopped_every_o
     assert "│ abs6     │     2 │     4 │       0 │   - │   - │" in text.getvalue()
 
 
-def test_a_line_holds_all_fields_that_are_promised(tmp_path: Path) -> None:
+def test_a_line_has_all_documented_fields(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     append(measured(), file)
     append(measured(wrong="a record is lost"), file)
     first, second = (json.loads(line) for line in file.read_text().splitlines())
 
-    assert first.keys() >= PROMISED
+    assert first.keys() >= DOCUMENTED_FIELDS
     assert (first["result_ok"], second["result_ok"]) == (True, False)
     assert first["run"] == {"seed": 7}
 
 
-def test_a_percentile_is_a_value_that_was_measured() -> None:
+def test_a_percentile_is_a_measured_value() -> None:
     values = [float(value) for value in range(200, 0, -1)]
 
     assert percentile(values, 0.99) == 198.0
@@ -120,7 +120,7 @@ def test_a_spread_shows_median_and_both_ends() -> None:
     assert spread([None]) == "-"
 
 
-def test_the_table_says_what_was_wrong() -> None:
+def test_the_table_shows_errors() -> None:
     text = io.StringIO()
     one = measured(wrong="a record is lost")
     show([replace(one, setting=NONE), one], Console(file=text, width=160))
@@ -129,13 +129,13 @@ def test_the_table_says_what_was_wrong() -> None:
     assert "a record is lost" in text.getvalue()
 
 
-def test_options_name_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_options_are_named_in_the_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--only", "abs6,abs7"])
     assert "no part abs7" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         parse(["--parallelism", "2,none"])
-    assert "numbers separated by commas" in capsys.readouterr().err
+    assert "expected comma-separated numbers" in capsys.readouterr().err
 
 
 def test_the_full_plan_is_seven_pairs_of_twenty_seconds() -> None:
@@ -146,7 +146,7 @@ def test_the_full_plan_is_seven_pairs_of_twenty_seconds() -> None:
     assert parse(["--quick"]).few_pairs == 1
 
 
-def test_processor_time_of_this_process_is_the_drivers() -> None:
+def test_cpu_time_of_this_process_counts_for_the_driver() -> None:
     used = cpu_seconds()
 
     assert used.driver > 0

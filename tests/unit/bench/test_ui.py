@@ -1,4 +1,4 @@
-"""The parts of the benchmark of the web interface that measure nothing: the wide job, what its driver tells, and reading a trace."""
+"""The parts of the web UI benchmark that do not measure: the wide job, its driver's events and trace parsing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from bench.platform.job_writer import LiveRun
 from bench.platform.results import Aim, Measurement
-from bench.platform.stories import LiveRun
 from bench.ui.options import PARTS, parse
 from bench.ui.processor import read
 from bench.ui.smooth import judged
@@ -26,22 +26,22 @@ def test_the_wide_job_has_200_operators_of_8_subtasks_each_in_a_chain_of_its_own
     assert len(compiled["edges"]) > CHAINS - 10, "some of them have two inputs"
 
 
-def test_each_subtask_acknowledges_a_checkpoint_once_and_some_of_them_in_each_tenth_of_a_second() -> None:
+def test_each_subtask_acknowledges_once_and_acknowledgements_are_spread_over_time() -> None:
     driver = Driver("http://127.0.0.1:1", LiveRun(1, 1, "token"), seed=7)
-    told = list(driver._checkpoint(random.Random(7)))
-    assert [type(event) for event in told[0][1]] == [CheckpointTriggered]
-    assert [type(event) for event in told[-1][1]] == [CheckpointCompleted]
-    acknowledged = [event for _, events in told[1:-1] for event in events]
+    reported = list(driver._checkpoint(random.Random(7)))
+    assert [type(event) for event in reported[0][1]] == [CheckpointTriggered]
+    assert [type(event) for event in reported[-1][1]] == [CheckpointCompleted]
+    acknowledged = [event for _, events in reported[1:-1] for event in events]
     assert all(isinstance(event, SubtaskAcknowledged) for event in acknowledged)
     assert (
         len({event.subtask for event in acknowledged if isinstance(event, SubtaskAcknowledged)}) == len(acknowledged) == SUBTASKS
     )
-    moments = [at_s for at_s, _ in told]
+    moments = [at_s for at_s, _ in reported]
     assert all(0 <= later - earlier < 0.2 for earlier, later in pairwise(moments))
     assert 4 < moments[-1] < 7
 
 
-def test_what_subtasks_have_counted_only_grows_and_their_times_add_up() -> None:
+def test_subtask_counters_only_grow_and_their_times_add_up() -> None:
     counted = Counted()
     before: dict[tuple[int, int], Any] = {}
     for _ in range(5):
@@ -68,7 +68,7 @@ def _mark(thread: int, name: str, at: int) -> dict[str, Any]:
     return {"ph": "R", "cat": "blink.user_timing", "name": name, "pid": 1, "tid": thread, "ts": at}
 
 
-def test_processor_time_is_that_of_the_pages_own_thread_between_two_moments() -> None:
+def test_cpu_time_is_that_of_the_page_thread_between_two_marks() -> None:
     page, worker = 7, 8
     trace = read(
         _trace(
@@ -86,21 +86,21 @@ def test_processor_time_is_that_of_the_pages_own_thread_between_two_moments() ->
     assert trace.processor_ms("begin", "end") == [20.0, 5.0]
 
 
-def test_a_trace_of_something_else_is_no_trace_of_the_page() -> None:
+def test_a_trace_of_another_thread_is_refused() -> None:
     thread = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 8, "args": {"name": "DedicatedWorker thread"}}
     with pytest.raises(AssertionError, match="DedicatedWorker"):
         read(_trace(thread, _mark(8, "begin", 1)), "begin")
 
 
-def test_a_line_says_what_the_longest_task_was_spent_on() -> None:
+def test_a_line_shows_the_cause_of_the_longest_task() -> None:
     one = Measurement(
         "real", "overview: watched", {"tasks": 1, "longest_ms": 61.0, "why": "layout 40"}, Aim("no task over 50 ms", False)
     )
     assert "longest_ms 61.0" in line(one)
-    assert line(one).endswith("no task over 50 ms: not met   the longest: layout 40")
+    assert line(one).endswith("no task over 50 ms: not met   longest task: layout 40")
 
 
-def test_all_parts_are_measured_unless_some_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_parts_are_measured_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert parse([]).parts == PARTS
     assert parse(["--only", "real", "--quick"]).parts == ("real",)
     with pytest.raises(SystemExit):
@@ -127,7 +127,7 @@ def _round(longest_ms: float | None, processor_ms: float, *, per_s: float = 10.0
         ([(None, 20.0), (61.0, 20.0)], False, True),
     ],
 )
-def test_what_most_rounds_say_counts(rounds: list[tuple[float | None, float]], wall: bool, processor: bool) -> None:
+def test_the_majority_of_rounds_decides(rounds: list[tuple[float | None, float]], wall: bool, processor: bool) -> None:
     measured = [_round(*one) for one in rounds]
     for shared, met in ((False, wall), (True, processor)):
         (found,) = judged(measured, shared=shared)
@@ -136,7 +136,7 @@ def test_what_most_rounds_say_counts(rounds: list[tuple[float | None, float]], w
         assert found.values["rounds_over"] == sum(longest is not None for longest, _ in rounds)
 
 
-def test_of_several_rounds_the_worst_is_told_and_the_usual() -> None:
+def test_several_rounds_report_the_worst_and_the_median() -> None:
     rounds = [_round(None, 20.0, per_s=9.0), _round(61.0, 30.0, per_s=10.0), _round(None, 25.0, per_s=8.0, wrong="console: no")]
     (found,) = judged(rounds, shared=False)
     assert (found.values["longest_ms"], found.values["processor_longest_ms"], found.values["messages_per_s"]) == (61.0, 30.0, 9.0)

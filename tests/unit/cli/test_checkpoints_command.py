@@ -1,4 +1,4 @@
-"""``weir checkpoints`` on what is damaged."""
+"""``weir checkpoints DIR`` with damaged storage, missing checkpoints and long job names."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import json
 import pytest
 
 from weir.cli import checkpoints
-from weir.cli.exits import Exit
+from weir.cli.exit_codes import Exit
 from weir.errors import CheckpointError, ConfigError
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.joblog import GenerationStarted
-from weir.storage.joblog import JobLog
+from weir.protocol.job_log import GenerationStarted
+from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
 
 
-def test_a_log_that_cannot_be_read_is_damage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_job_log_counts_as_damage(capsys: pytest.CaptureFixture[str]) -> None:
     storage = MemoryStorage()
     storage.create("job/log/00000001.json", b"{")
     assert checkpoints.choose_job(storage, None) == "job"
-    assert checkpoints.show_verification(storage, "job", None, as_json=False) is Exit.DAMAGED
-    assert "the log of job job: DAMAGED" in capsys.readouterr().out
-    assert checkpoints.show_verification(storage, "job", CheckpointId(1), as_json=True) is Exit.DAMAGED
+    assert checkpoints.print_verification(storage, "job", None, as_json=False) is Exit.DAMAGED
+    assert "Log of job job: DAMAGED" in capsys.readouterr().out
+    assert checkpoints.print_verification(storage, "job", CheckpointId(1), as_json=True) is Exit.DAMAGED
     (report,) = json.loads(capsys.readouterr().out)
     assert (report["intact"], report["checkpoint"], report["problems"][0]["path"]) == (False, None, "job/log/")
 
 
-def test_a_checkpoint_that_does_not_exist_is_a_wrong_argument() -> None:
+def test_a_checkpoint_that_does_not_exist_is_refused() -> None:
     with pytest.raises(CheckpointError, match="checkpoint 9 does not exist"):
-        checkpoints.show_verification(MemoryStorage(), "job", CheckpointId(9), as_json=False)
+        checkpoints.print_verification(MemoryStorage(), "job", CheckpointId(9), as_json=False)
 
 
 def test_a_job_whose_name_is_shortened_in_storage_is_found_with_and_without_its_name() -> None:
@@ -38,5 +38,5 @@ def test_a_job_whose_name_is_shortened_in_storage_is_found_with_and_without_its_
     JobLog(storage, layout).append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)
     assert JobLayout(checkpoints.choose_job(storage, name)).root == layout.root
     assert JobLayout(checkpoints.choose_job(storage, None)).root == layout.root
-    with pytest.raises(ConfigError, match="choose one with --job"):
+    with pytest.raises(ConfigError, match="Choose one with --job"):
         checkpoints.choose_job(storage, "other")

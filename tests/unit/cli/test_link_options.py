@@ -4,27 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from weir.cli.link import take_link
+from weir.cli.run import take_link_options
 from weir.errors import ConfigError
+from weir.link.control_link import LinkOptions
 from weir.link.http import LinkAddress
-from weir.link.run import LinkOptions
 
-SAID = {"WEIR_RUN_URL": "http://127.0.0.1:1/runs/1", "WEIR_RUN_TOKEN": "secret", "WEIR_RUN_SPOOL": "/somewhere", "LANG": "C"}
+VARIABLES = {"WEIR_RUN_URL": "http://127.0.0.1:1/runs/1", "WEIR_RUN_TOKEN": "secret", "WEIR_RUN_SPOOL": "/somewhere", "LANG": "C"}
 
 
-def test_a_run_of_a_control_plane_is_told_so_and_the_token_stays_with_it() -> None:
-    environment = dict(SAID)
-    assert take_link(environment) == LinkOptions(LinkAddress(SAID["WEIR_RUN_URL"], "secret"), Path("/somewhere"))
+def test_link_options_come_from_the_environment_and_the_token_is_removed_from_it() -> None:
+    environment = dict(VARIABLES)
+    assert take_link_options(environment) == LinkOptions(LinkAddress(VARIABLES["WEIR_RUN_URL"], "secret"), Path("/somewhere"))
     assert "WEIR_RUN_TOKEN" not in environment and environment["LANG"] == "C"
 
 
-def test_a_run_that_is_nobodys_is_left_alone() -> None:
-    assert take_link({"LANG": "C"}) is None
+def test_a_run_without_a_control_plane_has_no_link() -> None:
+    assert take_link_options({"LANG": "C"}) is None
 
 
 @pytest.mark.parametrize("missing", ["WEIR_RUN_URL", "WEIR_RUN_TOKEN", "WEIR_RUN_SPOOL"])
-def test_half_a_word_is_refused_by_what_is_missing(missing: str) -> None:
-    environment = {name: value for name, value in SAID.items() if name != missing}
-    with pytest.raises(ConfigError, match=f"not set: {missing}$") as refused:
-        take_link(environment)
+def test_incomplete_link_variables_are_refused_with_the_missing_one(missing: str) -> None:
+    environment = {name: value for name, value in VARIABLES.items() if name != missing}
+    with pytest.raises(ConfigError, match=f"Not set: {missing}$") as refused:
+        take_link_options(environment)
     assert "secret" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""What a process that runs a job says, whether somebody reads it or not."""
+"""Messages on standard error, also if it is broken."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from tests.unit.cli.running import NobodyListens
+from tests.unit.cli.fakes import BrokenStream
 
-from weir.cli.logs import LogFormat, complain, set_up, tell
+from weir.cli.logs import LogFormat, print_error, print_message, set_up_logs
 
 
 @pytest.fixture(autouse=True)
@@ -19,16 +19,16 @@ def _configuration() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("form", list(LogFormat))
-def test_a_loop_that_logs_goes_on_though_nobody_reads_it(form: LogFormat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", NobodyListens())
-    set_up(form, verbose=False)
+def test_logging_to_a_broken_stream_raises_nothing(form: LogFormat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", BrokenStream())
+    set_up_logs(form, verbose=False)
     structlog.get_logger("coordinator").warning("failure, recovering", reason="slot 1 was lost")
-    tell("stopping")
-    complain("no such file")
+    print_message("stopping")
+    print_error("no such file")
 
 
-def test_whoever_reads_it_gets_every_line(capsys: pytest.CaptureFixture[str]) -> None:
-    set_up(LogFormat.JSON, verbose=False)
+def test_every_message_is_one_json_line(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logs(LogFormat.JSON, verbose=False)
     structlog.get_logger("coordinator").warning("failure, recovering")
-    tell("stopping")
+    print_message("stopping")
     assert [line.count('"event"') for line in capsys.readouterr().err.splitlines()] == [1, 1]

@@ -1,4 +1,4 @@
-"""Metrics of a driver: what is shown, to whom, and that nobody else learns anything."""
+"""Metrics of a driver: their values, the token, ports, and limits of the server."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import socket
 
 import pytest
 
-from weir.cli.metrics.exposition import exposition
-from weir.cli.metrics.server import CONNECTIONS_MAX, MetricsOptions, served, take_options
-from weir.coordinator.progress import Progress
+from weir.cli.metrics import CONNECTIONS_MAX, MetricsOptions, exposition, serve_metrics, take_metrics_options
+from weir.coordinator.progress import JobProgress
 from weir.errors import ConfigError
 from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
+from weir.kernel.effects import Report
 from weir.kernel.job import JobPhase
-from weir.kernel.reports import aborted, completed, failure, recovered, triggered
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.metrics_address import MetricsAddress
@@ -43,8 +42,8 @@ def values(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE)}
 
 
-def test_all_that_a_driver_knows_is_shown() -> None:
-    progress = Progress(frozenset({0}), ((0, OperatorUid("in")), (0, OperatorUid("a"))))
+def test_the_exposition_has_all_metrics_of_a_driver() -> None:
+    progress = JobProgress(frozenset({0}), ((0, OperatorUid("in")), (0, OperatorUid("a"))))
     progress.on_phase(JobPhase.RUNNING, ONE)
     one = SubtaskMetrics(0, 1, 10, 9, 8, 7, 4_000_000, 3, 2, 1)
     progress.on_message(
@@ -58,11 +57,11 @@ def test_all_that_a_driver_knows_is_shown() -> None:
     snapshot = SubtaskSnapshot(0, 1, operators, (), (), False, SubtaskStatistics(state_bytes=100))
     pending = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, 1_000, snapshots={SubtaskId(0, 1): snapshot})
     for number in (7, 8, 9):
-        progress.on_report(triggered(CheckpointId(number), CheckpointKind.PERIODIC))
-    progress.on_report(completed(ONE, pending, now_ms=1_250))
-    progress.on_report(aborted(CheckpointId(8), "declined"))
-    progress.on_report(failure(ONE, "killed"))
-    progress.on_report(recovered(ONE, CheckpointId(7), took_ms=1_500))
+        progress.on_report(Report.triggered(CheckpointId(number), CheckpointKind.PERIODIC))
+    progress.on_report(Report.completed(ONE, pending, now_ms=1_250))
+    progress.on_report(Report.aborted(CheckpointId(8), "declined"))
+    progress.on_report(Report.failure(ONE, "killed"))
+    progress.on_report(Report.recovered(ONE, CheckpointId(7), took_ms=1_500))
     found = values(exposition('a "quoted" job', progress.snapshot()).decode())
     of = 'job="a \\"quoted\\" job"'
     assert found[f'weir_job_phase{{{of},phase="running"}}'] == 1
@@ -72,7 +71,7 @@ def test_all_that_a_driver_knows_is_shown() -> None:
     assert found[f"weir_job_checkpoints_completed_total{{{of}}}"] == found[f"weir_job_checkpoints_failed_total{{{of}}}"] == 1
     for word in ("in_progress", "completed", "failed"):
         assert found[f"weir_job_number_of_{word}_checkpoints{{{of}}}"] == 1
-    assert found[f"weir_job_last_checkpoint_size_bytes{{{of}}}"] == 60, "what it refers to was written by another one"
+    assert found[f"weir_job_last_checkpoint_size_bytes{{{of}}}"] == 60, "the other file was written by an earlier checkpoint"
     assert found[f"weir_job_last_checkpoint_full_size_bytes{{{of}}}"] == 100
     assert found[f'weir_source_lag_records{{{of},source="in"}}'] == 42
     assert found[f'weir_source_lag_seconds{{{of},source="in"}}'] == 4.5
@@ -85,63 +84,63 @@ def test_all_that_a_driver_knows_is_shown() -> None:
     assert found[f'weir_subtask_busy_seconds_total{{chain="0",{of},subtask="1"}}'] == 4
 
 
-def test_a_checkpoint_of_an_older_generation_is_not_in_progress_any_more() -> None:
-    progress = Progress(frozenset())
+def test_a_new_generation_ends_checkpoints_in_progress() -> None:
+    progress = JobProgress(frozenset())
     progress.on_phase(JobPhase.RUNNING, ONE)
-    progress.on_report(triggered(CheckpointId(7), CheckpointKind.PERIODIC))
+    progress.on_report(Report.triggered(CheckpointId(7), CheckpointKind.PERIODIC))
     assert progress.snapshot().in_progress == 1
     progress.on_phase(JobPhase.STARTING, Generation(2))
     assert progress.snapshot().in_progress == 0
 
 
-def test_a_job_that_has_done_nothing_yet_has_a_page() -> None:
-    assert "weir_job_phase" in exposition("flights", Progress(frozenset()).snapshot()).decode()
+def test_a_job_without_progress_has_metrics() -> None:
+    assert "weir_job_phase" in exposition("flights", JobProgress(frozenset()).snapshot()).decode()
 
 
-def test_only_who_has_the_token_reads_anything() -> None:
+def test_only_requests_with_the_token_succeed() -> None:
     port = free_port()
-    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page:
+    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page:
         page.show(lambda: b"weir_up 1\n")
         assert get(port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 1\n")
         assert get(port, "/elsewhere", Authorization=f"Bearer {TOKEN}")[0] == 404
         for wrong in ({}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": TOKEN}, {"Authorization": "Bearer \xff"}):
-            assert get(port, **wrong) == (401, "the token is missing or wrong\n")
+            assert get(port, **wrong) == (401, "The token is missing or wrong.\n")
     with pytest.raises(ConnectionRefusedError):
         get(port)
 
 
-def test_strangers_who_never_come_to_an_end_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weir.cli.metrics.server.REQUEST_S_MAX", 0.5)
+def test_slow_clients_delay_no_other_and_are_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weir.cli.metrics.REQUEST_S_MAX", 0.5)
     port = free_port()
-    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, contextlib.ExitStack() as strangers:
+    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, contextlib.ExitStack() as clients:
         page.show(lambda: b"weir_up 1\n")
         first, *others = [
-            strangers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX - 1)
+            clients.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX - 1)
         ]
         first.sendall(b"GET /metrics HTTP/1.0\r\nX: ")
         assert get(port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 1\n")
         for one in (first, *others):
             one.settimeout(20)
-            assert one.recv(1) == b"", "it is hung up on"
+            assert one.recv(1) == b"", "the server closes it"
 
 
-def test_more_connections_than_there_is_room_for_are_hung_up_on_at_once() -> None:
+def test_connections_above_the_limit_are_closed_at_once() -> None:
     port = free_port()
-    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)), contextlib.ExitStack() as strangers:
-        many = [strangers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX + 3)]
+    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)), contextlib.ExitStack() as clients:
+        many = [clients.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX + 3)]
         for one in many[CONNECTIONS_MAX:]:
             one.settimeout(3)
             assert one.recv(1) == b""
 
 
-def test_the_token_is_taken_out_of_the_environment_and_shows_nowhere() -> None:
+def test_the_token_is_removed_from_the_environment_and_from_repr() -> None:
     environment = {"WEIR_METRICS_TOKEN": TOKEN}
-    options = take_options("[::1]:9400", environment)
+    options = take_metrics_options("[::1]:9400", environment)
     assert options == MetricsOptions(MetricsAddress("::1", 9400), TOKEN) and not environment
     assert TOKEN not in repr(options)
-    several = take_options("0.0.0.0:9400-9419", {"WEIR_METRICS_TOKEN": TOKEN})
+    several = take_metrics_options("0.0.0.0:9400-9419", {"WEIR_METRICS_TOKEN": TOKEN})
     assert several == MetricsOptions(MetricsAddress("0.0.0.0", 9400, 20), TOKEN)
-    assert take_options(None, {}) is None
+    assert take_metrics_options(None, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -149,56 +148,56 @@ def test_the_token_is_taken_out_of_the_environment_and_shows_nowhere() -> None:
     ["9400", ":9400", "localhost", "localhost:port", "localhost:70000", "localhost:9400-", "localhost:9410-9400", "localhost:0-5",
      "localhost:9400-65536", "localhost:9000-10000"],
 )  # fmt: skip
-def test_an_address_that_is_none_is_refused(address: str) -> None:
+def test_an_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match=r"write HOST:PORT"):
-        take_options(address, {"WEIR_METRICS_TOKEN": TOKEN})
+        take_metrics_options(address, {"WEIR_METRICS_TOKEN": TOKEN})
 
 
 @pytest.mark.parametrize("token", ["", "short", "with a blank in it, long"])
 def test_no_port_is_opened_without_a_token(token: str) -> None:
     with pytest.raises(ConfigError, match="set WEIR_METRICS_TOKEN"):
-        take_options("127.0.0.1:9400", {"WEIR_METRICS_TOKEN": token})
+        take_metrics_options("127.0.0.1:9400", {"WEIR_METRICS_TOKEN": token})
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
+def test_a_port_in_use_is_refused_before_the_job_starts() -> None:
     port = free_port()
     options = MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)
     with (
-        served(options),
-        pytest.raises(ConfigError, match=rf"--metrics 127\.0\.0\.1:{port}: .*choose another address"),
-        served(options),
+        serve_metrics(options),
+        pytest.raises(ConfigError, match=rf"Cannot listen on --metrics 127\.0\.0\.1:{port}: .*Choose another address"),
+        serve_metrics(options),
     ):
         pass
 
 
-def two_free_neighbours() -> int:
-    """The first of two ports that nobody has, below those that the system gives to whoever asks for any."""
+def two_adjacent_free_ports() -> int:
+    """Return the first of two free adjacent ports, below the range of ephemeral ports."""
     for port in range(20_000 + os.getpid() % 10_000, 32_000, 2):
         with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
             one.bind(("127.0.0.1", port))
             other.bind(("127.0.0.1", port + 1))
             return port
-    raise AssertionError("there are no two free ports that are neighbours")
+    raise AssertionError("no two adjacent ports are free")
 
 
-def test_of_several_ports_the_first_one_is_taken_that_is_free() -> None:
-    port = two_free_neighbours()
-    with served(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as taken:
+def test_the_first_free_port_of_a_range_is_used() -> None:
+    port = two_adjacent_free_ports()
+    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as taken:
         both = MetricsOptions(MetricsAddress("127.0.0.1", port, 2), TOKEN)
-        with served(both) as second:
+        with serve_metrics(both) as second:
             assert taken.port == port and second.port == port + 1
             second.show(lambda: b"weir_up 2\n")
             assert get(second.port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 2\n")
-            with pytest.raises(ConfigError, match=rf"--metrics 127\.0\.0\.1:{port}-{port + 1}: "), served(both):
+            with pytest.raises(ConfigError, match=rf"--metrics 127\.0\.0\.1:{port}-{port + 1}: "), serve_metrics(both):
                 pass
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "203.0.113.1", "no.such.host.invalid"])
-def test_a_job_that_a_platform_runs_goes_on_without_its_metrics(host: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with served(MetricsOptions(MetricsAddress("127.0.0.1", 0), TOKEN)) as taken:
+def test_a_run_of_a_platform_continues_without_metrics(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", 0), TOKEN)) as taken:
         assert taken.port is not None
-        with served(MetricsOptions(MetricsAddress(host, taken.port), TOKEN), courtesy=True) as page:
+        with serve_metrics(MetricsOptions(MetricsAddress(host, taken.port), TOKEN), optional=True) as page:
             page.show(lambda: b"")
             assert page.port is None
-    said = capsys.readouterr()
-    assert "metrics cannot be read" in said.out + said.err and TOKEN not in said.out + said.err
+    printed = capsys.readouterr()
+    assert "metrics are not served" in printed.out + printed.err and TOKEN not in printed.out + printed.err

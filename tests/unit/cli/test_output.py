@@ -1,4 +1,4 @@
-"""``--output json``: every command has it, and standard output is then for the one document."""
+"""``--output json``: every command has it, and standard output is then one JSON document."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import pytest
 import typer
 
 from weir.cli.app import app_
-from weir.cli.output import Output, answer_to, print_json
+from weir.cli.output import Output, print_json, result_stream
 
 
 def commands(group: Any, name: str = "weir") -> Iterator[tuple[str, Any]]:
-    """Those that do something, subcommands and those of plugins included."""
+    """Yield all commands, with subcommands and plugins, but without groups."""
     context = group.make_context(name, [], resilient_parsing=True)
-    for called in group.list_commands(context):
-        command = group.get_command(context, called)
+    for child in group.list_commands(context):
+        command = group.get_command(context, child)
         if hasattr(command, "list_commands"):
-            yield from commands(command, f"{name} {called}")
+            yield from commands(command, f"{name} {child}")
         else:
-            yield f"{name} {called}", command
+            yield f"{name} {child}", command
 
 
-def test_every_command_answers_programs_too() -> None:
+def test_every_command_has_json_output() -> None:
     found = dict(commands(typer.main.get_command(app_)))
-    assert {"weir run", "weir up", "weir deploy", "weir tokens list"} <= found.keys(), "all places were looked at"
+    assert {"weir run", "weir up", "weir deploy", "weir tokens list"} <= found.keys(), "all sources of commands are loaded"
     without = [
         name
         for name, command in found.items()
@@ -36,26 +36,26 @@ def test_every_command_answers_programs_too() -> None:
     assert without == []
 
 
-def test_for_programs_standard_output_is_the_documents_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    with answer_to(Output.JSON) as answer:
+def test_json_output_keeps_other_text_off_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with result_stream(Output.JSON) as stream:
         print("what user code prints")
         typer.echo("how far it is")
-        print_json({"name": "flüge"}, answer)
+        print_json({"name": "flüge"}, stream)
     typer.echo("\n", nl=False)
-    said = capsys.readouterr()
-    assert json.loads(said.out) == {"name": "flüge"}
-    assert said.err == "what user code prints\nhow far it is\n"
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {"name": "flüge"}
+    assert printed.err == "what user code prints\nhow far it is\n"
 
 
-def test_for_people_nothing_changes(capsys: pytest.CaptureFixture[str]) -> None:
-    with answer_to(Output.TEXT) as answer:
-        assert answer is None
+def test_text_output_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with result_stream(Output.TEXT) as stream:
+        assert stream is None
         print("how far it is")
     assert capsys.readouterr() == ("how far it is\n", "")
 
 
-def test_after_an_error_standard_output_is_as_it_was() -> None:
+def test_an_error_restores_standard_output() -> None:
     before = sys.stdout
-    with pytest.raises(ValueError, match="no"), answer_to(Output.JSON):
+    with pytest.raises(ValueError, match="no"), result_stream(Output.JSON):
         raise ValueError("no")
     assert sys.stdout is before

@@ -1,11 +1,11 @@
-"""A plan in words."""
+"""The preview of a plan as text."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from weir.cli.remote.preview import preview_of
-from weir.cli.remote.shapes import Job, Plan
+from weir.cli.client.schemas import Job, Plan
+from weir.cli.commands.preview import preview_lines
 
 JOB = cast(Job, {"id": 1, "name": "flights"})
 PREVIEW: dict[str, Any] = {
@@ -21,28 +21,28 @@ INSPECTION: dict[str, Any] = {
 
 def lines(**inspection: Any) -> str:
     plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"inspection": INSPECTION | inspection}}
-    return "\n".join(preview_of(JOB, cast(Plan, plan)))
+    return "\n".join(preview_lines(JOB, cast(Plan, plan)))
 
 
-def test_where_it_goes_on_from() -> None:
-    assert "goes on from savepoint 7; completed 2026-11-21 20:00:00 UTC, 5 min old; 3.0 MiB of state; verified" in lines()
+def test_the_restored_checkpoint_is_shown() -> None:
+    assert "restores savepoint 7; completed 2026-11-21 20:00:00 UTC, 5 min old; 3.0 MiB of state; verified" in lines()
     assert "warning: it does not run now" in lines() and "    2. start it" in lines()
 
 
-def test_long_lists_are_cut_and_say_so() -> None:
+def test_long_lists_are_shortened_with_a_count() -> None:
     out = lines(
         abandoned=list(range(8, 108)),
         sources=[{"source": "read", "splits": [{"id": f"f{number}", "payload": {}, "position": None} for number in range(9)]}],
     )
-    assert "8, 9, 10" in out and "and 80 more (none is deleted; undo returns to them)" in out
-    assert "reads again from read: 9 unfinished splits" in out and "f0 from its beginning" in out and "and 4 more" in out
+    assert "8, 9, 10" in out and "and 80 more (deletes none; undo returns to them)" in out
+    assert "replays read: 9 unfinished splits" in out and "f0 from the beginning" in out and "and 4 more" in out
 
 
-def test_what_it_holds_cannot_move_the_terminal() -> None:
+def test_control_characters_are_removed() -> None:
     assert "\x1b" not in lines(whole=False, damage="\x1b[2J", notes=["\x1b[31m"])
 
 
-def test_a_checkpoint_from_elsewhere_and_no_checkpoint_at_all_are_said_as_such() -> None:
+def test_an_imported_checkpoint_and_a_start_without_state_are_shown() -> None:
     origin = {
         "job": "old flights",
         "checkpoint": 12,
@@ -52,28 +52,28 @@ def test_a_checkpoint_from_elsewhere_and_no_checkpoint_at_all_are_said_as_such()
     }
     sinks = [{"sink": "out", "kind": "parquet", "revocable": True}]
 
-    def told(**preview: Any) -> str:
+    def text(**preview: Any) -> str:
         inspection = INSPECTION | {"origin": origin if preview.get("origin") else None, "sinks": sinks}
         plan = {"id": 3, "kind": "restore", "preview": PREVIEW | {"checkpoint": None, "inspection": inspection} | preview}
-        return "\n".join(preview_of(JOB, cast(Plan, plan)))
+        return "\n".join(preview_lines(JOB, cast(Plan, plan)))
 
-    out = told(origin="/srv/old")
-    assert "goes on from a copy of savepoint 12 of job 'old flights' in /srv/old; completed 2026-11-20 20:00:00 UTC; 9 B" in out
-    assert "begins anew, without any state: all input is read again" in told(anew=True)
-    for shown in (out, told(anew=True)):
-        assert "taken back from readers (an undo brings it back): out" in shown
-    assert "taken back" not in told(), "an upgrade takes nothing back"
+    out = text(origin="/srv/old")
+    assert "restores a copy of savepoint 12 of job 'old flights' in /srv/old; completed 2026-11-20 20:00:00 UTC; 9 B" in out
+    assert "starts without state: all input is read again" in text(anew=True)
+    for shown in (out, text(anew=True)):
+        assert "revokes output in: out (undo reinstates it)" in shown
+    assert "revokes" not in text(), "an upgrade revokes nothing"
 
 
-def test_what_readers_of_a_sink_see_twice_is_said_by_checkpoint_and_number_of_records() -> None:
+def test_duplicates_are_shown_with_checkpoints_and_record_counts() -> None:
     sinks = [{"sink": "shown", "kind": "console", "revocable": False, "records": 41}]
     inspection = INSPECTION | {"abandoned": [8, 9], "again": [7], "sinks": sinks}
     plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"duplicates": ["shown"], "inspection": inspection}}
-    out = "\n".join(preview_of(JOB, cast(Plan, plan)))
-    assert "readers will see these records twice: shown" in out
-    assert "what was committed with checkpoints 8, 9, and what is until the job is stopped" in out
-    assert "what was committed with checkpoint 7, as nobody knows" in out and "of shown: 41 records by now" in out
+    out = "\n".join(preview_lines(JOB, cast(Plan, plan)))
+    assert "cannot revoke output in: shown (readers see these records twice)" in out
+    assert "output of checkpoints 8, 9, and what is committed until the job stops" in out
+    assert "output of checkpoint 7, if it was already published" in out and "shown: 41 records so far" in out
 
 
-def test_state_that_does_not_fit_is_shown_by_name() -> None:
-    assert "DOES NOT FIT: aggregate 'sums' is keyed by x" in lines(misfit="aggregate 'sums' is keyed by x")
+def test_incompatible_state_is_shown() -> None:
+    assert "NOT COMPATIBLE: aggregate 'sums' is keyed by x" in lines(misfit="aggregate 'sums' is keyed by x")

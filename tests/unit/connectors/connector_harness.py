@@ -1,4 +1,4 @@
-"""What tests of connectors share: a context, and a driver of readers."""
+"""Shared by tests of connectors: a context, and a driver of readers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 
 from weir.connectors.base import Source
-from weir.connectors.read_ahead import ReadAheadReader
+from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.registry import source_from
 from weir.operators.base import OperatorContext, SourceOperator
 from weir.protocol.ids import Generation, OperatorUid
@@ -34,7 +34,7 @@ ReadAll = Callable[..., pa.Table]
 
 
 class Reading:
-    """Drives a source's reader as a loop would, over the description that a slot would get."""
+    """Drives a source's reader like a loop, rebuilt from the description that a slot gets."""
 
     def __init__(self, source: Source, splits: Iterable[Split], *, batch_rows: int = 65_536, generation: int = 1) -> None:
         self.reader: SourceOperator = source_from(source.describe()).reader()
@@ -56,7 +56,7 @@ class Reading:
 
 
 def read_with_restarts(source: Source, restart_after: list[int], *, batch_rows: int) -> pa.Table:
-    """Read, but after so many batches each time throw the reader away and go on with another from the positions."""
+    """Read, and after each given number of batches continue with a new reader from the positions."""
     splits, batches = source.splits(2), []
     for stop in [*restart_after, -1]:
         reading = Reading(source, splits, batch_rows=batch_rows)

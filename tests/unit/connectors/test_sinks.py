@@ -22,15 +22,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.connectors.connector_harness import ReadAll, make_context
 
-from weir.connectors import directory_writer, sinks, sources
+from weir.connectors import sinks, sources
 from weir.connectors.base import Sink, SinkWriter
-from weir.connectors.console import ConsoleCommitter
-from weir.connectors.directory_writer import DirectoryWriter, FileLimits
-from weir.connectors.file_formats import OpenFile, ParquetFormat
+from weir.connectors.console_sink import ConsoleCommitter
+from weir.connectors.files import directory_writer
+from weir.connectors.files.directory_writer import DirectoryWriter, FileLimits
+from weir.connectors.files.file_formats import OpenFile, ParquetFormat
+from weir.connectors.files.output_layout import OutputLayout
 from weir.connectors.registry import sink_from
 from weir.connectors.sink_operator import SinkOperator
-from weir.connectors.staging import OutputLayout
-from weir.connectors.stats import StatsWriter, Totals
+from weir.connectors.stats_sink import StatsWriter, Totals
 from weir.errors import ConfigError, Retry, SchemaError, SinkError
 from weir.operators.base import OperatorContext
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
@@ -46,7 +47,7 @@ class Permit:
 
 
 def operator(sink: Sink, *, writer: int = 0, generation: int = 1) -> SinkOperator:
-    """As a slot builds it."""
+    """The sink as a slot rebuilds it."""
     made = SinkOperator(sink_from(sink.describe()).writer())
     made.open(make_context(subtask=writer, parallelism=2, generation=generation))
     return made
@@ -64,7 +65,7 @@ def snapshot(sink: SinkOperator, checkpoint: int) -> OperatorSnapshot:
 
 
 def run(sink: Sink, *epochs: pa.Table) -> None:
-    """One writer, one checkpoint an epoch."""
+    """One writer, with one checkpoint per epoch."""
     writing, committer = operator(sink), sink.committer()
     for checkpoint, table in enumerate(epochs, start=1):
         for batch in table.to_batches(max_chunksize=3):
@@ -95,7 +96,7 @@ def test_json_lines_are_read_back_as_they_were_written(tmp_path: Path, read_all:
     assert all(json.loads(line) for line in (tmp_path / "out" / "part-c00000001-g1-w0000.jsonl").read_text().splitlines())
 
 
-def test_parquet_files_roll_at_rows_and_keep_order(tmp_path: Path) -> None:
+def test_parquet_files_roll_at_the_row_limit_and_keep_the_order(tmp_path: Path) -> None:
     table = pa.table({"k": pa.array(range(20), pa.int64()), "word": [str(i) for i in range(20)]})
     run(sinks.parquet(tmp_path, rows_per_file=6), table)
     names = sorted(path.name for path in tmp_path.glob("*.parquet"))
@@ -104,7 +105,7 @@ def test_parquet_files_roll_at_rows_and_keep_order(tmp_path: Path) -> None:
     assert pa.concat_tables(pq.read_table(tmp_path / name) for name in names).equals(table)
 
 
-def test_parquet_files_roll_at_bytes(tmp_path: Path) -> None:
+def test_parquet_files_roll_at_the_byte_limit(tmp_path: Path) -> None:
     noise = np.random.default_rng(1).integers(0, 1 << 62, 30_000)
     run(sinks.parquet(tmp_path, bytes_per_file=20_000), pa.table({"k": noise}))
     sizes = [path.stat().st_size for path in tmp_path.glob("*.parquet")]
@@ -112,7 +113,7 @@ def test_parquet_files_roll_at_bytes(tmp_path: Path) -> None:
     assert sorted(pq.read_table(tmp_path)["k"].to_pylist()) == sorted(noise.tolist())
 
 
-def test_a_directory_that_cannot_be_one_is_refused_when_the_graph_is_built_without_making_it(tmp_path: Path) -> None:
+def test_an_impossible_output_directory_is_refused_at_graph_building_without_creating_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for sink in (sinks.parquet(tmp_path / "file" / "out"), sinks.json_lines(tmp_path / "file")):
         with pytest.raises(ConfigError, match="file is not a directory"):
@@ -121,7 +122,7 @@ def test_a_directory_that_cannot_be_one_is_refused_when_the_graph_is_built_witho
             operator(sink)
     sinks.parquet(tmp_path / "new" / "out").check(NUMBERS)
     assert not (tmp_path / "new").exists()
-    with pytest.raises(ConfigError, match="only local"):
+    with pytest.raises(ConfigError, match="not a local path"):
         sinks.parquet("s3://bucket/out")
 
 
@@ -131,7 +132,7 @@ def test_an_unwritable_directory_is_refused(tmp_path: Path, monkeypatch: pytest.
         sinks.parquet(tmp_path / "out").check(NUMBERS)
 
 
-def test_timestamps_are_iso_8601_however_deep_they_are(tmp_path: Path) -> None:
+def test_timestamps_are_iso_8601_at_any_nesting_depth(tmp_path: Path) -> None:
     moment, later = datetime.datetime(2024, 5, 1, 10), datetime.datetime(2024, 5, 1, 10, 0, 0, 250_000)
     naive = pa.timestamp("us")
     table = pa.table(
@@ -159,12 +160,12 @@ def test_timestamps_are_iso_8601_however_deep_they_are(tmp_path: Path) -> None:
     assert {name for name, value in rows[2].items() if value is not None} == set()
 
 
-def test_what_panics_in_the_encoder_fails_the_sink(tmp_path: Path) -> None:
+def test_a_panic_in_the_encoder_fails_the_sink(tmp_path: Path) -> None:
     writing = operator(sinks.json_lines(tmp_path / "out"))
     feed(writing, pa.record_batch({"n": pa.array([decimal.Decimal(1)], pa.decimal256(40, 2))}))
-    with pytest.raises(SinkError, match="writing failed: not to be written as JSON"):
+    with pytest.raises(SinkError, match="writing failed: cannot write as JSON"):
         snapshot(writing, 1)
-    with pytest.raises(SinkError, match="not to be written as JSON"):
+    with pytest.raises(SinkError, match="cannot write as JSON"):
         writing.snapshot(CheckpointId(2))
 
 
@@ -180,18 +181,18 @@ def test_what_panics_in_the_encoder_fails_the_sink(tmp_path: Path) -> None:
         (sinks.parquet("out"), pa.field("raw", pa.month_day_nano_interval())),
     ],
 )
-def test_a_type_that_cannot_be_written_is_refused_by_column(sink: Sink, field: pa.Field) -> None:
+def test_an_unsupported_type_is_refused_naming_the_column(sink: Sink, field: pa.Field) -> None:
     with pytest.raises(SchemaError, match="column 'raw'"):
         sink.check(pa.schema([("k", pa.int64()), field]))
 
 
-def test_doubled_columns_are_refused() -> None:
-    with pytest.raises(SchemaError, match="two columns 'k'"):
+def test_duplicate_column_names_are_refused() -> None:
+    with pytest.raises(SchemaError, match="two columns are named 'k'"):
         sinks.parquet("out").check(pa.schema([("k", pa.int64()), ("k", pa.int64())]))
 
 
 class FullDevice:
-    """Parquet onto a device that is full."""
+    """Parquet on a full device."""
 
     extension = "parquet"
 
@@ -202,7 +203,7 @@ class FullDevice:
         return None
 
 
-def test_a_full_disk_fails_the_checkpoint_and_then_the_subtask_and_harms_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_fails_the_checkpoint_and_then_the_subtask_and_keeps_committed_data(tmp_path: Path) -> None:
     run(sinks.parquet(tmp_path), pa.table({"k": [1]}))
     sink = SinkOperator(DirectoryWriter(OutputLayout(str(tmp_path)), FullDevice(), FileLimits()))
     sink.open(make_context())
@@ -220,7 +221,7 @@ def test_a_full_disk_fails_the_checkpoint_and_then_the_subtask_and_harms_nothing
     assert pq.read_table(tmp_path).to_pydict() == {"k": [1]}
 
 
-def test_a_file_that_may_grow_no_further_fails_likewise(tmp_path: Path) -> None:
+def test_a_file_size_limit_fails_the_sink_like_a_full_disk(tmp_path: Path) -> None:
     program = f"""
 import resource, signal, numpy as np, pyarrow as pa
 from tests.unit.connectors.test_sinks import operator, feed, snapshot
@@ -238,28 +239,28 @@ except SinkError as error:
     done = subprocess.run(
         [sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True, check=True
     )
-    assert f"{tmp_path}: writing failed: no space left there" in done.stdout
+    assert f"{tmp_path}: writing failed: no space left on the device" in done.stdout
     assert list((tmp_path / "_weir" / "staging").iterdir()) == []
 
 
 class Gate:
-    """A worker thread that starts working when told to."""
+    """A background executor that runs its calls when the test asks."""
 
     def __init__(self) -> None:
         self.opened = threading.Event()
         self.pool = ThreadPoolExecutor(1)
         self.pool.submit(self.opened.wait)
 
-    def run_beside(self, work: Callable[[], object]) -> Future[object]:
+    def run_in_background(self, work: Callable[[], object]) -> Future[object]:
         return self.pool.submit(work)
 
 
-def test_the_loop_only_queues_and_is_held_back_when_too_much_is_queued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loop_only_queues_batches_and_waits_when_the_queue_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory_writer, "GROUP_ROWS", 10)
     monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 300)
     gate, sink = Gate(), sinks.parquet(tmp_path)
     writing = SinkOperator(sink.writer())
-    writing.open(replace(make_context(), run_beside=gate.run_beside))
+    writing.open(replace(make_context(), run_in_background=gate.run_in_background))
     batch = pa.record_batch({"k": pa.array(range(10), pa.int64())})
     for _ in range(4):
         feed(writing, batch)
@@ -277,7 +278,7 @@ def test_the_loop_only_queues_and_is_held_back_when_too_much_is_queued(tmp_path:
     assert list((tmp_path / "_weir" / "staging").iterdir()) == [], "what was not pre-committed is void"
 
 
-def test_collect_hands_out_one_table_in_order_of_checkpoint_and_writer(tmp_path: Path) -> None:
+def test_collect_returns_one_table_in_the_order_of_checkpoints_and_writers(tmp_path: Path) -> None:
     sink = sinks.collect(tmp_path / "staged")
     sink.check(NUMBERS)
     committer = sink.committer()
@@ -296,7 +297,7 @@ def test_collect_hands_out_one_table_in_order_of_checkpoint_and_writer(tmp_path:
     assert sinks.collect().directory != sinks.collect().directory
 
 
-def test_a_temporary_collection_is_private_and_goes_with_its_process(tmp_path: Path) -> None:
+def test_a_temporary_collect_directory_is_private_and_deleted_with_its_process(tmp_path: Path) -> None:
     program = """
 import os, sys
 from weir.connectors import sinks
@@ -320,11 +321,11 @@ print(sink.directory, oct(os.stat(sink.directory).st_mode & 0o777))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_collection_in_a_directory_of_the_users_stays(tmp_path: Path) -> None:
+def test_a_collect_directory_of_the_user_is_kept(tmp_path: Path) -> None:
     assert not sinks.collect(tmp_path / "kept").temporary
 
 
-def test_the_console_shows_committed_rows_once_and_capped() -> None:
+def test_the_console_prints_committed_rows_once_and_at_most_the_limit() -> None:
     sink, out = sinks.console(rows=2), io.StringIO()
     writing, committer = operator(sink), ConsoleCommitter(out)
     feed(writing, pa.record_batch({"k": [1, 2, 3], "w": ["a", None, "c"]}))
@@ -337,7 +338,7 @@ def test_the_console_shows_committed_rows_once_and_capped() -> None:
     assert writing.snapshot(CheckpointId(2)) is None
 
 
-def test_a_console_that_nobody_reads_any_more_is_told() -> None:
+def test_a_closed_console_fails_with_advice() -> None:
     class Broken(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError(32, "Broken pipe")
@@ -348,7 +349,7 @@ def test_a_console_that_nobody_reads_any_more_is_told() -> None:
     feed(writing, pa.record_batch({"k": [1]}))
     committables = snapshot(writing, 1).committables
     for out in (Broken(), closed):
-        with pytest.raises(SinkError, match="console sink: checkpoint 1 could not be printed") as failed:
+        with pytest.raises(SinkError, match="console sink: cannot print checkpoint 1") as failed:
             ConsoleCommitter(out).commit(Permit(CheckpointId(1)), committables)
         assert failed.value.retry is Retry.NEVER
 
@@ -394,7 +395,7 @@ def test_totals_survive_aborted_checkpoints_crashes_and_another_parallelism(
             assert committer.result() == Totals(len(completed), {"v": wrapped(completed)} if completed else {})
 
 
-def test_totals_of_an_older_generation_that_are_committed_late_do_not_count() -> None:
+def test_totals_that_an_older_generation_commits_late_are_ignored() -> None:
     committer = sinks.stats().committer()
     for generation, checkpoint, writer, rows in ((2, 4, 0, 7), (1, 3, 1, 5), (2, 2, 0, 6)):
         payload: Any = {"rows": rows, "sums": {}, "latency": {}}
@@ -414,7 +415,7 @@ def test_stats_count_all_rows_sum_only_integers_and_skip_nulls() -> None:
     assert writer.totals() == Totals(3, {"a": -2, "u": 0})
 
 
-def test_latencies_are_measured_from_the_column_that_says_when_rows_were_emitted() -> None:
+def test_latency_is_measured_from_the_emission_time_column() -> None:
     writer = StatsWriter("at", clock_ns=lambda: 10_000_000_000)
     ages_ms = list(range(1, 1001))
     writer.write(pa.record_batch({"at": pa.array([10_000_000_000 - age * 1_000_000 for age in ages_ms], pa.int64())}))
@@ -438,7 +439,7 @@ class Broken(SinkWriter):
         return None
 
 
-def test_whatever_a_writer_raises_names_the_sink() -> None:
+def test_an_error_of_a_writer_names_the_sink() -> None:
     sink = SinkOperator(Broken())
     sink.open(make_context(uid="out"))
     with pytest.raises(SinkError, match="sink 'out' could not write: ValueError: out of ink"):
@@ -446,6 +447,6 @@ def test_whatever_a_writer_raises_names_the_sink() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"compression": "zip"}, {"rows_per_file": 0}, {"bytes_per_file": -1}])
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         sinks.parquet("out", **wrong)

@@ -1,4 +1,4 @@
-"""Small logical graphs, written tersely."""
+"""Builders of small logical graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a graph fits a checkpoint: everything that would restore wrong state is refused by name."""
+"""Whether a graph can restore a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def fit(new: LogicalGraph, old: LogicalGraph | None = None, *, slots: int = 2, a
     return check_restorable(physical, checkpointed=old or word_count(), max_parallelism=FIXED, allow_non_restored_state=allow)
 
 
-def test_the_same_graph_fits_at_any_parallelism_with_nothing_to_say() -> None:
+def test_the_same_graph_is_compatible_at_any_parallelism_without_notes() -> None:
     assert fit(word_count(), slots=2) == Compatibility((), (), ())
     assert fit(word_count(), slots=5) == Compatibility((), (), ())
 
 
-def test_stateless_operators_may_come_and_go() -> None:
+def test_stateless_operators_may_be_added_and_removed() -> None:
     changed = graph(source("lines"), row_map("a", "lines"), row_map("b", "a"), counts("count", "b", "word"), sink("out", "count"))
     assert fit(changed) == Compatibility((), (), ())
 
@@ -41,19 +41,19 @@ def test_state_without_an_operator_is_refused_unless_allowed() -> None:
     assert "starts empty" in fitted.notes[1]
 
 
-def test_a_lost_source_or_sink_counts_as_lost_state() -> None:
+def test_a_removed_source_or_sink_counts_as_dropped_state() -> None:
     logical = graph(source("lines"), sink("out", "lines"), sink("copy", "lines"))
     with pytest.raises(RestoreError, match="state of sink 'copy'"):
         fit(without(logical, "copy"), logical)
 
 
-def test_other_key_columns_are_refused() -> None:
+def test_changed_key_columns_are_refused() -> None:
     changed = graph(source("lines"), row_map("split", "lines"), counts("count", "split", "word", "length"), sink("out", "count"))
     with pytest.raises(RestoreError, match="aggregate 'count' .* is keyed by word, length, its state by word"):
         fit(changed)
 
 
-def test_other_aggregates_are_refused() -> None:
+def test_changed_aggregates_are_refused() -> None:
     changed = graph(
         source("lines"),
         row_map("split", "lines"),
@@ -75,7 +75,7 @@ def test_another_type_of_a_key_column_is_refused(schema: pa.Schema) -> None:
         fit(changed)
 
 
-def test_another_type_of_a_column_that_no_state_was_made_of_does_not_matter() -> None:
+def test_a_changed_type_of_an_unused_column_is_accepted() -> None:
     schema = pa.schema([("word", pa.string()), ("length", pa.float64())])
     changed = graph(
         source("lines"), row_map("split", "lines", schema=schema), counts("count", "split", "word"), sink("out", "count")
@@ -110,7 +110,7 @@ def written_to(directory: str | None, *, temporary: bool = False) -> LogicalGrap
     return graph(source("lines"), replace(sink("out", "lines"), config=config))
 
 
-def test_a_sink_that_writes_elsewhere_is_refused_with_both_places() -> None:
+def test_a_sink_with_another_directory_is_refused_and_names_both() -> None:
     with pytest.raises(RestoreError, match="sink 'out' .* writes to /b, in the checkpoint it wrote to /a"):
         fit(written_to("/b"), written_to("/a"))
     with pytest.raises(RestoreError, match="in the checkpoint it wrote to /a"):
@@ -118,11 +118,11 @@ def test_a_sink_that_writes_elsewhere_is_refused_with_both_places() -> None:
     fit(written_to("/a"), written_to("/a"))
 
 
-def test_a_place_of_one_process_differs_from_process_to_process() -> None:
+def test_a_temporary_directory_may_change() -> None:
     fit(written_to("/tmp/2", temporary=True), written_to("/tmp/1", temporary=True))
 
 
-def test_a_restore_by_a_derived_uid_says_so() -> None:
+def test_a_restore_by_a_derived_uid_adds_a_note() -> None:
     logical = graph(source("lines", derived=True), sink("out", "lines"))
     (note,) = fit(logical, logical).notes
     assert "source 'lines' (at job.py:1) was found by a derived uid: give it uid='lines'" in note
@@ -130,7 +130,7 @@ def test_a_restore_by_a_derived_uid_says_so() -> None:
 
 def test_a_parallelism_beyond_the_fixed_key_groups_is_refused() -> None:
     physical = compile_graph(word_count(), slots=130)
-    with pytest.raises(RestoreError, match="wants parallelism 130, but its state is cut into 128 key groups"):
+    with pytest.raises(RestoreError, match="has parallelism 130, but its state has only 128 key groups"):
         check_restorable(physical, checkpointed=word_count(), max_parallelism=FIXED)
 
 

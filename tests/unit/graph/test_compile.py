@@ -1,4 +1,4 @@
-"""From logical to physical: what is fused, how edges deal out, what is refused."""
+"""Compilation of logical graphs: chains, edges, key groups and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def edges(physical: PhysicalGraph) -> list[tuple[int, int, int, str]]:
     return [(edge.source, edge.target, edge.target_input, str(edge.partitioning)) for edge in physical.edges]
 
 
-def test_forward_edges_between_equals_are_fused_and_a_hash_edge_is_not() -> None:
+def test_forward_edges_between_equal_parallelisms_are_fused_and_hash_edges_are_not() -> None:
     physical = compile_graph(word_count(), slots=2)
     assert chains(physical) == [("lines", "split"), ("count", "out")]
     assert edges(physical) == [(0, 1, 0, "hash")]
@@ -39,20 +39,20 @@ def test_no_other_partitioning_is_fused_either(partitioning: Partitioning) -> No
     assert edges(physical) == [(0, 1, 0, str(partitioning))]
 
 
-def test_a_forward_edge_between_different_parallelisms_deals_out_round_robin() -> None:
+def test_a_forward_edge_between_different_parallelisms_becomes_rebalance() -> None:
     physical = compile_graph(graph(source("a", parallelism=1), row_map("b", "a"), sink("c", "b")), slots=3)
     assert chains(physical) == [("a",), ("b", "c")]
     assert edges(physical) == [(0, 1, 0, "rebalance")]
     assert [chain.parallelism for chain in physical.chains] == [1, 3]
 
 
-def test_a_stream_with_two_readers_ends_its_chain_and_has_two_forward_edges() -> None:
+def test_a_stream_with_two_consumers_ends_its_chain() -> None:
     physical = compile_graph(graph(source("a"), row_map("b", "a"), sink("c", "b"), row_map("d", "b"), sink("e", "d")), slots=1)
     assert chains(physical) == [("a", "b"), ("c",), ("d", "e")]
     assert edges(physical) == [(0, 1, 0, "forward"), (0, 2, 0, "forward")]
 
 
-def test_a_union_heads_a_chain_of_its_own_and_numbers_its_inputs() -> None:
+def test_a_union_starts_a_chain_and_numbers_its_inputs() -> None:
     physical = compile_graph(
         graph(source("a"), source("b"), row_map("c", "b"), operator("u", OperatorKind.UNION, "a", "c"), sink("d", "u")), slots=2
     )
@@ -78,25 +78,25 @@ def test_a_diamond_and_a_stream_united_with_itself_keep_every_edge() -> None:
     assert edges(compile_graph(twice, slots=1)) == [(0, 1, 0, "forward"), (0, 1, 1, "forward")]
 
 
-def test_several_sources_and_sinks_may_stand_side_by_side() -> None:
+def test_a_graph_may_have_several_independent_pipelines() -> None:
     physical = compile_graph(graph(source("a"), sink("b", "a"), source("c"), sink("d", "c")), slots=2)
     assert chains(physical) == [("a", "b"), ("c", "d")]
     assert physical.edges == ()
 
 
-def test_the_job_s_parallelism_is_for_operators_without_their_own() -> None:
+def test_the_parallelism_of_the_job_applies_to_operators_without_one() -> None:
     physical = compile_graph(graph(source("a", parallelism=3), counts("n", "a", "word"), sink("s", "n")), slots=4, parallelism=2)
     assert [chain.parallelism for chain in physical.chains] == [3, 2]
 
 
 def test_too_few_slots_names_the_operator_and_both_numbers() -> None:
-    with pytest.raises(SlotError, match=r"source 'a' \(at job.py:1\) wants parallelism 4, but there are 2 slots"):
+    with pytest.raises(SlotError, match=r"source 'a' \(at job.py:1\) has parallelism 4, but there are only 2 slots"):
         compile_graph(graph(source("a", parallelism=4), sink("b", "a")), slots=2)
-    with pytest.raises(SlotError, match="wants parallelism 3, but there are 2 slots"):
+    with pytest.raises(SlotError, match="has parallelism 3, but there are only 2 slots"):
         compile_graph(word_count(), slots=2, parallelism=3)
 
 
-def test_key_groups_are_set_derived_or_fixed_in_this_order_from_weak_to_strong() -> None:
+def test_fixed_key_groups_override_configured_ones_which_override_the_default() -> None:
     logical = graph(source("a"), counts("n", "a", "word", max_parallelism=300), sink("s", "n"))
     assert compile_graph(logical, slots=2).max_parallelism == {"a": 128, "n": 300, "s": 128}
     assert compile_graph(logical, slots=2, fixed_max_parallelism={"n": 512}).max_parallelism["n"] == 512
@@ -105,12 +105,12 @@ def test_key_groups_are_set_derived_or_fixed_in_this_order_from_weak_to_strong()
 def test_more_parallelism_than_key_groups_is_refused_by_name() -> None:
     logical = graph(source("a"), counts("n", "a", "word", max_parallelism=2), sink("s", "n"))
     with pytest.raises(
-        GraphError, match=r"aggregate 'n' .* wants parallelism 3, but its max parallelism is 2 \(set for the operator\)"
+        GraphError, match=r"aggregate 'n' .* has parallelism 3, but its max parallelism is 2 \(set for the operator\)"
     ):
         compile_graph(logical, slots=3)
     with pytest.raises(GraphError, match=r"source 'lines' .* max parallelism is 2 \(fixed by the job's first checkpoint\)"):
         compile_graph(word_count(), slots=3, fixed_max_parallelism={"lines": 2})
-    with pytest.raises(GraphError, match="max parallelism 40000 is not possible"):
+    with pytest.raises(GraphError, match="max parallelism 40000 is invalid"):
         compile_graph(graph(source("a", max_parallelism=40_000), sink("s", "a")), slots=1)
 
 
@@ -118,7 +118,7 @@ def test_more_parallelism_than_key_groups_is_refused_by_name() -> None:
     ("logical", "error", "message"),
     [
         (graph(source("a")), GraphError, "job 'words' writes nothing"),
-        (graph(source("a"), source("b"), sink("c", "b")), GraphError, "output of source 'a' .* goes nowhere"),
+        (graph(source("a"), source("b"), sink("c", "b")), GraphError, "output of source 'a' .* has no reader"),
         (graph(source("a"), row_map("a", "a"), sink("c", "a")), GraphError, "map 'a' .* has the uid of source 'a'"),
         (graph(source("a"), sink("c", "b")), GraphError, "sink 'c' .* reads an operator 'b' that is not in the graph"),
         (graph(source("a"), sink("b", "a"), sink("c", "b")), GraphError, "reads sink 'b' .* a sink has no output"),
@@ -138,7 +138,7 @@ def test_a_graph_that_cannot_run_is_refused_by_name(logical: LogicalGraph, error
 
 @st.composite
 def logical_graphs(draw: st.DrawFn) -> LogicalGraph:
-    """Any acyclic shape: sources, row maps, unions, aggregates; whatever nobody reads gets a sink."""
+    """Any acyclic graph of sources, row maps, unions and aggregates, with a sink for every unused output."""
     operators: list[LogicalOperator] = [source("o0", parallelism=draw(st.sampled_from([None, 1, 2, 3])))]
     for number in range(1, draw(st.integers(1, 12))):
         uid, upstream = f"o{number}", st.sampled_from([one.uid for one in operators])
@@ -161,7 +161,7 @@ def logical_graphs(draw: st.DrawFn) -> LogicalGraph:
 
 @patient
 @given(logical_graphs())
-def test_any_shape_compiles_to_chains_and_channels_that_hold_together(logical: LogicalGraph) -> None:
+def test_any_graph_compiles_to_consistent_chains_and_channels(logical: LogicalGraph) -> None:
     physical = compile_graph(logical, slots=3)
     placed = [uid for chain in physical.chains for uid in chain.operators]
     assert sorted(placed) == sorted(one.uid for one in logical.operators)
@@ -191,6 +191,6 @@ def test_any_shape_compiles_to_chains_and_channels_that_hold_together(logical: L
 
 @patient
 @given(logical_graphs())
-def test_a_compiled_graph_survives_json(logical: LogicalGraph) -> None:
+def test_a_compiled_graph_round_trips_through_json(logical: LogicalGraph) -> None:
     physical = compile_graph(logical, slots=3)
     assert codec.loads(PhysicalGraph, codec.dumps(physical)) == physical

@@ -1,4 +1,4 @@
-"""The drawing of a graph says what runs where."""
+"""The text rendering of a graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weir.graph.render import render
 from weir.protocol import codec
 
 
-def drawn() -> PhysicalGraph:
+def compiled() -> PhysicalGraph:
     return compile_graph(
         graph(
             source("lines", parallelism=1),
@@ -24,8 +24,8 @@ def drawn() -> PhysicalGraph:
     )
 
 
-def test_the_drawing_shows_chains_partitioning_parallelism_and_derived_uids() -> None:
-    assert render(drawn()).splitlines() == [
+def test_the_rendering_shows_chains_partitioning_parallelism_and_derived_uids() -> None:
+    assert render(compiled()).splitlines() == [
         "words: 4 operators in 3 chains on 2 slots",
         "",
         "chain 0, parallelism 1",
@@ -40,9 +40,9 @@ def test_the_drawing_shows_chains_partitioning_parallelism_and_derived_uids() ->
         "  count   aggregate  n=count()  [128 key groups]  (job.py:1)",
         "  out     sink       parquet  (job.py:1)",
         "",
-        "* derived uid: give stateful operators their own (uid=...), so that their state is found again",
+        "* derived uid: set uid=... on stateful operators, so that a changed graph finds their state",
     ]
 
 
-def test_the_json_form_is_read_back_as_the_same_graph() -> None:
-    assert codec.loads(PhysicalGraph, json.dumps(codec.to_json(drawn())).encode()) == drawn()
+def test_a_graph_round_trips_through_json() -> None:
+    assert codec.loads(PhysicalGraph, json.dumps(codec.to_json(compiled())).encode()) == compiled()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import PhysicalGraph
+from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
+from weir.kernel.restore import RestorePoint
+from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
 from weir.protocol.messages import Register
 from weir.protocol.snapshots import (
@@ -61,6 +64,17 @@ def snapshot(
         ended=ended,
         statistics=SubtaskStatistics(),
     )
+
+
+def restore_point(of: PhysicalGraph) -> RestorePoint:
+    """Checkpoint 7, with two assigned splits and one pending split."""
+    pending = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, 0)
+    for subtask in sorted(of.subtasks(), reverse=True):
+        pending.snapshots[subtask] = snapshot(of, subtask, checkpoint=7)
+    assigner = SplitAssigner([Split("split0", None), Split("split1", None), Split("rest", None)])
+    for index in range(2):
+        assigner.request(index)
+    return RestorePoint.taken(pending, of, {SOURCE: assigner.snapshot()})
 
 
 def register(number: int) -> Register:

@@ -1,11 +1,11 @@
-"""Algorithm 1 of the ABS paper, and what real channels add to it."""
+"""Barrier alignment: Algorithm 1 of the ABS paper, and its extensions."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weir.kernel.alignment import Aligner, AlignmentGivenUp, CheckpointMode, TakeSnapshot
+from weir.kernel.alignment import Aligner, AlignmentAborted, CheckpointMode, TakeSnapshot
 from weir.protocol.ids import ChannelId, CheckpointId
 
 A, B, C = ChannelId(0, 0, 0), ChannelId(0, 1, 0), ChannelId(1, 0, 0)
@@ -33,7 +33,7 @@ def test_a_single_input_takes_its_snapshot_at_once() -> None:
     assert barrier(aligner(A), A, 7) == [TakeSnapshot(CheckpointId(7), 0)]
 
 
-def test_an_obsolete_barrier_neither_blocks_nor_snapshots() -> None:
+def test_a_stale_barrier_neither_blocks_nor_snapshots() -> None:
     aligning = aligner(last=3)
     assert barrier(aligning, A, 3) == []
     assert barrier(aligning, A, 2) == []
@@ -49,10 +49,10 @@ def test_a_barrier_older_than_the_one_being_aligned_has_no_effect() -> None:
     assert aligning.current == 5
 
 
-def test_the_first_barrier_of_a_newer_checkpoint_gives_up_the_older_one_and_unblocks_its_channels() -> None:
+def test_the_first_barrier_of_a_newer_checkpoint_aborts_the_older_alignment_and_unblocks_its_channels() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
-    assert barrier(aligning, B, 2) == [AlignmentGivenUp(CheckpointId(1))]
+    assert barrier(aligning, B, 2) == [AlignmentAborted(CheckpointId(1))]
     assert not aligning.is_blocked(A)
     assert aligning.is_blocked(B)
     assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)]
@@ -62,13 +62,13 @@ def test_the_end_of_an_input_counts_as_its_barrier() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
     assert aligning.on_end(B, now_ns=9) == [TakeSnapshot(CheckpointId(1), 9)]
-    assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)], "an ended channel is waited for no more"
+    assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)], "an ended channel needs no barrier"
 
 
-def test_an_abort_unblocks_and_the_barriers_still_on_their_way_are_ignored() -> None:
+def test_an_abort_unblocks_channels_and_later_barriers_of_the_checkpoint_are_ignored() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
-    assert aligning.on_aborted(CheckpointId(1)) == [AlignmentGivenUp(CheckpointId(1))]
+    assert aligning.on_aborted(CheckpointId(1)) == [AlignmentAborted(CheckpointId(1))]
     assert not aligning.is_blocked(A)
     assert barrier(aligning, B, 1) == []
     assert not aligning.is_blocked(B)
@@ -82,7 +82,7 @@ def test_an_abort_before_any_barrier_is_remembered() -> None:
     assert aligning.is_blocked(A)
 
 
-def test_an_abort_of_an_older_checkpoint_leaves_a_newer_alignment_alone() -> None:
+def test_an_abort_of_an_older_checkpoint_does_not_affect_a_newer_alignment() -> None:
     aligning = aligner()
     barrier(aligning, A, 2)
     assert aligning.on_aborted(CheckpointId(1)) == []
@@ -90,7 +90,9 @@ def test_an_abort_of_an_older_checkpoint_leaves_a_newer_alignment_alone() -> Non
 
 
 @given(st.lists(st.tuples(st.sampled_from("bae"), st.integers(0, 2), st.integers(1, 5)), max_size=40))
-def test_snapshots_come_in_order_each_once_and_only_when_every_open_channel_delivered(steps: list[tuple[str, int, int]]) -> None:
+def test_snapshots_are_taken_in_order_once_and_only_after_every_open_channel_has_delivered_the_barrier(
+    steps: list[tuple[str, int, int]],
+) -> None:
     channels = (A, B, C)
     aligning = aligner(*channels)
     taken: list[int] = []

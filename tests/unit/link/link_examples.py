@@ -1,4 +1,4 @@
-"""Events and commands that tests of the line to the control plane use."""
+"""Events and commands for the tests of the control link."""
 
 from __future__ import annotations
 

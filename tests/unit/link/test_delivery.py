@@ -12,22 +12,22 @@ from weir.link.delivery import (
     BACKOFF_MS_MIN,
     BATCH_BYTES,
     LINGER_MS,
-    Answer,
     Delivery,
-    Hole,
-    NoAnswer,
-    Post,
+    EventBatch,
+    Gap,
+    PostResult,
     Refused,
     Stored,
     TooLarge,
+    Unavailable,
 )
 from weir.link.spool import Spool
 from weir.protocol.events import NumberedEvent, decode_batch
 from weir.protocol.ids import EventNumber
 
 
-class Line:
-    """A spool, its delivery and a clock."""
+class Driver:
+    """A spool with its delivery and a clock."""
 
     def __init__(self, directory: Path) -> None:
         self.now_ms = 0
@@ -39,154 +39,155 @@ class Line:
         for _ in range(count):
             self.spool.append(failed(self.now_ms))
 
-    def due(self) -> Post | None:
+    def due(self) -> EventBatch | None:
         return self.delivery.due(self.now_ms)
 
-    def post(self) -> Post:
-        """After as long as it takes; fails if nothing ever comes."""
+    def post(self) -> EventBatch:
+        """Return the next request, after any wait. Fail if there is none."""
         while (post := self.due()) is None:
             wait_ms = self.delivery.wait_ms(self.now_ms)
-            assert wait_ms is not None, "nothing to wait for"
+            assert wait_ms is not None, "no reason to wait"
             self.now_ms += max(wait_ms, 1)
         self.posts += 1
-        assert self.posts < 10_000, "it never comes to an end"
+        assert self.posts < 10_000, "the delivery does not end"
         return post
 
-    def answer(self, answer: Answer, luck: float = 1.0) -> None:
-        self.delivery.on_answer(answer, self.now_ms, luck=luck)
+    def answer(self, answer: PostResult, luck: float = 1.0) -> None:
+        self.delivery.on_result(answer, self.now_ms, jitter=luck)
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> Iterator[Line]:
-    made = Line(tmp_path)
+def driver(tmp_path: Path) -> Iterator[Driver]:
+    made = Driver(tmp_path)
     yield made
     made.spool.close()
 
 
-def test_an_event_waits_a_moment_for_company(line: Line) -> None:
-    assert line.due() is None and line.delivery.wait_ms(0) is None
-    line.append()
-    assert line.due() is None and line.delivery.wait_ms(line.now_ms) == LINGER_MS
-    line.now_ms += LINGER_MS - 1
-    line.append()
-    assert line.due() is None
-    line.now_ms += 1
-    post = line.due()
+def test_an_event_waits_shortly_for_others(driver: Driver) -> None:
+    assert driver.due() is None and driver.delivery.wait_ms(0) is None
+    driver.append()
+    assert driver.due() is None and driver.delivery.wait_ms(driver.now_ms) == LINGER_MS
+    driver.now_ms += LINGER_MS - 1
+    driver.append()
+    assert driver.due() is None
+    driver.now_ms += 1
+    post = driver.due()
     assert post is not None and (post.first, post.last, post.oldest) == (1, 2, 1)
 
 
-def test_who_is_in_a_hurry_waits_for_nobody(line: Line) -> None:
-    line.append()
-    assert line.delivery.due(line.now_ms, hurry=True) is not None
+def test_events_are_sent_at_once_when_the_run_ends(driver: Driver) -> None:
+    driver.append()
+    assert driver.delivery.due(driver.now_ms, hurry=True) is not None
 
 
-def test_what_is_stored_is_forgotten_and_the_rest_follows(line: Line) -> None:
-    line.append(3)
-    line.post()
-    line.answer(Stored(EventNumber(2)))
-    post = line.post()
+def test_stored_events_are_dropped_and_the_rest_follows(driver: Driver) -> None:
+    driver.append(3)
+    driver.post()
+    driver.answer(Stored(EventNumber(2)))
+    post = driver.post()
     assert (post.first, post.last, post.oldest) == (3, 3, 3)
-    line.answer(Stored(EventNumber(3)))
-    assert line.due() is None and line.delivery.wait_ms(line.now_ms) is None
+    driver.answer(Stored(EventNumber(3)))
+    assert driver.due() is None and driver.delivery.wait_ms(driver.now_ms) is None
 
 
-def test_without_an_answer_the_same_goes_out_again_later_and_later(line: Line) -> None:
-    line.append()
+def test_a_request_without_response_is_retried_with_growing_delays(driver: Driver) -> None:
+    driver.append()
     waits = []
     for _ in range(12):
-        line.post()
-        line.answer(NoAnswer("timed out"))
-        assert line.delivery.failing
-        waits.append(line.delivery.wait_ms(line.now_ms))
+        driver.post()
+        driver.answer(Unavailable("timed out"))
+        assert driver.delivery.failing
+        waits.append(driver.delivery.wait_ms(driver.now_ms))
     assert waits[:3] == [BACKOFF_MS_MIN, 2 * BACKOFF_MS_MIN, 4 * BACKOFF_MS_MIN] and waits[-1] == BACKOFF_MS_MAX
-    line.post()
-    line.answer(NoAnswer("timed out"), luck=0.0)
-    assert line.delivery.wait_ms(line.now_ms) == BACKOFF_MS_MAX // 2
-    line.post()
-    line.answer(Stored(EventNumber(1)))
-    assert not line.delivery.failing
+    driver.post()
+    driver.answer(Unavailable("timed out"), luck=0.0)
+    assert driver.delivery.wait_ms(driver.now_ms) == BACKOFF_MS_MAX // 2
+    driver.post()
+    driver.answer(Stored(EventNumber(1)))
+    assert not driver.delivery.failing
 
 
-def test_a_control_plane_that_says_when_to_come_again_is_obeyed(line: Line) -> None:
-    line.append()
-    line.post()
-    line.answer(NoAnswer("it answers 429", retry_after_ms=7_000))
-    assert line.delivery.wait_ms(line.now_ms) == 7_000
+def test_retry_after_is_obeyed(driver: Driver) -> None:
+    driver.append()
+    driver.post()
+    driver.answer(Unavailable("it answers 429", retry_after_ms=7_000))
+    assert driver.delivery.wait_ms(driver.now_ms) == 7_000
 
 
-def test_a_hole_is_filled_from_where_it_begins_but_not_in_a_hot_loop(line: Line) -> None:
-    line.append(3)
-    line.post()
-    line.answer(Stored(EventNumber(1)))
-    line.post()
-    line.answer(Hole(EventNumber(1)))
-    assert line.due() is None and line.delivery.wait_ms(line.now_ms) == BACKOFF_MS_MIN
-    assert line.post().first == 2
+def test_a_gap_is_filled_from_its_start_with_a_delay(driver: Driver) -> None:
+    driver.append(3)
+    driver.post()
+    driver.answer(Stored(EventNumber(1)))
+    driver.post()
+    driver.answer(Gap(EventNumber(1)))
+    assert driver.due() is None and driver.delivery.wait_ms(driver.now_ms) == BACKOFF_MS_MIN
+    assert driver.post().first == 2
 
 
-def test_what_is_gone_is_said_to_be(line: Line) -> None:
-    """A control plane that was set back to an older state asks for what it had confirmed."""
-    line.append(3)
-    line.post()
-    line.answer(Stored(EventNumber(2)))
-    line.post()
-    line.answer(Hole(EventNumber(0)))
-    post = line.post()
+def test_the_oldest_available_event_is_reported(driver: Driver) -> None:
+    """A control plane that was restored to an older state requests events that it had confirmed."""
+    driver.append(3)
+    driver.post()
+    driver.answer(Stored(EventNumber(2)))
+    driver.post()
+    driver.answer(Gap(EventNumber(0)))
+    post = driver.post()
     assert (post.first, post.oldest) == (3, 3)
 
 
-def test_batches_shrink_until_they_fit(line: Line) -> None:
+def test_batches_shrink_until_they_fit(driver: Driver) -> None:
     for number in range(3_000):
-        line.spool.append(sample(number))
-    sizes = [len(line.post().body)]
+        driver.spool.append(sample(number))
+    sizes = [len(driver.post().body)]
     while sizes[-1] > BATCH_BYTES // 8:
-        line.answer(TooLarge())
-        sizes.append(len(line.post().body))
+        driver.answer(TooLarge())
+        sizes.append(len(driver.post().body))
     assert len(sizes) > 1 and sizes == sorted(sizes, reverse=True)
 
 
-def test_a_single_event_that_never_fits_ends_it_by_name(line: Line) -> None:
-    line.append()
-    while line.delivery.refused is None:
-        line.post()
-        line.answer(TooLarge())
-    assert "too large" in line.delivery.refused.reason and line.due() is None
+def test_a_single_event_that_is_too_large_ends_the_delivery(driver: Driver) -> None:
+    driver.append()
+    while driver.delivery.refused is None:
+        driver.post()
+        driver.answer(TooLarge())
+    assert "size limit" in driver.delivery.refused.reason and driver.due() is None
 
 
-def test_what_is_before_the_control_plane_may_let_larger_ones_through_some_day(line: Line) -> None:
-    line.append()
+def test_a_size_limit_of_a_proxy_is_retried(driver: Driver) -> None:
+    driver.append()
     for _ in range(30):
-        line.post()
-        line.answer(TooLarge(for_good=False))
-        line.now_ms += BACKOFF_MS_MAX
-    assert line.delivery.refused is None
-    line.post()
-    line.answer(Stored(EventNumber(1)))
-    assert line.delivery.known == 1
+        driver.post()
+        driver.answer(TooLarge(permanent=False))
+        driver.now_ms += BACKOFF_MS_MAX
+    assert driver.delivery.refused is None
+    driver.post()
+    driver.answer(Stored(EventNumber(1)))
+    assert driver.delivery.confirmed == 1
 
 
-def test_who_is_not_wanted_any_more_says_nothing_more(line: Line) -> None:
-    line.append()
-    line.post()
-    line.answer(Refused("the run is over"))
-    line.append()
-    line.now_ms += BACKOFF_MS_MAX
-    assert line.due() is None and line.delivery.wait_ms(line.now_ms) is None
-    assert line.delivery.refused == Refused("the run is over")
+def test_a_refused_run_sends_nothing_more(driver: Driver) -> None:
+    driver.append()
+    driver.post()
+    driver.answer(Refused("the run is over"))
+    driver.append()
+    driver.now_ms += BACKOFF_MS_MAX
+    assert driver.due() is None and driver.delivery.wait_ms(driver.now_ms) is None
+    assert driver.delivery.refused == Refused("the run is over")
 
 
-def test_who_claims_to_have_what_it_was_never_sent_is_not_believed(line: Line) -> None:
-    line.append(2)
-    line.post()
-    line.append()
-    line.answer(Stored(EventNumber(3)))
-    assert line.delivery.failing and line.spool.first() == 1
-    line.answer(Stored(EventNumber(2)))
-    assert line.post().first == 3
+def test_a_confirmation_of_unsent_events_is_ignored(driver: Driver) -> None:
+    driver.append(2)
+    driver.post()
+    driver.append()
+    driver.answer(Stored(EventNumber(3)))
+    assert driver.delivery.failing and driver.spool.first() == 1
+    driver.answer(Stored(EventNumber(2)))
+    assert driver.post().first == 3
 
 
 class ControlPlane:
-    """Stores what follows what it has. Loses requests, answers, and now and then its newest events, as a database set back would."""
+    """Stores consecutive events. It loses requests, responses and sometimes its newest events, like a database restored from a
+    backup."""
 
     def __init__(self, luck: random.Random) -> None:
         self._luck = luck
@@ -197,46 +198,46 @@ class ControlPlane:
     def last(self) -> int:
         return self.events[-1].number if self.events else 0
 
-    def take(self, post: Post, *, limit: int) -> Answer:
+    def take(self, post: EventBatch, *, limit: int) -> PostResult:
         if self._luck.random() < 0.2:
-            return NoAnswer("the request was lost")
+            return Unavailable("the request was lost")
         if len(post.body) > limit:
             return TooLarge()
         batch = decode_batch(post.body)
         assert (batch[0].number, batch[-1].number) == (post.first, post.last)
         if post.first > self.last + 1:
             if post.oldest <= self.last + 1:
-                return Hole(EventNumber(self.last))
+                return Gap(EventNumber(self.last))
             self.gaps += 1
         self.events += [event for event in batch if event.number > self.last]
         if self._luck.random() < 0.2:
-            return NoAnswer("the answer was lost")
+            return Unavailable("the answer was lost")
         return Stored(EventNumber(self.last))
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_each_event_arrives_once_and_in_order_whatever_is_lost_on_the_way(line: Line, seed: int) -> None:
+def test_each_event_arrives_once_and_in_order_despite_losses(driver: Driver, seed: int) -> None:
     luck = random.Random(seed)
-    control_plane, said = ControlPlane(luck), 0
+    control_plane, recorded = ControlPlane(luck), 0
     for _ in range(60):
         for _ in range(luck.choice((0, 0, 1, 5, 40))):
-            line.append()
-            said += 1
-        if said > control_plane.last:
-            line.answer(control_plane.take(line.post(), limit=luck.choice((2_000, 10_000, 1 << 20))), luck.random())
-    while control_plane.last < said or line.spool.first() <= said:
-        line.answer(control_plane.take(line.post(), limit=1 << 20), luck.random())
-    assert [event.number for event in control_plane.events] == list(range(1, said + 1)) and control_plane.gaps == 0
+            driver.append()
+            recorded += 1
+        if recorded > control_plane.last:
+            driver.answer(control_plane.take(driver.post(), limit=luck.choice((2_000, 10_000, 1 << 20))), luck.random())
+    while control_plane.last < recorded or driver.spool.first() <= recorded:
+        driver.answer(control_plane.take(driver.post(), limit=1 << 20), luck.random())
+    assert [event.number for event in control_plane.events] == list(range(1, recorded + 1)) and control_plane.gaps == 0
 
 
-def test_a_control_plane_set_back_misses_only_what_is_gone_here_too(line: Line) -> None:
+def test_a_restored_control_plane_misses_only_events_dropped_by_the_driver(driver: Driver) -> None:
     luck = random.Random(1)
     control_plane = ControlPlane(luck)
-    line.append(10)
-    while line.spool.first() <= 10:
-        line.answer(control_plane.take(line.post(), limit=1 << 20), luck.random())
+    driver.append(10)
+    while driver.spool.first() <= 10:
+        driver.answer(control_plane.take(driver.post(), limit=1 << 20), luck.random())
     del control_plane.events[4:]
-    line.append(2)
-    while line.spool.first() <= 12:
-        line.answer(control_plane.take(line.post(), limit=1 << 20), luck.random())
+    driver.append(2)
+    while driver.spool.first() <= 12:
+        driver.answer(control_plane.take(driver.post(), limit=1 << 20), luck.random())
     assert [event.number for event in control_plane.events] == [1, 2, 3, 4, 11, 12] and control_plane.gaps == 1

@@ -27,19 +27,19 @@ def numbered(events: tuple[Event, ...], *, first: int = 1) -> list[NumberedEvent
     return [NumberedEvent(EventNumber(number), 1_700_000_000_000 + number, event) for number, event in enumerate(events, first)]
 
 
-def test_every_kind_of_event_arrives_as_it_was() -> None:
+def test_every_kind_of_event_survives_encoding() -> None:
     assert {type(event) for event in EVENTS} == set(get_args(Event))
     sent = numbered(EVENTS, first=41)
     assert decode_batch(encode_batch([encode_event(one) for one in sent])) == tuple(sent)
 
 
-def test_a_completion_of_an_older_driver_does_not_say_what_was_written() -> None:
+def test_a_completion_of_an_older_driver_has_no_written_bytes() -> None:
     told = b'[[1, 2, "CheckpointCompleted", {"checkpoint": 7, "generation": 1, "trigger": "periodic", "end_to_end_ms": 31, '
     (arrived,) = decode_batch(told + b'"state_bytes": 4096, "subtasks": []}]]')
     assert isinstance(arrived.event, CheckpointCompleted) and arrived.event.checkpointed_bytes is None
 
 
-def test_half_a_character_in_a_reason_does_not_keep_an_event_from_being_told() -> None:
+def test_a_surrogate_in_a_reason_does_not_prevent_encoding() -> None:
     (sent,) = numbered((FailureOccurred(Generation(1), "no such file: \udce9t\u00e9.csv"),))
     (arrived,) = decode_batch(encode_batch([encode_event(sent)]))
     assert arrived.event == FailureOccurred(Generation(1), "no such file: ?t\u00e9.csv")
@@ -49,7 +49,7 @@ def test_an_event_is_one_line() -> None:
     assert not any(b"\n" in encode_event(one) for one in numbered(EVENTS))
 
 
-def test_every_command_arrives_as_it_was_and_one_of_a_newer_control_plane_by_its_name() -> None:
+def test_every_command_survives_encoding_and_a_newer_one_keeps_its_name() -> None:
     sent = [NumberedCommand(CommandId(number), command) for number, command in enumerate(COMMANDS, 5)]
     assert decode_commands(encode_commands(sent)) == tuple(sent)
     newer = b'[[9, "BrewCoffee", {"sugar": true}]]'
@@ -64,7 +64,7 @@ def test_every_command_arrives_as_it_was_and_one_of_a_newer_control_plane_by_its
         b'[[1, 1, "GraphDeployed", {"graph": 1}], [3, 1, "GraphDeployed", {"graph": 1}]]',
     ],
 )  # fmt: skip
-def test_what_is_no_batch_of_events_is_refused(data: bytes) -> None:
+def test_an_invalid_batch_of_events_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         decode_batch(data)
 
@@ -74,11 +74,11 @@ def test_what_is_no_batch_of_events_is_refused(data: bytes) -> None:
     [b"", b"{}", b"[1]", b'[[1, "Cancel"]]', b'[[0, "Cancel", {}]]', b'[[1, 2, {}]]', b'[[1, "Cancel", {"now": true}]]',
      b'[[2, "Cancel", {}], [2, "Cancel", {}]]', b'[["2", "Cancel", {}]]'],
 )  # fmt: skip
-def test_what_is_no_list_of_commands_is_refused(data: bytes) -> None:
+def test_an_invalid_list_of_commands_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         decode_commands(data)
 
 
-def test_a_batch_is_json_that_anybody_can_read() -> None:
+def test_a_batch_is_readable_json() -> None:
     (one,) = json.loads(encode_batch([encode_event(numbered(EVENTS[7:8])[0])]))
     assert one == [1, 1_700_000_000_001, "CheckpointFailed", {"checkpoint": 7, "reason": "declined by 2/1: disk full"}]

@@ -5,7 +5,6 @@ import pytest
 from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
 from weir.kernel.effects import Finish, Outcome, Report
 from weir.kernel.job import JobPhase
-from weir.kernel.reports import aborted, completed, failure, recovered, triggered
 from weir.link.reporter import SAMPLE_EVERY_MS, Reporter
 from weir.protocol.events import (
     AcknowledgedStatistics,
@@ -29,7 +28,7 @@ ONE, TWO, SEVEN = Generation(1), Generation(2), CheckpointId(7)
 STATISTICS = SubtaskStatistics(sync_us=5, state_bytes=100)
 
 
-class Told:
+class Recorder:
     def __init__(self) -> None:
         self.now_ms = 1_000
         self.events: list[Event] = []
@@ -42,8 +41,8 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def told() -> Recorder:
+    return Recorder()
 
 
 def acknowledge(checkpoint: CheckpointId = SEVEN, generation: Generation = ONE) -> Acknowledge:
@@ -54,12 +53,12 @@ def acknowledge(checkpoint: CheckpointId = SEVEN, generation: Generation = ONE) 
     return Acknowledge(generation, checkpoint, SubtaskSnapshot(2, 1, operators, (), (), False, STATISTICS))
 
 
-def running(told: Told, generation: Generation = ONE) -> None:
+def running(told: Recorder, generation: Generation = ONE) -> None:
     told.reporter.on_phase(JobPhase.RUNNING, generation)
     told.since()
 
 
-def test_a_start_is_told_once_however_many_turns_it_takes(told: Told) -> None:
+def test_a_start_is_reported_once(told: Recorder) -> None:
     for phase in (JobPhase.CREATED, JobPhase.STARTING, JobPhase.STARTING, JobPhase.PREPARING, JobPhase.ALLOCATING):
         told.reporter.on_phase(phase, ONE)
     for phase in (JobPhase.DEPLOYING, JobPhase.RUNNING, JobPhase.RUNNING):
@@ -67,12 +66,12 @@ def test_a_start_is_told_once_however_many_turns_it_takes(told: Told) -> None:
     assert told.since() == [RunStateChanged(RunState.INITIALIZING, ONE), RunStateChanged(RunState.RUNNING, ONE)]
 
 
-def test_a_failure_and_its_recovery(told: Told) -> None:
+def test_a_failure_and_its_recovery(told: Recorder) -> None:
     running(told)
-    told.reporter.on_report(failure(ONE, "slot 1 was lost"))
+    told.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
     for phase, generation in ((JobPhase.CANCELLING, ONE), (JobPhase.STARTING, TWO), (JobPhase.RUNNING, TWO)):
         told.reporter.on_phase(phase, generation)
-    told.reporter.on_report(recovered(TWO, SEVEN, took_ms=150))
+    told.reporter.on_report(Report.recovered(TWO, SEVEN, took_ms=150))
     assert told.since() == [
         FailureOccurred(ONE, "slot 1 was lost"),
         RunStateChanged(RunState.RESTARTING, ONE, "slot 1 was lost"),
@@ -82,7 +81,7 @@ def test_a_failure_and_its_recovery(told: Told) -> None:
     ]
 
 
-def test_a_cancel_that_was_asked_for_is_no_restart(told: Told) -> None:
+def test_a_requested_cancel_is_not_a_restart(told: Recorder) -> None:
     running(told)
     told.reporter.on_phase(JobPhase.CANCELLING, ONE)
     told.reporter.on_phase(JobPhase.ENDED, ONE)
@@ -93,20 +92,20 @@ def test_a_cancel_that_was_asked_for_is_no_restart(told: Told) -> None:
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_every_end_has_a_final_state(told: Told, outcome: Outcome) -> None:
+def test_every_outcome_has_a_final_state(told: Recorder, outcome: Outcome) -> None:
     told.reporter.on_finish(Finish(outcome, "why", "Kind"))
     (event,) = told.since()
     assert isinstance(event, RunStateChanged) and event.state.final and (event.reason, event.kind) == ("why", "Kind")
 
 
-def test_a_checkpoint_from_its_trigger_to_its_completion(told: Told) -> None:
+def test_a_checkpoint_from_its_trigger_to_its_completion(told: Recorder) -> None:
     running(told)
-    told.reporter.on_report(triggered(SEVEN, CheckpointKind.SAVEPOINT))
+    told.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.SAVEPOINT))
     told.now_ms += 12
     told.reporter.on_message(acknowledge())
     pending = PendingCheckpoint(SEVEN, CheckpointKind.SAVEPOINT, triggered_ms=1_000)
     pending.snapshots[SubtaskId(2, 1)] = acknowledge().snapshot
-    told.reporter.on_report(completed(ONE, pending, now_ms=1_031))
+    told.reporter.on_report(Report.completed(ONE, pending, now_ms=1_031))
     assert told.since() == [
         CheckpointTriggered(SEVEN, ONE, "savepoint", 3),
         SubtaskAcknowledged(SEVEN, SubtaskId(2, 1), 12),
@@ -114,18 +113,18 @@ def test_a_checkpoint_from_its_trigger_to_its_completion(told: Told) -> None:
     ]
 
 
-def test_an_acknowledgement_that_counts_for_nothing_is_not_told(told: Told) -> None:
+def test_a_stale_acknowledgement_is_not_reported(told: Recorder) -> None:
     running(told, TWO)
     told.reporter.on_message(acknowledge(generation=TWO))
-    told.reporter.on_report(triggered(SEVEN, CheckpointKind.PERIODIC))
+    told.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.PERIODIC))
     told.reporter.on_message(acknowledge())
     told.reporter.on_message(acknowledge(CheckpointId(6), TWO))
-    told.reporter.on_report(aborted(SEVEN, "declined"))
+    told.reporter.on_report(Report.aborted(SEVEN, "declined"))
     told.reporter.on_message(acknowledge(generation=TWO))
     assert told.since() == [CheckpointTriggered(SEVEN, TWO, "periodic", 3), CheckpointFailed(SEVEN, "declined")]
 
 
-def test_samples_are_taken_of_each_slot_every_two_seconds(told: Told) -> None:
+def test_each_slot_is_sampled_every_two_seconds(told: Recorder) -> None:
     def report(slot: int) -> None:
         told.reporter.on_message(SlotMetrics(ONE, SlotIndex(slot), 1, 2, (SubtaskMetrics(0, slot, 1, 2, 3, 4, 5, 6, 7, 8),), {}))
 
@@ -138,7 +137,7 @@ def test_samples_are_taken_of_each_slot_every_two_seconds(told: Told) -> None:
     assert (samples[1].metrics.subtasks[0].index, samples[1].metrics.subtasks[0].queued_us) == (1, 8)
 
 
-def test_nothing_is_told_of_a_report_twice(told: Told) -> None:
-    report: Report = triggered(SEVEN, CheckpointKind.PERIODIC)
+def test_a_report_is_recorded_once(told: Recorder) -> None:
+    report: Report = Report.triggered(SEVEN, CheckpointKind.PERIODIC)
     told.reporter.on_report(report)
     assert len(told.since()) == 1

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.link.link_examples import EVENTS, failed, sample
 
 from weir.errors import ConfigError
-from weir.link.spool import Spool, leftover
+from weir.link.spool import Spool, read_unconfirmed
 from weir.protocol.events import SamplesDropped, decode_batch, encode_batch
 from weir.protocol.ids import EventNumber
 
@@ -46,10 +46,10 @@ def pending(of: Spool, after: int = 0, bytes_max: int = 1 << 30) -> list[object]
 
 
 def kept(directory: Path) -> list[object]:
-    return events_of(list(leftover(directory / "run")))
+    return events_of(list(read_unconfirmed(directory / "run")))
 
 
-def test_events_are_numbered_and_kept_in_order_in_memory_and_on_disk(tmp_path: Path) -> None:
+def test_events_are_numbered_and_stored_in_order(tmp_path: Path) -> None:
     here = spool(tmp_path)
     for event in EVENTS:
         here.append(event)
@@ -67,7 +67,7 @@ def test_a_batch_is_as_large_as_allowed_and_never_empty(tmp_path: Path) -> None:
     assert pending(here, after=9, bytes_max=0) == [failed(10)] and pending(here, after=10) == []
 
 
-def test_what_is_confirmed_is_gone_and_its_files_too_once_all_of_them_is(tmp_path: Path) -> None:
+def test_confirmed_events_and_fully_confirmed_files_are_deleted(tmp_path: Path) -> None:
     here = spool(tmp_path, segment_bytes=200)
     for number in range(1, 31):
         here.append(failed(number))
@@ -83,7 +83,7 @@ def test_what_is_confirmed_is_gone_and_its_files_too_once_all_of_them_is(tmp_pat
     assert kept(tmp_path) == [failed(31)]
 
 
-def test_only_samples_are_dropped_and_the_gap_is_marked_where_it_is(tmp_path: Path) -> None:
+def test_only_samples_are_dropped_and_the_gap_is_recorded(tmp_path: Path) -> None:
     clock = Clock()
     here = spool(tmp_path, clock, samples_bytes_max=400)
     while not here.pending(after=NONE, bytes_max=1 << 30) or here._pending_bytes < 400:
@@ -101,7 +101,7 @@ def test_only_samples_are_dropped_and_the_gap_is_marked_where_it_is(tmp_path: Pa
     assert pending(here) == [SamplesDropped(1, 1_040, 1_040), sample(5)]
 
 
-def test_a_line_half_written_when_the_process_died_is_left_out(tmp_path: Path) -> None:
+def test_a_truncated_last_line_is_left_out(tmp_path: Path) -> None:
     here = spool(tmp_path)
     here.append(failed(1))
     here.append(failed(2))
@@ -110,11 +110,11 @@ def test_a_line_half_written_when_the_process_died_is_left_out(tmp_path: Path) -
     assert kept(tmp_path) == [failed(1)]
 
 
-def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
-    assert list(leftover(tmp_path / "never")) == []
+def test_an_empty_spool_leaves_no_files(tmp_path: Path) -> None:
+    assert list(read_unconfirmed(tmp_path / "never")) == []
 
 
-def test_a_disk_that_takes_nothing_loses_nothing_of_what_can_still_be_sent(tmp_path: Path) -> None:
+def test_events_are_still_sent_if_the_disk_is_full(tmp_path: Path) -> None:
     here = spool(tmp_path, segment_bytes=1)
     here.append(failed(1))
     (tmp_path / "run").rename(tmp_path / "elsewhere")
@@ -127,17 +127,17 @@ def test_a_disk_that_takes_nothing_loses_nothing_of_what_can_still_be_sent(tmp_p
 
 def test_a_directory_with_the_events_of_another_process_is_refused(tmp_path: Path) -> None:
     spool(tmp_path).append(failed(1))
-    with pytest.raises(ConfigError, match="holds events of an earlier process"):
+    with pytest.raises(ConfigError, match="contains events of an earlier process"):
         spool(tmp_path)
 
 
-def test_a_place_where_nothing_can_be_kept_is_refused(tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file")
-    with pytest.raises(ConfigError, match="events cannot be kept in"):
+    with pytest.raises(ConfigError, match="Cannot store events in"):
         spool(tmp_path)
 
 
-def test_whoever_sends_is_told_of_each_event_that_was_taken_in(tmp_path: Path) -> None:
+def test_each_recorded_event_calls_appended(tmp_path: Path) -> None:
     here, told = spool(tmp_path, samples_bytes_max=0), []
     here.appended = lambda: told.append(1)
     here.append(failed(1))

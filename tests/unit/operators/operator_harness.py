@@ -1,4 +1,4 @@
-"""Driving one operator as the loop would, without a loop."""
+"""Drives one operator like the loop."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from weir.operators.base import Beside, Operator, OperatorContext
+from weir.operators.base import BackgroundCall, Operator, OperatorContext
 from weir.protocol.ids import Generation, OperatorUid
 
 
-def context(batch_rows: int = 65_536, run_beside: Callable[[Callable[[], object]], Beside] | None = None) -> OperatorContext:
+def context(
+    batch_rows: int = 65_536, run_in_background: Callable[[Callable[[], object]], BackgroundCall] | None = None
+) -> OperatorContext:
     return OperatorContext(
         job="test",
         uid=OperatorUid("op"),
@@ -22,12 +24,12 @@ def context(batch_rows: int = 65_536, run_beside: Callable[[Callable[[], object]
         key_groups=(0, 127),
         generation=Generation(1),
         batch_rows=batch_rows,
-        run_beside=run_beside,
+        run_in_background=run_in_background,
     )
 
 
 def process(operator: Operator, *batches: pa.RecordBatch, batch_rows: int = 65_536) -> list[pa.RecordBatch]:
-    """Opens the operator; all it yields, the Nones apart."""
+    """Open the operator and return all batches that it yields, without the Nones."""
     operator.open(context(batch_rows))
     return [made for batch in batches for made in operator.process(batch, 0) if made is not None]
 

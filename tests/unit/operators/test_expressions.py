@@ -1,4 +1,4 @@
-"""The operators under select, with_columns and filter, driven directly. The API's tests cover what expressions mean."""
+"""Tests of the operators behind select, with_columns and filter. The tests of the API cover the meaning of expressions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA = pa.schema([("word", pa.string()), ("n", pa.int64())])
 BATCH = pa.RecordBatch.from_pylist([{"word": f"{n}", "n": n} for n in range(100)], schema=SCHEMA)
 
 
-def test_a_column_that_no_expression_reads_or_makes_is_the_same_buffer_afterwards() -> None:
+def test_a_column_that_passes_through_keeps_its_buffer() -> None:
     schema = pa.schema([("word", pa.string()), ("twice", pa.int64())])
     columns = [OutputColumn("word", "word"), OutputColumn("twice", None)]
     operator = ProjectOperator(columns, [(pl.col("n") * 2).alias("twice")], reads=["n"], schema=schema, where=WHERE)
@@ -24,7 +24,7 @@ def test_a_column_that_no_expression_reads_or_makes_is_the_same_buffer_afterward
     assert made.column("word").buffers()[2].address == BATCH.column("word").buffers()[2].address
 
 
-def test_a_failing_expression_names_the_row_it_fails_on_wherever_it_is() -> None:
+def test_a_failing_expression_names_the_row_at_any_position() -> None:
     for bad in (0, 1, 49, 50, 98, 99):
         words = [f"{n}" for n in range(100)]
         words[bad] = "seven"
@@ -33,12 +33,12 @@ def test_a_failing_expression_names_the_row_it_fails_on_wherever_it_is() -> None
         operator = ProjectOperator(
             [OutputColumn("i", None)], [expression], reads=["word"], schema=pa.schema([("i", pa.int64())]), where=WHERE
         )
-        with pytest.raises(UserCodeError, match="on the row {'word': 'seven'}") as raised:
+        with pytest.raises(UserCodeError, match="the row was {'word': 'seven'}") as raised:
             process(operator, batch)
         assert str(raised.value).startswith(WHERE)
 
 
-def test_a_filter_keeps_batches_that_pass_whole_and_drops_empty_ones() -> None:
+def test_a_filter_passes_complete_batches_and_drops_empty_ones() -> None:
     keeps_all = FilterOperator(pl.col("n") >= 0, reads=["n"], where=WHERE)
     (made,) = process(keeps_all, BATCH)
     assert made is BATCH

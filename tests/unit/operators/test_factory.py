@@ -1,4 +1,4 @@
-"""From the graph's plain data and the bundle to operators. What each does is tested with the operators and the API."""
+"""Builds operators from the graph and the code bundle. Other tests cover what the operators do."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from weir.errors import GraphError, ProtocolError
 from weir.graph.logical import LogicalOperator, OperatorKind
 from weir.operators.aggregate import AggregateOperator
 from weir.operators.base import Operator, SourceOperator
-from weir.operators.bundle import CodeBundle
+from weir.operators.code_bundle import CodeBundle
 from weir.operators.factory import build_operator
 from weir.operators.union import UnionOperator
 
 
 class Recording:
-    """ConnectorPort that keeps what it was asked for."""
+    """A ConnectorPort that records its calls."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, object]] = []
+        self.calls: list[tuple[str, object]] = []
 
     def source(self, operator: LogicalOperator) -> SourceOperator:
-        self.asked.append((operator.uid, operator.config))
-        return None  # type: ignore[return-value]  # nobody opens it
+        self.calls.append((operator.uid, operator.config))
+        return None  # type: ignore[return-value]  # never opened
 
     def sink(self, operator: LogicalOperator, schema: object) -> Operator:
-        self.asked.append((operator.uid, schema))
+        self.calls.append((operator.uid, schema))
         return UnionOperator(SCHEMA)
 
 
@@ -37,20 +37,20 @@ def test_sources_and_sinks_come_from_the_port() -> None:
     port = Recording()
     build_operator(source("in"), [], CodeBundle(), port)
     build_operator(sink("out", "in"), [SCHEMA], CodeBundle(), port)
-    assert port.asked == [("in", {"kind": "text"}), ("out", SCHEMA)]
+    assert port.calls == [("in", {"kind": "text"}), ("out", SCHEMA)]
 
 
-def test_an_aggregate_is_built_from_its_configuration_alone() -> None:
+def test_an_aggregate_is_built_from_its_configuration() -> None:
     assert isinstance(build_operator(counts("n", "in", "word"), [SCHEMA], CodeBundle(), Recording()), AggregateOperator)
     with pytest.raises(ProtocolError, match="AggregateConfig"):
         build_operator(replace(counts("n", "in", "word"), config={"key": ["word"]}), [SCHEMA], CodeBundle(), Recording())
 
 
-def test_a_reference_that_the_bundle_lacks_or_that_is_no_function_is_refused() -> None:
+def test_a_code_reference_must_exist_and_be_a_function() -> None:
     mapped = replace(row_map("m", "in"), code="code/m")
     with pytest.raises(GraphError, match="no entry 'code/m': graph and code come from different builds"):
         build_operator(mapped, [SCHEMA], CodeBundle(), Recording())
-    with pytest.raises(GraphError, match="map 'm' .* its code 'code/m' is no function"):
+    with pytest.raises(GraphError, match="map 'm' .* its code 'code/m' is not a function"):
         build_operator(mapped, [SCHEMA], CodeBundle({"code/m": 5}), Recording())
     built = build_operator(mapped, [SCHEMA], CodeBundle({"code/m": lambda row: row}), Recording())
     assert isinstance(built, Operator)
@@ -59,7 +59,7 @@ def test_a_reference_that_the_bundle_lacks_or_that_is_no_function_is_refused() -
 
 
 @pytest.mark.parametrize("config", [None, {}, {"columns": [["a"]], "reads": []}, {"columns": [["a", None]]}])
-def test_a_projection_without_its_plan_is_refused(config: object) -> None:
+def test_a_projection_with_an_invalid_configuration_is_refused(config: object) -> None:
     selected = replace(row_map("s", "in"), kind=OperatorKind.SELECT, config=config)  # type: ignore[arg-type]  # JSON values, all of them
     with pytest.raises(GraphError, match="select 's' .*: its configuration"):
         build_operator(selected, [SCHEMA], CodeBundle(), Recording())

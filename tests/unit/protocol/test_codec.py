@@ -57,19 +57,19 @@ TREE = Tree(
 )
 
 
-def test_what_is_written_is_read_back_as_it_was() -> None:
+def test_values_round_trip_through_json() -> None:
     assert codec.loads(Tree, codec.dumps(TREE)) == TREE
     assert codec.to_json(Empty()) == {} and codec.from_json(Empty, {}) == Empty()
 
 
-def test_json_is_plain() -> None:
+def test_the_json_form_is_plain() -> None:
     assert codec.to_json(TREE.below) == {
         "colour": "red", "place": [0, 0], "leaves": [], "pair": [0, ""], "by_name": {}, "note": "small", "either": None,
         "anything": None, "below": None,
     }  # fmt: skip
 
 
-def test_what_is_left_out_has_its_default() -> None:
+def test_a_missing_field_gets_its_default() -> None:
     assert codec.from_json(Leaf, {"name": "a"}) == Leaf("a", 1.0)
     assert codec.from_json(Leaf, {"name": "a", "weight": 2}).weight == 2.0
 
@@ -77,7 +77,7 @@ def test_what_is_left_out_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("colour",), "green", "Tree.colour: 'green' is no Colour"),
+        (("colour",), "green", "Tree.colour: 'green' is not a Colour"),
         (("place",), [1], "Tree.place: expected a list of 2, got list"),
         (("place", 1), "4", "Tree.place[1]: expected int, got str"),
         (("leaves",), {}, "Tree.leaves: expected a list, got dict"),
@@ -91,7 +91,7 @@ def test_what_is_left_out_has_its_default() -> None:
         (("below", "leaves"), [{"name": 1}], "Tree.below.leaves[0].name: expected str, got int"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_its_place(path: tuple[str | int, ...], value: object, said: str) -> None:
+def test_a_wrong_value_is_refused_and_its_path_is_named(path: tuple[str | int, ...], value: object, said: str) -> None:
     written = codec.to_json(TREE)
     holder: object = written
     for step in path[:-1]:
@@ -102,19 +102,19 @@ def test_what_does_not_fit_is_refused_by_its_place(path: tuple[str | int, ...], 
     assert str(refused.value) == said
 
 
-def test_what_has_no_json_form_is_a_mistake_of_ours() -> None:
+def test_a_value_without_a_json_form_is_a_programming_error() -> None:
     with pytest.raises(TypeError, match="set has no JSON form"):
         codec.to_json({"a": {1, 2}})
 
 
-def test_what_json_has_no_word_for_is_neither_written_nor_read() -> None:
+def test_nan_and_infinity_are_neither_written_nor_read() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         codec.dumps(Leaf("a", float("nan")))
-    with pytest.raises(ProtocolError, match="Leaf is not JSON .NaN is no number"):
+    with pytest.raises(ProtocolError, match="Leaf is not JSON .NaN is not a JSON number"):
         codec.loads(Leaf, b'{"name": "a", "weight": NaN}')
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000, b"null"])
-def test_what_is_no_json_is_refused(data: bytes) -> None:
+def test_invalid_json_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError, match="Leaf"):
         codec.loads(Leaf, data)

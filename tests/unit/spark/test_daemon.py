@@ -9,19 +9,19 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 from weir.spark import daemon
-daemon.settle_environment()
+daemon.set_kernel_cache()
 daemon.preload()
 threads = [(thread / "comm").read_text().strip() for thread in Path("/proc/self/task").iterdir()]
 print(json.dumps({"threads": threads, "loaded": [name for name in daemon.PRELOADED if name in sys.modules]}))
 """
 
 HARMLESS = {"jemalloc_bg_thd", "polars-ooc-clea"}
-"""Threads that only give memory and files back, beside the main one: a child without them works (and is tested to)."""
+"""Threads that only return memory and files: a forked worker without them works (and another test checks that)."""
 
 
-def test_preloading_starts_no_pool_of_threads_that_a_forked_worker_would_wait_for() -> None:
+def test_preloading_starts_no_thread_pool() -> None:
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "OPENBLAS_NUM_THREADS": "1"}
     ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
     told = json.loads(ran.stdout)
     assert [name for name in told["threads"] if name not in HARMLESS] == [Path(sys.executable).name[:15]]
-    assert {"numpy", "pyarrow", "polars", "numba", "pyspark.worker", "weir.spark.task"} <= set(told["loaded"])
+    assert {"numpy", "pyarrow", "polars", "numba", "pyspark.worker", "weir.spark.spark_task"} <= set(told["loaded"])

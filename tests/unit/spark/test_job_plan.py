@@ -1,4 +1,4 @@
-"""What is to be run, as it follows from a job and its options."""
+"""The plan of a run, from a job and its options."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import pyarrow as pa
 import pytest
 
 from weir import Job, sinks, sources
-from weir.coordinator.progress import Progress
+from weir.coordinator.progress import JobProgress
 from weir.errors import GraphError, JobFailed
-from weir.kernel.checkpoints import CheckpointConfig
+from weir.kernel.config import CheckpointConfig
 from weir.kernel.effects import Outcome, StartGeneration
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation
 from weir.spark import job_plan
 from weir.spark.job_plan import plan_job
 from weir.spark.options import RunOptions
-from weir.spark.running import JobResult
+from weir.spark.running_job import JobResult
 from weir.storage.memory import MemoryStorage
 
 
@@ -25,7 +25,7 @@ def job() -> Job:
     return made
 
 
-def test_a_job_without_history_is_planned_as_its_options_say() -> None:
+def test_a_new_job_is_planned_by_its_options() -> None:
     planned = plan_job(job(), MemoryStorage(), RunOptions("unused", parallelism=3, heartbeat_timeout_ms=700, retained=5))
     plan = planned.plan
     assert (plan.job, plan.graph.slots, plan.retained) == ("small", 3, 5)
@@ -34,46 +34,46 @@ def test_a_job_without_history_is_planned_as_its_options_say() -> None:
     assert planned.notes == ()
 
 
-def test_how_checkpoints_are_limited_is_handed_on_to_the_kernel() -> None:
+def test_checkpoint_limits_reach_the_kernel() -> None:
     options = RunOptions("unused", interval_ms=7, checkpoint_timeout_ms=500, min_pause_ms=30, tolerable_failed_checkpoints=None)
     assert plan_job(job(), MemoryStorage(), options).plan.config.checkpoints == CheckpointConfig(
         interval_ms=7, timeout_ms=500, min_pause_ms=30, tolerable_failed_checkpoints=None
     )
-    unsaid = plan_job(job(), MemoryStorage(), RunOptions("unused")).plan.config.checkpoints
-    assert unsaid == CheckpointConfig(), "who does not say it has what the kernel has by itself"
+    defaults = plan_job(job(), MemoryStorage(), RunOptions("unused")).plan.config.checkpoints
+    assert defaults == CheckpointConfig(), "the defaults are the kernel's"
 
 
-def test_its_job_master_begins_with_the_first_numbers_of_an_empty_log() -> None:
+def test_the_job_master_of_an_empty_log_starts_with_the_first_numbers() -> None:
     master = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master()
     assert (master.phase, master.restore_point) == (JobPhase.CREATED, None)
     (append,) = master.start(0)
     assert getattr(append, "request", None) == StartGeneration(Generation(1), None, CheckpointId(1))
 
 
-def test_a_graph_too_large_to_be_sent_is_refused_with_its_largest_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_too_large_to_send_is_refused_with_its_largest_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Job("large")
     for name, rows in (("small", 10), ("large", 5_000)):
         table = pa.table({"n": [rows * number * number for number in range(rows)]})
         made.read(sources.iterable(table), uid=name).write(sinks.console(), uid=f"{name}-out")
     plan_job(made, MemoryStorage(), RunOptions("unused"))
     monkeypatch.setattr(job_plan, "GRAPH_BYTES_MAX", 20_000)
-    with pytest.raises(GraphError, match=r"job 'large': its graph takes .* The largest part is source 'large'"):
+    with pytest.raises(GraphError, match=r"graph of job 'large' has .* The largest part is source 'large'"):
         plan_job(made, MemoryStorage(), RunOptions("unused"))
 
 
-def test_what_may_be_secret_is_in_no_repr_of_the_options() -> None:
+def test_secret_options_are_not_in_the_repr() -> None:
     options = RunOptions("cp", storage_options={"secret_access_key": "hush"}, spark_conf={"spark.authenticate.secret": "hush"})
     assert "hush" not in repr(options)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.SUPERSEDED])
-def test_a_result_that_is_a_failure_is_raised_with_its_first_cause(outcome: Outcome) -> None:
-    result = JobResult(outcome, "disk gone", "SinkError", Progress(frozenset()).snapshot(), {})
+def test_a_failed_result_is_raised_with_its_cause(outcome: Outcome) -> None:
+    result = JobResult(outcome, "disk gone", "SinkError", JobProgress(frozenset()).snapshot(), {})
     with pytest.raises(JobFailed, match="SinkError: disk gone"):
         result.raise_if_failed()
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FINISHED, Outcome.SUSPENDED, Outcome.CANCELED])
-def test_a_result_that_was_wanted_is_handed_back(outcome: Outcome) -> None:
-    result = JobResult(outcome, "", "", Progress(frozenset()).snapshot(), {})
+def test_a_successful_result_is_returned(outcome: Outcome) -> None:
+    result = JobResult(outcome, "", "", JobProgress(frozenset()).snapshot(), {})
     assert result.raise_if_failed() is result

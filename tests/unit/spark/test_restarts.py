@@ -3,39 +3,39 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weir.spark.restarts import LONG_LIFE_S, RAISES_MAX, Again, Ending, GiveUp, Restarts
+from weir.spark.slot_pool import RAISES_MAX, STABLE_S, Abandon, Restart, SlotEnding, SlotRestarts
 
-TRANSIENT = st.sampled_from([Ending.RETURNED, Ending.LOST])
-
-
-def test_the_first_loss_is_made_good_at_once() -> None:
-    assert Restarts().decide(Ending.LOST, lived_s=0.1) == Again(0.0)
+TRANSIENT = st.sampled_from([SlotEnding.RETURNED, SlotEnding.LOST])
 
 
-def test_a_slot_that_raises_right_after_its_start_is_given_up_after_three_times() -> None:
-    restarts = Restarts()
-    decisions = [restarts.decide(Ending.RAISED, lived_s=0.1) for _ in range(RAISES_MAX)]
-    assert [type(decision) for decision in decisions] == [Again, Again, GiveUp]
+def test_a_lost_slot_is_first_restarted_at_once() -> None:
+    assert SlotRestarts().decide(SlotEnding.LOST, uptime_s=0.1) == Restart(0.0)
 
 
-def test_raising_after_a_long_life_starts_the_count_anew() -> None:
-    restarts = Restarts()
+def test_a_slot_that_raises_three_times_after_its_start_is_not_restarted() -> None:
+    restarts = SlotRestarts()
+    decisions = [restarts.decide(SlotEnding.RAISED, uptime_s=0.1) for _ in range(RAISES_MAX)]
+    assert [type(decision) for decision in decisions] == [Restart, Restart, Abandon]
+
+
+def test_an_error_after_a_stable_run_resets_the_count() -> None:
+    restarts = SlotRestarts()
     for _ in range(10):
-        assert isinstance(restarts.decide(Ending.RAISED, lived_s=LONG_LIFE_S), Again)
+        assert isinstance(restarts.decide(SlotEnding.RAISED, uptime_s=STABLE_S), Restart)
 
 
-def test_nothing_is_started_when_spark_is_gone() -> None:
-    assert Restarts().decide(Ending.SPARK_GONE, lived_s=100.0) == GiveUp()
+def test_nothing_is_restarted_after_spark_has_ended() -> None:
+    assert SlotRestarts().decide(SlotEnding.SPARK_ENDED, uptime_s=100.0) == Abandon()
 
 
 @given(st.lists(TRANSIENT, min_size=1, max_size=50))
-def test_lost_slots_are_never_given_up_and_wait_ever_longer_up_to_five_seconds(endings: list[Ending]) -> None:
-    restarts = Restarts()
+def test_lost_slots_are_always_restarted_with_delays_up_to_five_seconds(endings: list[SlotEnding]) -> None:
+    restarts = SlotRestarts()
     delays = []
     for ending in endings:
-        decision = restarts.decide(ending, lived_s=0.0)
-        assert isinstance(decision, Again)
+        decision = restarts.decide(ending, uptime_s=0.0)
+        assert isinstance(decision, Restart)
         delays.append(decision.delay_s)
     assert delays == sorted(delays)
     assert delays[-1] <= 5.0
-    assert restarts.decide(Ending.LOST, lived_s=LONG_LIFE_S) == Again(0.0)
+    assert restarts.decide(SlotEnding.LOST, uptime_s=STABLE_S) == Restart(0.0)

@@ -8,10 +8,10 @@ from weir.errors import ConfigError
 from weir.spark.settings import (
     FIXED,
     PYTHON_MEMORY,
-    demand_python_memory,
     is_loopback,
     is_secret,
-    refuse_unsuitable,
+    reject_unsupported,
+    require_python_memory,
     session_settings,
     spark_master,
 )
@@ -22,17 +22,17 @@ from weir.spark.settings import (
     [("local", "local[5,4]"), ("local[*]", "local[5,4]"), ("local[2]", "local[2,4]"), ("local[2,9]", "local[2,4]"),
      ("spark://host:7077", "spark://host:7077"), ("yarn", "yarn"), ("local-cluster[1,1,1024]", "local-cluster[1,1,1024]")],
 )  # fmt: skip
-def test_a_local_master_gets_a_core_a_slot_unless_it_says_how_many(given: str, used: str) -> None:
+def test_a_local_master_gets_one_core_per_slot_by_default(given: str, used: str) -> None:
     assert spark_master(given, 5) == used
 
 
 @pytest.mark.parametrize("setting", sorted(FIXED))
 def test_any_other_value_of_a_fixed_setting_is_refused_with_its_reason(setting: str) -> None:
     right, reason = FIXED[setting]
-    refuse_unsuitable({setting: right.upper()}, where="here")
+    reject_unsupported({setting: right.upper()}, where="here")
     wrong = {"true": "false", "false": "true"}.get(right, "7")
     with pytest.raises(ConfigError) as caught:
-        refuse_unsuitable({"spark.app.name": "x", setting: wrong}, where="here")
+        reject_unsupported({"spark.app.name": "x", setting: wrong}, where="here")
     assert f"here: {setting}={wrong}" in str(caught.value)
     assert reason in str(caught.value)
 
@@ -40,9 +40,9 @@ def test_any_other_value_of_a_fixed_setting_is_refused_with_its_reason(setting: 
 @pytest.mark.parametrize(
     "setting", ["spark.barrier.sync.timeout", "spark.scheduler.barrier.maxConcurrentTasksCheck.interval", "spark.remote"]
 )
-def test_settings_of_what_cannot_work_are_refused(setting: str) -> None:
+def test_unsupported_settings_are_refused(setting: str) -> None:
     with pytest.raises(ConfigError, match=setting.replace(".", r"\.")):
-        refuse_unsuitable({setting: "1"}, where="here")
+        reject_unsupported({setting: "1"}, where="here")
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_settings_of_what_cannot_work_are_refused(setting: str) -> None:
     ["spark.authenticate.secret", "spark.hadoop.fs.s3a.secret.key", "spark.hadoop.fs.s3a.access.key", "spark.ssl.keyPassword",
      "spark.hadoop.fs.azure.account.oauth2.client.token"],
 )  # fmt: skip
-def test_what_spark_would_redact_is_secret(setting: str) -> None:
+def test_settings_that_spark_redacts_are_secret(setting: str) -> None:
     assert is_secret(setting)
 
 
 @pytest.mark.parametrize("setting", ["spark.authenticate", "spark.ui.enabled", "spark.master", "spark.sql.session.timeZone"])
-def test_what_the_launch_needs_is_not_secret(setting: str) -> None:
+def test_settings_that_the_launch_needs_are_not_secret(setting: str) -> None:
     assert not is_secret(setting)
 
 
@@ -64,14 +64,14 @@ def test_what_the_launch_needs_is_not_secret(setting: str) -> None:
     [("local[2]", True), ("spark://127.0.0.1:7077", True), ("spark://localhost:7077", True), ("spark://127.example.com:7077", False),
      ("spark://localhost.example.com:1", False), ("yarn", False), ("spark://10.0.0.1:7077", False)],
 )  # fmt: skip
-def test_only_masters_of_this_machine_are_bound_to_loopback(master: str, loopback: bool, tmp_path: Path) -> None:
+def test_only_masters_of_this_host_are_bound_to_loopback(master: str, loopback: bool, tmp_path: Path) -> None:
     assert is_loopback(master) is loopback
     extra = {"spark.authenticate.secret": "s"}
     settings = session_settings(master, 1, app_name="x", extra=extra, scratch=tmp_path)
     assert (settings.get("spark.driver.bindAddress") == "127.0.0.1") is loopback
 
 
-def test_what_the_user_gives_goes_over_defaults_and_java_options_are_kept(tmp_path: Path) -> None:
+def test_user_settings_override_defaults_and_java_options_are_kept(tmp_path: Path) -> None:
     extra = {"spark.network.timeout": "60s", "spark.driver.extraJavaOptions": "-Dmine=1", "spark.app.name": "theirs"}
     settings = session_settings("yarn", 1, app_name="ours", extra=extra, scratch=tmp_path)
     assert settings["spark.network.timeout"] == "60s"
@@ -79,19 +79,19 @@ def test_what_the_user_gives_goes_over_defaults_and_java_options_are_kept(tmp_pa
     assert settings["spark.app.name"] == "ours"
 
 
-def test_a_standalone_master_without_its_secret_is_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_a_standalone_master_without_its_secret_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="WEIR_SPARK_CONF_FILE"):
         session_settings("spark://host:7077", 1, app_name="x", extra={}, scratch=tmp_path)
 
 
 @pytest.mark.parametrize("master", ["yarn", "k8s://https://host:6443"])
-def test_where_containers_are_killed_for_their_memory_that_of_the_slots_must_be_declared(master: str) -> None:
-    with pytest.raises(ConfigError, match=rf"the master {master} kills executors .* --conf spark.executor.pyspark.memory=4g"):
-        demand_python_memory(master, {"spark.executor.memory": "4g"})
+def test_yarn_and_kubernetes_require_declared_python_memory(master: str) -> None:
+    with pytest.raises(ConfigError, match=rf"The master {master} kills executors .* --conf spark.executor.pyspark.memory=4g"):
+        require_python_memory(master, {"spark.executor.memory": "4g"})
     for name in PYTHON_MEMORY:
-        demand_python_memory(master, {name: "4g"})
+        require_python_memory(master, {name: "4g"})
 
 
 @pytest.mark.parametrize("master", ["local[2,4]", "spark://host:7077"])
-def test_where_nobody_counts_memory_nothing_need_be_declared(master: str) -> None:
-    demand_python_memory(master, {})
+def test_other_masters_need_no_declared_python_memory(master: str) -> None:
+    require_python_memory(master, {})

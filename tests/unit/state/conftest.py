@@ -17,7 +17,7 @@ class MemoryFiles:
 
     def put(self, operator: OperatorUid, data: Sequence[memoryview | bytes | pa.Buffer], *, rows: int,
             key_groups: tuple[int, int] | None) -> StateFile:  # fmt: skip
-        content = b"".join(bytes(memoryview(piece)) for piece in data)
+        content = b"".join(bytes(memoryview(part)) for part in data)
         path = f"{operator}-{len(self.files)}"
         self.files[path] = content
         return StateFile(path, len(content), "xxh3:0", rows, key_groups)

@@ -1,4 +1,4 @@
-"""The aggregation as a plain dict of Python values: what every backend has to agree with."""
+"""The aggregation with a plain dict of Python values: the oracle for all backends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from weir.state.base import Accumulator, AggregateSpec, Emit
+from weir.state.backend import Accumulator, AggregateSpec, Emit
 
 Key = tuple[Any, ...]
 
@@ -20,7 +20,7 @@ class Oracle:
     aggregates: tuple[AggregateSpec, ...]
     emit: Emit
     values: dict[Key, dict[str, list[Any]]] = field(default_factory=dict)
-    """For each key and aggregate: all non-null values so far."""
+    """All non-null values so far, by key and aggregate."""
 
     def update(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
         records = batch.to_pylist()
@@ -63,12 +63,12 @@ def fold(accumulator: Accumulator, values: list[Any]) -> Any:
             return max(values)
 
 
-def rows_of(batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
+def to_rows(batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in batch.to_pylist()]
 
 
 def same(left: Sequence[tuple[Any, ...]], right: Sequence[tuple[Any, ...]]) -> bool:
-    """Equal, floats up to rounding."""
+    """Compare; floats may differ by rounding."""
     return len(left) == len(right) and all(
         len(one) == len(other) and all(_same_value(a, b) for a, b in zip(one, other, strict=True))
         for one, other in zip(left, right, strict=True)

@@ -61,11 +61,11 @@ VECTORS: list[tuple[pa.Array, int]] = [
 
 
 @pytest.mark.parametrize(("column", "expected"), VECTORS)
-def test_hashes_are_those_of_every_other_version_and_machine(column: pa.Array, expected: int) -> None:
+def test_hashes_are_the_same_in_every_version_and_on_every_host(column: pa.Array, expected: int) -> None:
     assert int(hash_columns([column])[0]) == expected
 
 
-def test_a_key_of_several_columns_has_a_fixed_hash_that_minds_their_order() -> None:
+def test_the_hash_of_several_columns_is_fixed_and_depends_on_their_order() -> None:
     left, right = pa.array([7]), pa.array(["JFK"])
     assert int(hash_columns([left, right])[0]) == 0xDA2DF3F2D59876EC
     assert int(hash_columns([right, left])[0]) == 0xA388FE68D16F8B5C
@@ -113,7 +113,7 @@ def test_an_integer_hashes_the_same_in_every_width_and_slice(values: list[int | 
         assert hash_columns([column.dictionary_encode().slice(begin)]).tolist() == expected[begin:]
 
 
-def test_what_lies_beneath_a_null_does_not_matter() -> None:
+def test_the_buffer_contents_of_a_null_do_not_matter() -> None:
     buffers = [pa.py_buffer(b"\x02"), pa.py_buffer(np.array([123, 7], dtype=np.int64))]
     dirty = pa.Array.from_buffers(pa.int64(), 2, buffers)
     assert hash_columns([dirty]).tolist() == hash_columns([pa.array([None, 7], pa.int64())]).tolist()
@@ -126,8 +126,8 @@ def test_booleans_may_begin_inside_a_byte() -> None:
         assert hash_columns([pa.array(values).slice(begin)]).tolist() == whole[begin:]
 
 
-def test_groups_and_low_bits_are_both_even() -> None:
-    """Neighbouring keys spread over the groups, and those of one group over the low bits that the index uses."""
+def test_key_groups_and_low_bits_are_both_evenly_distributed() -> None:
+    """Consecutive keys spread over the key groups, and those of one group over the low bits that the hash index uses."""
     hashes = hash_columns([pa.array(np.arange(128 * 1024))])
     groups = key_groups_of(hashes, 128)
     sizes = np.bincount(groups, minlength=128)
@@ -137,6 +137,6 @@ def test_groups_and_low_bits_are_both_even() -> None:
 
 
 @pytest.mark.parametrize("type_", [pa.float32(), pa.float64(), pa.list_(pa.int64()), pa.struct([("a", pa.int64())])])
-def test_types_that_make_no_keys_are_refused_by_name(type_: pa.DataType) -> None:
-    with pytest.raises(SchemaError, match=r"column 'price' of type .* cannot be a key: cast it to"):
+def test_types_that_cannot_be_keys_are_refused_by_name(type_: pa.DataType) -> None:
+    with pytest.raises(SchemaError, match=r"column 'price' of type .* cannot be a key. Cast it to"):
         hash_columns([pa.array([], type_)], ["price"])

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.state.conftest import MemoryFiles
-from tests.unit.state.oracle import Oracle, rows_of
+from tests.unit.state.oracle import Oracle, to_rows
 
 from weir.errors import CheckpointError, RestoreError
-from weir.graph.keygroups import key_group_range
+from weir.graph.key_groups import key_group_range
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot
-from weir.state import tracker
-from weir.state.base import Accumulator, AggregateSpec, Emit
-from weir.state.columnar import ColumnarAggregates
+from weir.state import change_tracker
+from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.change_tracker import EPOCH
+from weir.state.columnar_backend import ColumnarAggregates
 from weir.state.hashing import hash_columns, key_groups_of
-from weir.state.touch import EPOCH
 
 A = Accumulator
 SPECS = (
@@ -49,7 +49,7 @@ def batch_of(keys: list[int | None], value: int) -> pa.RecordBatch:
 
 
 def contents(state: ColumnarAggregates, snapshot: OperatorSnapshot, files: MemoryFiles) -> dict[Any, Any]:
-    """What a table restored from ``snapshot`` alone holds: read off by a batch per key that adds nothing but a row."""
+    """The contents of a table restored from ``snapshot``, read by updating each key with one row without values."""
     found: dict[Any, Any] = {}
     for file in snapshot.files:
         with pa.ipc.open_file(files.read(file)) as opened:
@@ -61,16 +61,16 @@ def contents(state: ColumnarAggregates, snapshot: OperatorSnapshot, files: Memor
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), emit=st.sampled_from(Emit), key=st.sampled_from([("k",), ("w",), ("k", "w")]))
-def test_a_snapshot_is_the_state_at_its_freeze_whatever_happens_meanwhile(
+def test_a_snapshot_holds_the_state_at_its_freeze_despite_later_updates(
     data: st.DataObject, emit: Emit, key: tuple[str, ...]
 ) -> None:
-    """Updates, freezes (also while earlier ones are unfinished), steps of gathering, discards and writes in any order."""
+    """Updates, freezes (also while earlier ones are unfinished), copy steps, discards and writes in any order."""
     files = MemoryFiles()
     with pytest.MonkeyPatch.context() as patch:
-        # Small steps and a small undo log, so that a few rows make many steps and several segments.
-        patch.setattr(tracker, "GATHER_BYTES", 1)
-        patch.setattr(tracker, "GATHER_BYTES_FRESH", 1)
-        patch.setattr(tracker, "UNDO_ENTRIES", 256)
+        # Small copy steps and a small undo log, so that a few rows take many steps and several segments.
+        patch.setattr(change_tracker, "COPY_BYTES", 1)
+        patch.setattr(change_tracker, "COPY_BYTES_FRESH", 1)
+        patch.setattr(change_tracker, "UNDO_ENTRIES", 256)
         state, oracle = table(key, emit), Oracle(key, SPECS, emit)
         pending: list[tuple[Any, dict[Any, Any], bool]] = []
         for turn in range(data.draw(st.integers(1, 40))):
@@ -95,13 +95,13 @@ def test_a_snapshot_is_the_state_at_its_freeze_whatever_happens_meanwhile(
             while not snapshot.advance():
                 pass
             assert contents(state, snapshot.write(files), files) == expected
-        assert state._tracker._active == [] and state._tracker._segments == []
+        assert state._changes._active == [] and state._changes._segments == []
 
 
 @pytest.mark.parametrize("key", [("k",), ("w",), ("k", "w")])
 @pytest.mark.parametrize("emit", Emit)
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 1), (2, 5)])
-def test_state_moves_by_key_group_to_another_parallelism(
+def test_state_is_redistributed_by_key_group_for_another_parallelism(
     key: tuple[str, ...], emit: Emit, before: int, after: int, files: MemoryFiles
 ) -> None:
     random = np.random.default_rng(1)
@@ -111,7 +111,7 @@ def test_state_moves_by_key_group_to_another_parallelism(
     for subtask in range(before):
         state = table(key, emit, subtask=subtask, parallelism=before)
         for batch in batches[:2]:
-            state.update(dealt(batch, key, subtask, before))
+            state.update(routed(batch, key, subtask, before))
         snapshot = state.freeze(CHECKPOINT)
         while not snapshot.advance():
             pass
@@ -123,17 +123,19 @@ def test_state_moves_by_key_group_to_another_parallelism(
         state.restore(snapshots, files)
     assert sum(state.num_keys for state in restored) == len(oracle.values)
     for batch in batches[2:]:
-        got = [row for subtask, state in enumerate(restored) for row in rows_of(state.update(dealt(batch, key, subtask, after)))]
-        assert sorted(got, key=repr) == sorted(oracle.update(batch), key=repr)
+        results = [
+            row for subtask, state in enumerate(restored) for row in to_rows(state.update(routed(batch, key, subtask, after)))
+        ]
+        assert sorted(results, key=repr) == sorted(oracle.update(batch), key=repr)
 
 
-def dealt(batch: pa.RecordBatch, key: tuple[str, ...], subtask: int, parallelism: int) -> pa.RecordBatch:
+def routed(batch: pa.RecordBatch, key: tuple[str, ...], subtask: int, parallelism: int) -> pa.RecordBatch:
     groups = key_groups_of(hash_columns([batch.column(name) for name in key]), 128)
     first, last = key_group_range(subtask, parallelism, 128)
     return batch.filter(pa.array((groups >= first) & (groups <= last)))
 
 
-def test_a_state_file_says_of_each_row_and_of_all_which_key_groups_it_holds(files: MemoryFiles) -> None:
+def test_a_state_file_records_the_key_group_of_each_row_and_their_range(files: MemoryFiles) -> None:
     state = table()
     state.update(batch_of(list(range(500)), 0))
     snapshot = state.freeze(CHECKPOINT)
@@ -162,9 +164,9 @@ def test_freezing_copies_nothing() -> None:
     assert state.nbytes == before
 
 
-def test_buffers_of_finished_and_aborted_snapshots_serve_the_next(files: MemoryFiles) -> None:
+def test_buffers_of_finished_and_aborted_snapshots_are_reused(files: MemoryFiles) -> None:
     state = table()
-    for turn in range(3):  # the last of them leaves the index with nothing left to move
+    for turn in range(3):  # the last one leaves no index slots to move
         state.update(batch_of(list(range(1000)), turn))
     sizes = []
     for turn in range(6):
@@ -183,7 +185,7 @@ def test_buffers_of_finished_and_aborted_snapshots_serve_the_next(files: MemoryF
     assert len(set(sizes)) == 1, "memory grows with the number of snapshots"
 
 
-def test_discarding_while_it_is_being_written_leaves_the_buffers_to_the_writer() -> None:
+def test_discarding_a_snapshot_during_its_write_leaves_the_buffers_to_the_writer() -> None:
     state = table()
     state.update(batch_of(list(range(100)), 0))
     first = state.freeze(CHECKPOINT)
@@ -192,12 +194,12 @@ def test_discarding_while_it_is_being_written_leaves_the_buffers_to_the_writer()
     class DiscardingWriter(MemoryFiles):
         def put(self, *args: Any, **named: Any) -> Any:
             first.discard()
-            assert state._tracker._free == []
+            assert state._changes._free == []
             return super().put(*args, **named)
 
     files = DiscardingWriter()
     assert len(contents(state, first.write(files), files)) == 100
-    assert len(state._tracker._free) == 1
+    assert len(state._changes._free) == 1
 
 
 def test_a_snapshot_discarded_before_its_write_writes_nothing(files: MemoryFiles) -> None:
@@ -210,12 +212,12 @@ def test_a_snapshot_discarded_before_its_write_writes_nothing(files: MemoryFiles
 
 
 @pytest.mark.parametrize("emit", Emit)
-def test_epochs_are_numbered_anew_before_they_run_out(emit: Emit, files: MemoryFiles) -> None:
+def test_epochs_are_renumbered_before_they_run_out(emit: Emit, files: MemoryFiles) -> None:
     state, oracle = table(emit=emit), Oracle(("k",), SPECS, emit)
-    state._tracker.words[EPOCH] = tracker.EPOCHS - 3
+    state._changes.words[EPOCH] = change_tracker.EPOCHS - 3
     for turn in range(12):
         batch = batch_of([1, 2, turn, 1], turn)
-        assert rows_of(state.update(batch)) == oracle.update(batch)
+        assert to_rows(state.update(batch)) == oracle.update(batch)
         snapshot, expected = state.freeze(CHECKPOINT), oracle.table()
         late = batch_of([1, 3], turn)
         state.update(late)
@@ -223,7 +225,7 @@ def test_epochs_are_numbered_anew_before_they_run_out(emit: Emit, files: MemoryF
         while not snapshot.advance():
             pass
         assert contents(state, snapshot.write(files), files) == expected
-    assert state._tracker.words[EPOCH] < 100
+    assert state._changes.words[EPOCH] < 100
 
 
 def snapshot_of(state: ColumnarAggregates, files: MemoryFiles) -> OperatorSnapshot:
@@ -234,28 +236,30 @@ def snapshot_of(state: ColumnarAggregates, files: MemoryFiles) -> OperatorSnapsh
     return snapshot.write(files)
 
 
-def test_state_of_another_shape_is_refused_and_both_shapes_are_shown(files: MemoryFiles) -> None:
+def test_state_with_another_schema_is_refused_and_both_schemas_are_shown(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(("k",)), files)
-    with pytest.raises(RestoreError, match=r"operator 'sums': its state in sums-0 does not fit(.|\n)*k: int64(.|\n)*w: string"):
+    with pytest.raises(
+        RestoreError, match=r"operator 'sums': the state in sums-0 is not compatible(.|\n)*k: int64(.|\n)*w: string"
+    ):
         table(("w",)).restore([snapshot], files)
 
 
-def test_another_number_of_key_groups_is_refused_and_the_right_one_named(files: MemoryFiles) -> None:
+def test_a_different_number_of_key_groups_is_refused_and_the_right_one_named(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(), files)
     with pytest.raises(
-        RestoreError, match=r"cut into 128 key groups \(max_parallelism\), the job wants 256; set max_parallelism to 128"
+        RestoreError, match=r"the state has 128 key groups, but the job's max_parallelism is 256. Set max_parallelism to 128"
     ):
         table(max_parallelism=256).restore([snapshot], files)
 
 
-def test_a_file_that_is_no_state_file_is_reported_by_name(files: MemoryFiles) -> None:
+def test_a_file_that_is_not_a_state_file_is_reported_by_name(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(), files)
     files.files["sums-0"] = files.files["sums-0"][:100]
-    with pytest.raises(CheckpointError, match="sums-0 cannot be read"):
+    with pytest.raises(CheckpointError, match="Cannot read state file sums-0"):
         table().restore([snapshot], files)
 
 
-def test_a_key_that_comes_twice_is_reported(files: MemoryFiles) -> None:
+def test_a_duplicate_key_is_reported(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(), files)
-    with pytest.raises(CheckpointError, match="holds a key twice"):
+    with pytest.raises(CheckpointError, match="duplicate keys"):
         table().restore([snapshot, snapshot], files)

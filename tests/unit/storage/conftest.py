@@ -13,7 +13,7 @@ from tests.unit.storage.storage_builders import S3_OPTIONS
 from weir.storage.base import CheckpointStorage
 from weir.storage.local import LocalStorage
 from weir.storage.memory import MemoryStorage
-from weir.storage.objectstore import ObjectStorage
+from weir.storage.object_store import ObjectStorage
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +31,7 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture(params=["memory", "local", "s3"])
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], CheckpointStorage]:
-    """Opens one and the same storage, as each process of a job would."""
+    """Opens the same storage several times, as each process of a job does."""
     kind: str = request.param
     if kind == "local":
         return lambda: LocalStorage(tmp_path / "checkpoints")
@@ -49,7 +49,7 @@ def storage(open_again: Callable[[], CheckpointStorage]) -> CheckpointStorage:
 
 @pytest.fixture
 def unprivileged() -> Iterator[None]:
-    """Root may write everywhere: become somebody who may not, for the length of a test."""
+    """Run the test as an unprivileged user, since root can write everywhere."""
     if os.geteuid() != 0:
         yield
         return

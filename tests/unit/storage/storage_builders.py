@@ -1,4 +1,4 @@
-"""Entries, manifests and jobs for the tests of storage, with everything that a test does not care about filled in."""
+"""Builders of entries, manifests and jobs for the storage tests, with defaults for everything a test does not need."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
-from weir.protocol.joblog import (
+from weir.protocol.job_log import (
     BranchAbandoned,
     BranchReinstated,
     CheckpointCompleted,
@@ -15,15 +15,15 @@ from weir.protocol.joblog import (
     Entry,
     GenerationStarted,
 )
-from weir.protocol.logview import LogView
-from weir.protocol.manifest import AssignerState, Manifest, summarise
+from weir.protocol.log_view import LogView
+from weir.protocol.manifest import AssignerState, Manifest, aggregate_statistics
 from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.base import CheckpointStorage
-from weir.storage.joblog import Appended, JobLog
+from weir.storage.garbage_collection import StateReferences
+from weir.storage.job_log import Appended, JobLog
 from weir.storage.layout import JobLayout
-from weir.storage.maintenance import References
 from weir.storage.manifests import write_manifest
-from weir.storage.snapshots import StateFiles
+from weir.storage.state_files import StateFiles
 
 S3_OPTIONS = {"access_key_id": "test", "secret_access_key": "test", "region": "us-east-1"}
 JOB = "route delays/2026"
@@ -92,13 +92,13 @@ def manifest_of(
         graph={"slots": 1, "chains": [{"index": 0}], "max_parallelism": {UID: 128}},
         subtasks=(subtask,),
         assigners={OperatorUid("flights"): AssignerState((Split("s2", {"file": "b.txt"}),), ("s1",), 4)},
-        statistics=summarise((subtask,), end_to_end_ms=20.0),
+        statistics=aggregate_statistics((subtask,), end_to_end_ms=20.0),
     )
 
 
 @dataclass
 class RunningJob:
-    """A job of one stateful operator in ``storage``, driven by hand: the real log, manifests and state files."""
+    """A job of one stateful operator in ``storage``, driven by the test, with a real log, manifests and state files."""
 
     storage: CheckpointStorage
     generation: Generation = Generation(1)
@@ -106,7 +106,7 @@ class RunningJob:
 
     def __post_init__(self) -> None:
         self.log = JobLog(self.storage, self.layout)
-        self.references = References(self.storage, self.layout)
+        self.references = StateReferences(self.storage, self.layout)
 
     def append(self, entry: Entry) -> LogView:
         outcome = self.log.append(entry, at=self.log.read()[1])
@@ -130,7 +130,7 @@ class RunningJob:
         return file
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
-        """State, manifest, entry. ``also``: files of earlier checkpoints that it refers to. Returns the file it wrote."""
+        """Write state, manifest and entry. ``also``: files of earlier checkpoints to reference. Return the written file."""
         file = self.write_state(checkpoint)
         manifest = manifest_of(self.generation, checkpoint, (*also, file))
         written = write_manifest(self.storage, self.layout, manifest)
@@ -149,6 +149,6 @@ class RunningJob:
         return file
 
     def paths(self) -> list[str]:
-        """Everything but the log, relative to the job's directory."""
+        """Return the paths of all objects except the log, relative to the job's directory."""
         found = (self.layout.relative(one.path) for one in self.storage.list(self.layout.root))
         return [path for path in found if not path.startswith("log/")]

@@ -1,4 +1,4 @@
-"""The log in storage: one winner per number, lost answers found out, damage named."""
+"""The job log in storage: one winner per number, lost answers resolved, damage reported."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from tests.unit.storage.storage_builders import JOB, completed, pinned, retired, started
 
 from weir.errors import CheckpointError, StorageError, StorageFull, Superseded, UnknownOutcome
-from weir.protocol.joblog import Entry, GenerationStarted
+from weir.protocol.job_log import Entry, GenerationStarted
 from weir.storage.base import CheckpointStorage
-from weir.storage.joblog import CREATE_ATTEMPTS_MAX, Appended, JobLog, Lost
+from weir.storage.job_log import CREATE_ATTEMPTS_MAX, Appended, JobLog, NumberTaken
 from weir.storage.layout import JobLayout, log_number
 from weir.storage.local import LocalStorage
 from weir.storage.memory import MemoryStorage
@@ -39,8 +39,8 @@ def test_what_one_process_appends_another_reads(storage: CheckpointStorage) -> N
     assert [found.path for found in storage.list(LAYOUT.log)] == [LAYOUT.log_entry(number) for number in (1, 2, 3)]
 
 
-def test_a_reader_takes_in_only_what_is_new() -> None:
-    class Noting(MemoryStorage):
+def test_a_reader_reads_only_new_entries() -> None:
+    class Recording(MemoryStorage):
         def __init__(self) -> None:
             super().__init__()
             self.fetched: set[int | None] = set()
@@ -49,7 +49,7 @@ def test_a_reader_takes_in_only_what_is_new() -> None:
             self.fetched.add(log_number(LAYOUT.relative(path)))
             return super().get(path)
 
-    storage = Noting()
+    storage = Recording()
     writer = _log_of_three(storage)
     reader = JobLog(storage, LAYOUT)
     reader.read()
@@ -60,7 +60,7 @@ def test_a_reader_takes_in_only_what_is_new() -> None:
     assert storage.fetched == {4, 5}
 
 
-def test_who_loses_a_number_is_told_all_that_came_instead(storage: CheckpointStorage) -> None:
+def test_a_process_that_loses_a_number_gets_all_entries_since(storage: CheckpointStorage) -> None:
     old, new = _log_of_three(storage), JobLog(storage, LAYOUT)
     new.read()
     fence = started(2, restored_from=2, first_checkpoint=4)
@@ -68,20 +68,22 @@ def test_who_loses_a_number_is_told_all_that_came_instead(storage: CheckpointSto
     new.append(fence, at=4)
     new.append(pin, at=5)
     outcome = old.append(completed(1, 3), at=4)
-    assert isinstance(outcome, Lost)
+    assert isinstance(outcome, NumberTaken)
     assert [(found.number, found.entry) for found in outcome.entries] == [(4, fence), (5, pin)]
     assert (outcome.view.generation, outcome.next_number) == (2, 6)
 
 
-def test_a_paused_driver_that_wakes_up_cannot_complete_its_checkpoint(storage: CheckpointStorage) -> None:
+def test_a_paused_driver_that_resumes_cannot_complete_its_checkpoint(storage: CheckpointStorage) -> None:
     paused, successor = _log_of_three(storage), JobLog(storage, LAYOUT)
     successor.read()
     successor.append(started(2, restored_from=1, branch="b2", first_checkpoint=4), at=4)
     in_hand = completed(1, 3)
-    assert isinstance(paused.append(in_hand, at=4), Lost)
+    assert isinstance(paused.append(in_hand, at=4), NumberTaken)
     for number in (4, 5):
-        with pytest.raises(Superseded, match="generation 2 runs job") if number == 5 else _nothing():
-            assert isinstance(paused.append(in_hand, at=number), Lost)
+        with (
+            pytest.raises(Superseded, match="Another driver has taken over job .* generation is 2") if number == 5 else _nothing()
+        ):
+            assert isinstance(paused.append(in_hand, at=number), NumberTaken)
     assert JobLog(storage, LAYOUT).read()[0].status(in_hand.checkpoint) is None
 
 
@@ -90,7 +92,7 @@ class _nothing:
     def __exit__(self, *_: object) -> None: ...
 
 
-def test_an_entry_appended_twice_is_there_once(storage: CheckpointStorage) -> None:
+def test_an_entry_appended_twice_is_in_the_log_once(storage: CheckpointStorage) -> None:
     log = _log_of_three(storage)
     entry = completed(1, 3)
     for attempt in range(2):
@@ -100,18 +102,18 @@ def test_an_entry_appended_twice_is_there_once(storage: CheckpointStorage) -> No
     assert log.read()[1] == 5
 
 
-def test_a_loser_that_nothing_fences_can_go_on_at_the_next_number(storage: CheckpointStorage) -> None:
+def test_an_unfenced_loser_can_append_at_the_next_number(storage: CheckpointStorage) -> None:
     run, person = _log_of_three(storage), JobLog(storage, LAYOUT)
     person.read()
     person.append(pinned(1, 1), at=4)
     entry = completed(1, 3)
     lost = run.append(entry, at=4)
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, NumberTaken)
     assert lost.view.generation == 1
     assert isinstance(run.append(entry, at=lost.next_number), Appended)
 
 
-def test_racing_threads_have_one_winner_per_number_and_losers_learn_of_it(open_again: Callable[[], CheckpointStorage]) -> None:
+def test_concurrent_threads_have_one_winner_per_number(open_again: Callable[[], CheckpointStorage]) -> None:
     _log_of_three(open_again())
     racers = 4
 
@@ -140,8 +142,8 @@ def test_racing_threads_have_one_winner_per_number_and_losers_learn_of_it(open_a
 
 _RACE = """
 import sys
-from weir.protocol.joblog import Entry, GenerationStarted
-from weir.storage.joblog import Appended, JobLog
+from weir.protocol.job_log import Entry, GenerationStarted
+from weir.storage.job_log import Appended, JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.local import LocalStorage
 root, job, me = sys.argv[1:]
@@ -160,7 +162,7 @@ print(*won)
 """
 
 
-def test_racing_processes_share_out_the_generations(tmp_path: Path) -> None:
+def test_concurrent_processes_get_distinct_generations(tmp_path: Path) -> None:
     script = [sys.executable, "-c", _RACE, str(tmp_path), JOB]
     racers = [
         subprocess.Popen([*script, str(racer)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for racer in range(3)
@@ -176,8 +178,8 @@ def test_racing_processes_share_out_the_generations(tmp_path: Path) -> None:
         assert int(generation) in won[winner]
 
 
-class _LyingStorage(MemoryStorage):
-    """The n-th create loses its answer, after it was carried out (``landed``) or before; gets may fail as well."""
+class _LostAnswerStorage(MemoryStorage):
+    """The answer of the n-th create is lost, after the write took effect (``landed``) or before; reads may fail as well."""
 
     def __init__(self, landed: list[bool], *, failing_gets: bool = False, error: type[StorageError] = UnknownOutcome) -> None:
         super().__init__()
@@ -199,8 +201,8 @@ class _LyingStorage(MemoryStorage):
 
 
 @pytest.mark.parametrize("landed", [[True], [False], [False, True], [False, False], [True, True]])
-def test_a_lost_answer_is_found_out_by_reading_back(landed: list[bool]) -> None:
-    storage = _LyingStorage(list(landed))
+def test_a_lost_answer_is_resolved_by_reading_the_log(landed: list[bool]) -> None:
+    storage = _LostAnswerStorage(list(landed))
     log = JobLog(storage, LAYOUT)
     outcome = log.append(started(1), at=1)
     assert isinstance(outcome, Appended)
@@ -208,16 +210,16 @@ def test_a_lost_answer_is_found_out_by_reading_back(landed: list[bool]) -> None:
     assert len(storage.list("")) == 1
 
 
-def test_an_answer_that_stays_lost_is_unknown_and_the_same_call_asks_again() -> None:
-    storage = _LyingStorage([False] * CREATE_ATTEMPTS_MAX)
+def test_an_unresolved_answer_is_unknown_and_the_call_can_be_repeated() -> None:
+    storage = _LostAnswerStorage([False] * CREATE_ATTEMPTS_MAX)
     log, entry = JobLog(storage, LAYOUT), started(1)
-    with pytest.raises(UnknownOutcome, match="entry 1 of the log of job route delays/2026 may or may not be written"):
+    with pytest.raises(UnknownOutcome, match="Entry 1 of the log of job route delays/2026 may or may not be written"):
         log.append(entry, at=1)
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_a_write_that_arrives_late_is_the_writers_own() -> None:
-    storage = _LyingStorage([False] * CREATE_ATTEMPTS_MAX)
+def test_a_late_write_counts_as_the_writers_entry() -> None:
+    storage = _LostAnswerStorage([False] * CREATE_ATTEMPTS_MAX)
     log, entry = JobLog(storage, LAYOUT), started(1)
     with pytest.raises(UnknownOutcome):
         log.append(entry, at=1)
@@ -226,8 +228,8 @@ def test_a_write_that_arrives_late_is_the_writers_own() -> None:
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_an_entry_that_cannot_be_read_back_is_unknown_even_if_only_reading_fails() -> None:
-    storage = _LyingStorage([True])
+def test_an_entry_that_cannot_be_read_back_is_unknown() -> None:
+    storage = _LostAnswerStorage([True])
     log, entry = JobLog(storage, LAYOUT), started(1)
     storage.failing_gets = True
     with pytest.raises(UnknownOutcome):
@@ -239,21 +241,21 @@ def test_an_entry_that_cannot_be_read_back_is_unknown_even_if_only_reading_fails
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_a_full_disk_is_no_unknown_outcome() -> None:
-    storage = _LyingStorage([False], error=StorageFull)
+def test_a_full_disk_is_not_an_unknown_outcome() -> None:
+    storage = _LostAnswerStorage([False], error=StorageFull)
     log = JobLog(storage, LAYOUT)
     with pytest.raises(StorageFull):
         log.append(started(1), at=1)
     assert isinstance(log.append(started(1), at=1), Appended)
 
 
-def test_who_lost_its_answer_to_somebody_else_has_lost() -> None:
-    storage = _LyingStorage([])
+def test_a_lost_answer_with_another_winner_is_number_taken() -> None:
+    storage = _LostAnswerStorage([])
     mine, other = JobLog(storage, LAYOUT), JobLog(storage, LAYOUT)
     other.append(started(1), at=1)
     storage.landed = [False]
     outcome = mine.append(started(1), at=1)
-    assert isinstance(outcome, Lost)
+    assert isinstance(outcome, NumberTaken)
     assert outcome.next_number == 2
 
 
@@ -264,19 +266,19 @@ def test_an_entry_that_cannot_follow_is_not_written(storage: CheckpointStorage) 
     assert JobLog(storage, LAYOUT).read()[1] == 4
 
 
-def test_a_number_beyond_the_end_is_a_mistake_of_the_caller(storage: CheckpointStorage) -> None:
-    with pytest.raises(AssertionError, match="hole"):
+def test_a_number_beyond_the_end_is_a_programming_error(storage: CheckpointStorage) -> None:
+    with pytest.raises(AssertionError, match="gap"):
         _log_of_three(storage).append(completed(1, 3), at=5)
 
 
-def test_a_hole_is_named(storage: CheckpointStorage) -> None:
+def test_a_gap_is_reported(storage: CheckpointStorage) -> None:
     _log_of_three(storage)
     storage.delete([LAYOUT.log_entry(2)])
-    with pytest.raises(CheckpointError, match=r"has a hole: .*00000002.json is missing, but .*00000003.json is there.*backup"):
+    with pytest.raises(CheckpointError, match=r"has a gap: .*00000002.json is missing, but .*00000003.json exists.*backup"):
         JobLog(storage, LAYOUT).read()
 
 
-def test_every_damage_to_an_entry_is_noticed() -> None:
+def test_any_damage_to_an_entry_is_detected() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     path = LAYOUT.log_entry(2)
@@ -286,14 +288,14 @@ def test_every_damage_to_an_entry_is_noticed() -> None:
     flipped = [whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(end)]
     for damaged in (*cut, *flipped, b"null", b"[]", b'{"checksum":"xxh3:0","entry":{}}'):
         storage.put(path, (damaged,))
-        with pytest.raises(CheckpointError, match=r"entry 2 of the log of job .* is damaged.*00000002.json.*backup"):
+        with pytest.raises(CheckpointError, match=r"Entry 2 of the log of job .* is damaged.*00000002.json.*backup"):
             JobLog(storage, LAYOUT).read()
 
 
-def test_an_entry_of_a_newer_version_is_refused_and_not_misread() -> None:
+def test_an_entry_of_a_newer_version_is_refused() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
-    from weir.storage.checksums import checksum
+    from weir.storage.base import checksum
 
     text = b'{"format":2,"entry":"GenerationStarted"}'
     storage.put(LAYOUT.log_entry(4), (b'{"checksum":"%s","entry":%s}' % (checksum((text,)).encode(), text),))
@@ -301,15 +303,15 @@ def test_an_entry_of_a_newer_version_is_refused_and_not_misread() -> None:
         JobLog(storage, LAYOUT).read()
 
 
-def test_a_log_that_contradicts_itself_is_refused_with_the_entry_that_does() -> None:
+def test_a_contradictory_log_is_refused_with_the_entry_named() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     storage.put(LAYOUT.log_entry(4), (storage.get(LAYOUT.log_entry(3)),))
-    with pytest.raises(CheckpointError, match=r"contradicts itself at .*00000004.json.*used up"):
+    with pytest.raises(CheckpointError, match=r"contradicts itself at .*00000004.json.*already used"):
         JobLog(storage, LAYOUT).read()
 
 
-def test_entries_are_json_that_anybody_can_read() -> None:
+def test_entries_are_readable_json() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     value = json.loads(bytes(storage.get(LAYOUT.log_entry(2))))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from weir.errors import ConfigError
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.paths import SEGMENT_CHARACTERS_MAX, decode_segment, encode_segment, manifest_path
+from weir.storage.base import validate_path
 from weir.storage.layout import FileIdentity, JobLayout, identify, log_number, pack_path, state_path
-from weir.storage.paths import checked
 
 _NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 
@@ -23,11 +23,11 @@ _NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 @example("Ünïcode 漢字")
 @example("%2e%2e")
 @example(".2e")
-def test_any_name_is_one_harmless_segment_and_comes_back(name: str) -> None:
+def test_any_name_becomes_one_safe_segment_and_decodes(name: str) -> None:
     segment = encode_segment(name)
     assert re.fullmatch(r"[A-Za-z0-9_.-]+", segment)
     assert len(segment) <= SEGMENT_CHARACTERS_MAX
-    assert checked(segment) == segment
+    assert validate_path(segment) == segment
     assert segment not in (".", "..")
     if ".." not in segment:
         assert decode_segment(segment) == name
@@ -42,7 +42,7 @@ def test_no_two_names_share_a_segment(names: list[str]) -> None:
 
 @given(st.text("ab./é", min_size=150, max_size=400))
 @example("a." * 60 + "b")
-def test_what_stands_for_a_long_name_names_the_same_directory(name: str) -> None:
+def test_an_encoded_long_name_names_the_same_directory(name: str) -> None:
     segment = encode_segment(name)
     assert encode_segment(decode_segment(segment)) == segment
     assert JobLayout(segment).root == JobLayout(name).root
@@ -54,16 +54,18 @@ def test_plain_names_stay_as_they_are() -> None:
 
 
 def test_an_empty_name_is_refused() -> None:
-    with pytest.raises(ConfigError, match="empty name"):
+    with pytest.raises(ConfigError, match="must not be empty"):
         encode_segment("")
 
 
-def test_a_name_tells_who_wrote_the_file() -> None:
-    who = FileIdentity(Generation(3), CheckpointId(12))
+def test_a_file_name_identifies_generation_and_checkpoint() -> None:
+    identity = FileIdentity(Generation(3), CheckpointId(12))
     uid = OperatorUid("a/b")
-    assert identify(pack_path(generation=Generation(3), checkpoint=CheckpointId(12), attempt="x-1.0")) == who
-    assert identify(state_path(uid, generation=Generation(3), checkpoint=CheckpointId(12), subtask=1, attempt="x-1.0")) == who
-    assert identify(manifest_path(CheckpointId(12), Generation(3))) == who
+    assert identify(pack_path(generation=Generation(3), checkpoint=CheckpointId(12), attempt="x-1.0")) == identity
+    assert (
+        identify(state_path(uid, generation=Generation(3), checkpoint=CheckpointId(12), subtask=1, attempt="x-1.0")) == identity
+    )
+    assert identify(manifest_path(CheckpointId(12), Generation(3))) == identity
 
 
 @pytest.mark.parametrize(
@@ -76,11 +78,11 @@ def test_a_name_tells_who_wrote_the_file() -> None:
         "state/g1-c1-s0-a.arrow",
     ],
 )
-def test_what_bears_no_name_of_the_layout_is_nobodys(path: str) -> None:
+def test_files_with_other_names_have_no_identity(path: str) -> None:
     assert identify(path) is None
 
 
-def test_log_entries_sort_as_they_are_numbered() -> None:
+def test_log_entries_sort_by_number() -> None:
     layout = JobLayout("job")
     assert layout.log_entry(1) == "job/log/00000001.json"
     assert [log_number(layout.relative(layout.log_entry(number))) for number in (1, 99_999_999, 100_000_000)] == [

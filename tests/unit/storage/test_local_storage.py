@@ -1,4 +1,4 @@
-"""What is special about a directory: durability, full disks, rights, and processes that die in the middle."""
+"""Directory storage: durability, full disks, permissions, and processes that die during a write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 from weir.errors import ConfigError, NotFound, StorageError, StorageFull, UnknownOutcome
 from weir.storage import local
 from weir.storage.local import STAGING, STAGING_AGE_MS_MAX, LocalStorage
-from weir.storage.probe import probe
+from weir.storage.probe import probe_storage
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def _staged(storage: LocalStorage) -> list[str]:
 def test_file_and_directory_are_synced_before_and_after_the_name_appears(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The order of system calls is what durability is made of."""
+    """Durability depends on the order of the system calls."""
     calls: list[str] = []
     fsync, link, replace = os.fsync, os.link, os.replace
 
@@ -71,9 +71,7 @@ def test_file_and_directory_are_synced_before_and_after_the_name_appears(
     assert kinds == [*won, *lost, "sync staged", "rename 2", "sync new", "sync state", "sync job"]
 
 
-def test_the_names_of_new_directories_are_made_to_last_up_to_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_names_of_all_new_directories_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     monkeypatch.setattr(local, "_fsync_directory", lambda directory: synced.append(os.path.relpath(directory, tmp_path)))
     storage = LocalStorage(tmp_path / "a" / "root")
@@ -84,12 +82,10 @@ def test_the_names_of_new_directories_are_made_to_last_up_to_what_was_there(
     assert synced == ["a/root/job"]
     synced.clear()
     LocalStorage(tmp_path / "a" / "root").put("job/object", (b"x",))
-    assert synced == ["a/root/job", "a/root"], "another process may just have made it and not synced it yet"
+    assert synced == ["a/root/job", "a/root"], "another process may have created it and not synced it yet"
 
 
-def test_a_directory_made_again_is_made_to_last_again_though_it_has_the_inode_of_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recreated_directory_is_synced_again_even_with_the_same_inode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     monkeypatch.setattr(local, "_fsync_directory", lambda directory: synced.append(os.path.relpath(directory, tmp_path)))
     stat = os.stat
@@ -106,7 +102,7 @@ def test_a_directory_made_again_is_made_to_last_again_though_it_has_the_inode_of
     assert synced == ["root/job/state", "root/job", "root"]
 
 
-def test_a_write_whose_name_cannot_be_made_to_last_has_an_unknown_outcome(
+def test_a_write_whose_directory_cannot_be_synced_has_an_unknown_outcome(
     storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage.put("log/0", (b"x",))
@@ -121,9 +117,7 @@ def test_a_write_whose_name_cannot_be_made_to_last_has_an_unknown_outcome(
         storage.put("log/2", (b"x",))
 
 
-def test_a_link_whose_answer_was_lost_over_the_network_is_recognised_as_our_own(
-    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_with_a_lost_answer_is_recognised_as_created(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     link = os.link
 
     def link_then_repeat(source: Path, target: Path) -> None:
@@ -135,31 +129,31 @@ def test_a_link_whose_answer_was_lost_over_the_network_is_recognised_as_our_own(
     assert not storage.create("log/1", b"another's")
 
 
-def test_a_file_system_without_links_is_refused_with_the_way_out(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_hard_links_is_refused(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(source: Path, target: Path) -> None:
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
     monkeypatch.setattr(os, "link", unsupported)
-    with pytest.raises(ConfigError, match="cannot create a file only if it is absent.*another file system"):
-        probe(storage)
+    with pytest.raises(ConfigError, match="does not support hard links.*another file system"):
+        probe_storage(storage)
 
 
 class _FullDisk(LocalStorage):
-    """Writes go to /dev/full, where the kernel says what a full disk says."""
+    """Writes go to /dev/full, which fails like a full disk."""
 
     def _open_staged(self, staged: Path, uncached: bool) -> tuple[int, bool]:
         return os.open("/dev/full", os.O_WRONLY), False
 
 
-def test_a_full_disk_is_named_and_harms_nothing(storage: LocalStorage, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_without_damage(storage: LocalStorage, tmp_path: Path) -> None:
     storage.put("state", (b"old",))
     full = _FullDisk(tmp_path / "checkpoints")
-    with pytest.raises(StorageFull, match=re.escape(f"{tmp_path}/checkpoints/state: no space is left; free some")):
+    with pytest.raises(StorageFull, match=re.escape(f"{tmp_path}/checkpoints/state: no space left on the disk. Free space")):
         full.put("state", (b"new",))
     with pytest.raises(StorageFull):
         full.create("log/1", b"x")
     with pytest.raises(StorageFull):
-        probe(full)
+        probe_storage(full)
     assert bytes(storage.get("state")) == b"old"
     assert [found.path for found in storage.list("")] == ["state"]
 
@@ -178,31 +172,31 @@ except StorageFull as error:
 """
 
 
-def test_a_file_that_outgrows_the_limit_in_the_middle_leaves_no_part_of_itself(storage: LocalStorage, tmp_path: Path) -> None:
+def test_a_file_that_exceeds_the_size_limit_leaves_no_partial_file(storage: LocalStorage, tmp_path: Path) -> None:
     script = [sys.executable, "-c", _WRITE_BEYOND_THE_LIMIT, str(tmp_path / "checkpoints")]
-    said = subprocess.run(script, check=True, capture_output=True, text=True).stdout
-    assert "state/large: the file size limit is reached" in said
+    output = subprocess.run(script, check=True, capture_output=True, text=True).stdout
+    assert "state/large: file size limit reached" in output
     assert [found.path for found in storage.list("")] == ["state/small"]
     assert _staged(storage) == []
 
 
 @pytest.mark.usefixtures("unprivileged")
-def test_a_directory_that_is_not_writable_is_named_with_what_to_do(read_only_directory: Path) -> None:
+def test_a_read_only_directory_is_reported_with_a_remedy(read_only_directory: Path) -> None:
     for root in (read_only_directory, read_only_directory / "below"):
-        with pytest.raises(ConfigError, match=re.escape(f"make {root} writable for user id")):
-            probe(LocalStorage(root))
+        with pytest.raises(ConfigError, match=re.escape(f"Make {root} writable for user id")):
+            probe_storage(LocalStorage(root))
 
 
-def test_a_file_where_the_directory_should_be_is_named(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_directory_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a directory")
     for root in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(ConfigError, match="a file stands where"):
-            probe(LocalStorage(root))
+        with pytest.raises(ConfigError, match="A file has the name of"):
+            probe_storage(LocalStorage(root))
 
 
-def test_an_object_where_a_directory_should_be_is_an_error_and_no_lost_race(storage: LocalStorage) -> None:
+def test_a_file_in_place_of_a_subdirectory_is_an_error(storage: LocalStorage) -> None:
     storage.put("log", (b"an object",))
-    with pytest.raises(StorageError, match="a file stands where"):
+    with pytest.raises(StorageError, match="A file has the name of"):
         storage.create("log/1", b"x")
 
 
@@ -220,7 +214,7 @@ while True:
 """
 
 
-def test_a_writer_killed_in_the_middle_leaves_no_torn_object(storage: LocalStorage, tmp_path: Path) -> None:
+def test_a_writer_killed_during_a_write_leaves_no_partial_object(storage: LocalStorage, tmp_path: Path) -> None:
     for written_before in range(1, 5):
         script = [sys.executable, "-c", _WRITE_FOR_EVER, str(tmp_path / "checkpoints")]
         writer = subprocess.Popen(script, stdout=subprocess.PIPE, text=True)
@@ -232,11 +226,11 @@ def test_a_writer_killed_in_the_middle_leaves_no_torn_object(storage: LocalStora
         writer.stdout.close()
         for found in storage.list(""):
             body = bytes(storage.get(found.path))
-            assert body == body[:8] * (80_000 if found.path == "replaced" else 40_000), f"{found.path} is torn"
+            assert body == body[:8] * (80_000 if found.path == "replaced" else 40_000), f"{found.path} is incomplete"
         storage.delete([found.path for found in storage.list("log/")])
 
 
-def test_what_died_writers_left_in_staging_is_cleared_after_a_day(storage: LocalStorage, tmp_path: Path) -> None:
+def test_staging_files_of_dead_writers_are_removed_after_a_day(storage: LocalStorage, tmp_path: Path) -> None:
     storage.put("object", (b"x",))
     staging = tmp_path / "checkpoints" / STAGING
     for name, age_ms in (("old", STAGING_AGE_MS_MAX + 60_000), ("fresh", 0)):
@@ -244,12 +238,12 @@ def test_what_died_writers_left_in_staging_is_cleared_after_a_day(storage: Local
         then_ns = (staging / name).stat().st_mtime_ns - age_ms * 1_000_000
         os.utime(staging / name, ns=(then_ns, then_ns))
     assert [found.path for found in storage.list("")] == ["object"]
-    probe(storage)
+    probe_storage(storage)
     assert _staged(storage) == ["fresh"]
     assert storage.clear_staging() == 0
 
 
-def test_a_deletion_that_fails_half_way_leaves_no_empty_directory_of_what_it_had_deleted(
+def test_a_partial_deletion_leaves_no_empty_directory(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in ("job/a/1", "job/b/1"):
@@ -267,7 +261,7 @@ def test_a_deletion_that_fails_half_way_leaves_no_empty_directory_of_what_it_had
     assert os.listdir(tmp_path / "checkpoints" / "job") == ["b"]
 
 
-def test_empty_directories_go_with_their_last_object(storage: LocalStorage, tmp_path: Path) -> None:
+def test_a_directory_is_removed_with_its_last_object(storage: LocalStorage, tmp_path: Path) -> None:
     storage.put("job/checkpoints/7/manifest", (b"x",))
     storage.put("job/checkpoints/8/manifest", (b"x",))
     storage.delete(["job/checkpoints/7/manifest"])
@@ -276,7 +270,7 @@ def test_empty_directories_go_with_their_last_object(storage: LocalStorage, tmp_
     assert os.listdir(tmp_path / "checkpoints") == [STAGING]
 
 
-def test_writers_and_deleters_of_one_directory_do_not_trip_over_each_other(tmp_path: Path) -> None:
+def test_concurrent_writes_and_deletions_in_one_directory_succeed(tmp_path: Path) -> None:
     def write_and_delete(worker: int) -> None:
         storage = LocalStorage(tmp_path)
         for number in range(15):
@@ -290,15 +284,13 @@ def test_writers_and_deleters_of_one_directory_do_not_trip_over_each_other(tmp_p
     assert LocalStorage(tmp_path).list("") == []
 
 
-def test_a_directory_that_is_deleted_while_it_is_made_is_made_again(
-    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_deleted_during_its_creation_is_created_again(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Path.mkdir
     interrupted: list[Path] = []
 
     def mkdir(path: Path, *arguments: Any, **more: Any) -> None:
         if not interrupted:
-            # As pathlib does it: the directory is there, and when it looks what it is, it is not there any more.
+            # As in pathlib: the directory exists, but is deleted before pathlib checks its type.
             interrupted.append(path)
             raise FileExistsError(17, "File exists", str(path))
         made(path, *arguments, **more)
@@ -308,7 +300,7 @@ def test_a_directory_that_is_deleted_while_it_is_made_is_made_again(
     assert bytes(storage.get("shared/directory/a")) == b"x" and interrupted
 
 
-def test_many_small_buffers_are_written_in_order_however_little_a_call_takes(
+def test_many_small_buffers_are_written_in_order_despite_partial_writes(
     storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = [b"%05d" % number for number in range(3000)]
@@ -318,7 +310,7 @@ def test_many_small_buffers_are_written_in_order_however_little_a_call_takes(
     assert bytes(storage.get("parts")) == b"".join(parts)
 
 
-def test_a_directory_is_no_object(storage: LocalStorage) -> None:
+def test_a_directory_is_not_an_object(storage: LocalStorage) -> None:
     storage.put("a/b", (b"x",))
     with pytest.raises(NotFound):
         storage.get("a")

@@ -1,4 +1,4 @@
-"""A log that is summarised and trimmed: read while it happens, and written to by those who slept through it."""
+"""A log that is summarised and trimmed: reading it meanwhile, and writes of processes that were paused."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from tests.unit.storage.storage_builders import JOB, completed, fold, nonce, pinned, retired, started
 
 from weir.errors import CheckpointError, StorageError, Superseded, UnknownOutcome
-from weir.protocol.joblog import Entry, LogSummarised
-from weir.protocol.logview import LogView
+from weir.protocol.job_log import Entry, LogSummarised
+from weir.protocol.log_view import LogView
 from weir.storage.base import CheckpointStorage, StoredObject
 from weir.storage.inspection import list_checkpoints, list_jobs
-from weir.storage.joblog import Appended, JobLog, Lost
+from weir.storage.job_log import Appended, JobLog, NumberTaken
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
 
@@ -47,7 +47,7 @@ def _numbers(storage: CheckpointStorage) -> list[int]:
 # ---- summaries -------------------------------------------------------------------------------
 
 
-def test_after_a_summary_the_log_is_as_short_as_what_follows_it(storage: CheckpointStorage) -> None:
+def test_a_trimmed_log_has_only_the_summary_and_later_entries(storage: CheckpointStorage) -> None:
     log = _written(storage)
     assert log.unsummarised == len(HISTORY)
     before = log.view
@@ -62,7 +62,7 @@ def test_after_a_summary_the_log_is_as_short_as_what_follows_it(storage: Checkpo
     assert [info.checkpoint for info in list_checkpoints(storage, LAYOUT)] == [1, 2, 3, 4]
 
 
-def test_a_second_summary_stands_for_the_first() -> None:
+def test_a_second_summary_replaces_the_first() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     for checkpoint in range(4, 10):
@@ -73,11 +73,11 @@ def test_a_second_summary_stands_for_the_first() -> None:
     assert JobLog(storage, LAYOUT).read()[0] == log.view
 
 
-def test_who_loses_the_number_of_a_summary_deletes_nothing_and_sums_up_what_came_instead() -> None:
+def test_a_summary_that_loses_its_number_deletes_nothing_and_includes_the_new_entry_next_time() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _append(JobLog(storage, LAYOUT), completed(1, 4))
-    assert isinstance(log.summarise(log.view.generation, nonce=nonce(), timestamp_ms=0), Lost)
+    assert isinstance(log.summarise(log.view.generation, nonce=nonce(), timestamp_ms=0), NumberTaken)
     assert log.trim() == 0
     _summarise(log)
     assert JobLog(storage, LAYOUT).read()[0].find(completed(1, 4).checkpoint) is not None
@@ -95,9 +95,9 @@ def test_a_superseded_run_cannot_summarise() -> None:
 
 @pytest.mark.parametrize(
     ("generation", "view", "reason"),
-    [(1, {"generation": "x"}, "cannot be read: LogView.generation"), (1, {"generation": 2}, "a log of generation 2")],
+    [(1, {"generation": "x"}, "its view is unreadable: LogView.generation"), (1, {"generation": 2}, "its view has generation 2")],
 )
-def test_a_summary_that_cannot_be_is_refused(generation: int, view: dict[str, object], reason: str) -> None:
+def test_an_invalid_summary_is_refused(generation: int, view: dict[str, object], reason: str) -> None:
     log = _written(MemoryStorage())
     with pytest.raises(CheckpointError, match=reason):
         log.append(LogSummarised(log.view.generation, view, nonce(), 0), at=log.next_number)  # type: ignore[arg-type]  # wrong on purpose
@@ -106,7 +106,7 @@ def test_a_summary_that_cannot_be_is_refused(generation: int, view: dict[str, ob
 # ---- reading ---------------------------------------------------------------------------------
 
 
-def test_whatever_part_of_the_trimming_has_happened_readers_see_the_same() -> None:
+def test_readers_see_the_same_view_after_any_part_of_a_trim() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _summarise(log)
@@ -121,7 +121,7 @@ def test_whatever_part_of_the_trimming_has_happened_readers_see_the_same() -> No
 
 
 @pytest.mark.parametrize("number", range(1, BASE))
-def test_damage_below_the_summary_harms_nobody(number: int) -> None:
+def test_damage_below_the_summary_has_no_effect(number: int) -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _summarise(log)
@@ -131,30 +131,30 @@ def test_damage_below_the_summary_harms_nobody(number: int) -> None:
     assert _numbers(storage) == [BASE]
 
 
-def test_a_hole_above_the_summary_is_named() -> None:
+def test_a_gap_above_the_summary_is_reported() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _summarise(log)
     for checkpoint in (4, 5, 6):
         _append(log, completed(1, checkpoint))
     storage.delete([LAYOUT.log_entry(BASE + 2)])
-    with pytest.raises(CheckpointError, match=r"has a hole: .*00000009.json is missing, but .*00000010.json is there.*backup"):
+    with pytest.raises(CheckpointError, match=r"has a gap: .*00000009.json is missing, but .*00000010.json exists.*backup"):
         JobLog(storage, LAYOUT).read()
 
 
-def test_a_damaged_summary_is_named() -> None:
+def test_a_damaged_summary_is_reported() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _summarise(log)
     _append(log, completed(1, 4))
     storage.put(LAYOUT.log_entry(BASE), (b"{}",))
-    with pytest.raises(CheckpointError, match=r"entry 7 of the log .* is damaged.*00000007.json.*backup"):
+    with pytest.raises(CheckpointError, match=r"Entry 7 of the log .* is damaged.*00000007.json.*backup"):
         JobLog(storage, LAYOUT).read()
 
 
-class _Watched:
-    """As a process sees a storage: ``before`` is called before each step of a call. Lists as a disk does: first the names,
-    then one name after the other, and what is gone by then is left out."""
+class _ObservedStorage:
+    """Storage as one process sees it: ``before`` is called before each step of a call. Like a disk, it lists the names first and
+    then reads one after the other, leaving out deleted ones."""
 
     url = "watched://"
 
@@ -190,7 +190,7 @@ class _Watched:
 
 
 class _Owner:
-    """Runs the job a step at a time: completes a checkpoint, or summarises, or deletes a single entry. Knows every view there was."""
+    """Runs the job one step at a time: completes a checkpoint, summarises, or deletes one entry. Records every view."""
 
     def __init__(self, storage: MemoryStorage, *, rounds: int) -> None:
         self._storage = storage
@@ -199,7 +199,7 @@ class _Owner:
         self._steps = self._all_steps(rounds)
 
     def step(self) -> bool:
-        """False: it has done all."""
+        """Run one step. Return False if all are done."""
         return next(self._steps, None) is not None
 
     def _all_steps(self, rounds: int) -> Iterator[str]:
@@ -221,15 +221,13 @@ class _Owner:
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("known", [False, True], ids=["from scratch", "what is new"])
+@pytest.mark.parametrize("known", [False, True], ids=["all entries", "new entries"])
 @pytest.mark.parametrize("steps_at_once", [1, 2, 5, 11, 40])
-def test_a_reader_sees_the_log_as_it_was_at_some_time_whenever_it_is_trimmed(
-    steps_at_once: int, known: bool, backwards: bool
-) -> None:
+def test_a_reader_sees_a_consistent_log_during_a_trim(steps_at_once: int, known: bool, backwards: bool) -> None:
     for first_step in range(60):
         storage = MemoryStorage()
         owner = _Owner(storage, rounds=4)
-        watched = _Watched(storage, backwards=backwards)
+        watched = _ObservedStorage(storage, backwards=backwards)
         reader = JobLog(watched, LAYOUT)
         if known:
             reader.read()
@@ -251,11 +249,11 @@ def test_a_reader_sees_the_log_as_it_was_at_some_time_whenever_it_is_trimmed(
         assert reader.read() == (owner.views[max(owner.views)], max(owner.views))
 
 
-# ---- those who slept through it --------------------------------------------------------------
+# ---- paused processes ----------------------------------------------------------------------------
 
 
-def _sleepers(storage: CheckpointStorage) -> dict[int, JobLog]:
-    """By the number that each of them takes for the next one. The log is ``HISTORY`` by then."""
+def _paused_processes(storage: CheckpointStorage) -> dict[int, JobLog]:
+    """Return the paused processes by the number that each would use next. The log is ``HISTORY`` then."""
     sleepers: dict[int, JobLog] = {}
     writer = JobLog(storage, LAYOUT)
     for number, entry in enumerate(HISTORY, start=1):
@@ -275,21 +273,21 @@ def _succeeded_and_trimmed(storage: CheckpointStorage) -> JobLog:
     return successor
 
 
-def _in_hand(number: int) -> Entry:
-    """What somebody who knows the entries before ``number`` may want to append."""
+def _possible_entries(number: int) -> Entry:
+    """Entries that a process which has read the entries before ``number`` may append."""
     return started(1) if number == 1 else completed(1, 9)
 
 
 @pytest.mark.parametrize("number", range(1, BASE))
 def test_a_paused_run_that_creates_a_trimmed_number_is_superseded(storage: CheckpointStorage, number: int) -> None:
-    sleeper = _sleepers(storage)[number]
+    sleeper = _paused_processes(storage)[number]
     successor = _succeeded_and_trimmed(storage)
     before = successor.read()
-    entry = _in_hand(number)
+    entry = _possible_entries(number)
     for _ in range(2):
-        with pytest.raises(Superseded, match="generation 2 runs job"):
+        with pytest.raises(Superseded, match="Another driver has taken over job .* generation is 2"):
             sleeper.append(entry, at=number)
-    assert number in _numbers(storage), "it was created, too late"
+    assert number in _numbers(storage), "it was created too late"
     assert successor.read() == JobLog(storage, LAYOUT).read() == before
     _summarise(successor)
     successor.trim()
@@ -297,29 +295,29 @@ def test_a_paused_run_that_creates_a_trimmed_number_is_superseded(storage: Check
 
 
 @pytest.mark.parametrize("number", range(4, BASE))
-def test_a_person_who_pins_at_a_trimmed_number_pins_again_at_the_end(storage: CheckpointStorage, number: int) -> None:
-    person = _sleepers(storage)[number]
+def test_a_pin_at_a_trimmed_number_is_repeated_at_the_end(storage: CheckpointStorage, number: int) -> None:
+    person = _paused_processes(storage)[number]
     owner = JobLog(storage, LAYOUT)
     _summarise(owner)
     owner.trim()
     _append(owner, completed(1, 4))
     entry = pinned(1, 2, False)
     lost = person.append(entry, at=number)
-    assert lost == Lost((), owner.view, owner.next_number)
+    assert lost == NumberTaken((), owner.view, owner.next_number)
     assert owner.read()[0].pinned == (2,)
     assert isinstance(person.append(entry, at=lost.next_number), Appended)
     assert owner.read()[0].pinned == ()
 
 
-def test_a_start_at_a_trimmed_number_that_nobody_fences_never_was_in_the_log() -> None:
+def test_an_unfenced_start_at_a_trimmed_number_is_not_in_the_log() -> None:
     storage = MemoryStorage()
-    sleeper = _sleepers(storage)[4]
+    sleeper = _paused_processes(storage)[4]
     owner = JobLog(storage, LAYOUT)
     _summarise(owner)
     owner.trim()
     entry = started(2, restored_from=2, first_checkpoint=9)
     lost = sleeper.append(entry, at=4)
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, NumberTaken)
     assert lost.view.generation == 1
     assert isinstance(sleeper.append(entry, at=lost.next_number), Appended)
     assert owner.read()[0].generation == 2
@@ -327,11 +325,11 @@ def test_a_start_at_a_trimmed_number_that_nobody_fences_never_was_in_the_log() -
 
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("number", range(2, BASE))
-def test_who_is_paused_while_looking_whether_its_entry_counts_is_not_deceived(number: int, backwards: bool) -> None:
-    """While it looks, all that was there is replaced by a newer summary and deleted, at once or in part."""
+def test_a_process_paused_while_checking_its_entry_gets_the_right_outcome(number: int, backwards: bool) -> None:
+    """While it checks, all entries are replaced by a newer summary and deleted, at once or partly."""
     for pause, deletions in itertools.product(range(1, 9), range(12)):
         storage = MemoryStorage()
-        watched = _Watched(storage, backwards=backwards)
+        watched = _ObservedStorage(storage, backwards=backwards)
         writer = JobLog(storage, LAYOUT)
         sleeper = JobLog(watched, LAYOUT)
         for position, entry in enumerate(HISTORY, start=1):
@@ -360,7 +358,7 @@ def test_who_is_paused_while_looking_whether_its_entry_counts_is_not_deceived(nu
 
 
 class _Failing(MemoryStorage):
-    """Listing fails as often as ``lists`` says, deleting one object after ``deletes`` of them."""
+    """Listing fails ``lists`` times. Deletion fails after ``deletes`` objects."""
 
     lists = 0
     deletes: int | None = None
@@ -378,12 +376,12 @@ class _Failing(MemoryStorage):
             super().delete([path])
 
 
-def test_an_entry_that_is_created_and_cannot_be_looked_for_is_in_doubt() -> None:
+def test_a_created_entry_that_cannot_be_checked_is_unknown() -> None:
     storage = _Failing()
     log = _written(storage)
     storage.lists = 1
     entry = completed(1, 4)
-    with pytest.raises(UnknownOutcome, match="entry 7 .* may or may not be written"):
+    with pytest.raises(UnknownOutcome, match="Entry 7 .* may or may not be written"):
         log.append(entry, at=BASE)
     assert log.next_number == BASE
     outcome = log.append(entry, at=BASE)
@@ -391,7 +389,7 @@ def test_an_entry_that_is_created_and_cannot_be_looked_for_is_in_doubt() -> None
     assert outcome.number == BASE
 
 
-def test_an_entry_in_doubt_that_a_successor_trims_is_the_successors_matter() -> None:
+def test_an_unknown_entry_trimmed_by_a_successor_is_superseded() -> None:
     storage = _Failing()
     log = _written(storage)
     storage.lists = 1
@@ -409,23 +407,23 @@ def test_an_entry_in_doubt_that_a_successor_trims_is_the_successors_matter() -> 
     assert successor.view.newest.checkpoint == 4
 
 
-def test_a_write_that_arrives_after_its_number_was_trimmed_is_not_taken_for_an_entry() -> None:
+def test_a_write_that_arrives_after_its_number_was_trimmed_is_not_an_entry() -> None:
     storage = MemoryStorage()
     log, entry = _written(storage), completed(1, 4)
     other = JobLog(storage, LAYOUT)
     _append(other, pinned(1, 3))
-    assert isinstance(log.append(entry, at=BASE), Lost)
+    assert isinstance(log.append(entry, at=BASE), NumberTaken)
     _summarise(other)
     other.trim()
     elsewhere = MemoryStorage()
     _written(elsewhere, (*HISTORY, entry))
     assert storage.create(LAYOUT.log_entry(BASE), bytes(elsewhere.get(LAYOUT.log_entry(BASE))))
-    assert isinstance(log.append(entry, at=BASE), Lost)
+    assert isinstance(log.append(entry, at=BASE), NumberTaken)
     log.read()
-    assert isinstance(log.append(entry, at=BASE), Lost)
+    assert isinstance(log.append(entry, at=BASE), NumberTaken)
 
 
-def test_trimming_that_fails_in_the_middle_is_gone_on_with_later() -> None:
+def test_a_partial_trim_is_continued_later() -> None:
     storage = _Failing()
     log = _written(storage)
     _summarise(log)

@@ -1,4 +1,4 @@
-"""The pure fold over a job's log."""
+"""The view of a job log, computed from its entries."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.unit.storage.storage_builders import abandoned, completed, fold, pinn
 from weir.errors import CheckpointError
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.joblog import Entry, LogSummarised, decode_entry, encode_entry
-from weir.protocol.logview import RETIRED_REMEMBERED, CheckpointStatus, LogView, base_view, summary
+from weir.protocol.job_log import Entry, LogSummarised, decode_entry, encode_entry
+from weir.protocol.log_view import RETIRED_REMEMBERED, CheckpointStatus, LogView, base_view, summary
 
 
 def _ids(view: LogView) -> list[int]:
@@ -26,7 +26,7 @@ def test_a_new_job_has_nothing_to_restore() -> None:
     assert view.branch_after(None, view.next_generation) == "b1"
 
 
-def test_completed_checkpoints_are_restorable_and_the_last_is_the_newest() -> None:
+def test_completed_checkpoints_are_restorable_in_order() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 5))
     assert _ids(view) == [1, 2, 5]
     assert view.newest is not None
@@ -34,7 +34,7 @@ def test_completed_checkpoints_are_restorable_and_the_last_is_the_newest() -> No
     assert view.next_checkpoint == 6
 
 
-def test_a_recovery_goes_on_with_the_same_branch() -> None:
+def test_a_recovery_continues_the_same_branch() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2))
     assert view.branch_after(CheckpointId(2), view.next_generation) == "b1"
     view = view.apply(started(2, restored_from=2, first_checkpoint=4)).apply(completed(2, 4))
@@ -42,9 +42,9 @@ def test_a_recovery_goes_on_with_the_same_branch() -> None:
     assert view.abandonment_due == ()
 
 
-def test_a_rollback_abandons_what_came_after_and_starts_a_branch() -> None:
+def test_a_rollback_abandons_later_checkpoints_and_starts_a_branch() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3))
-    assert view.left_behind_by(CheckpointId(1)) == (2, 3)
+    assert view.abandoned_by(CheckpointId(1)) == (2, 3)
     assert view.branch_after(CheckpointId(1), view.next_generation) == "b2"
     view = view.apply(started(2, restored_from=1, branch="b2", first_checkpoint=4)).apply(completed(2, 4))
     assert _ids(view) == [1, 4]
@@ -55,14 +55,14 @@ def test_a_rollback_abandons_what_came_after_and_starts_a_branch() -> None:
     assert [left.checkpoint for left in view.withdrawn] == [2, 3]
 
 
-def test_a_start_from_nothing_abandons_everything() -> None:
+def test_a_start_without_state_abandons_everything() -> None:
     view = fold(started(1), completed(1, 1), started(2, branch="b2", first_checkpoint=2))
     assert view.newest is None
     assert [left.checkpoint for left in view.abandonment_due] == [1]
     assert view.branch_after(None, view.next_generation) == "b2"
 
 
-def test_an_undo_goes_back_to_the_abandoned_branch_and_reinstates_it() -> None:
+def test_an_undo_returns_to_the_abandoned_branch_and_reinstates_it() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2), completed(1, 3),
         started(2, restored_from=1, branch="b2", first_checkpoint=4), abandoned(2, "b1", 1, 2, 3), completed(2, 4),
@@ -77,12 +77,12 @@ def test_an_undo_goes_back_to_the_abandoned_branch_and_reinstates_it() -> None:
     assert [left.checkpoint for left in view.withdrawn] == [4]
 
 
-def test_going_back_into_the_middle_of_an_abandoned_branch_starts_a_new_one() -> None:
+def test_returning_to_the_middle_of_an_abandoned_branch_starts_a_new_one() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3), started(2, branch="b2", first_checkpoint=4))
     assert view.branch_after(CheckpointId(2), view.next_generation) == "b3"
 
 
-def test_an_abandonment_that_was_cut_short_is_undone_as_if_it_had_been_done() -> None:
+def test_an_interrupted_abandonment_can_be_undone() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3),
@@ -92,7 +92,7 @@ def test_an_abandonment_that_was_cut_short_is_undone_as_if_it_had_been_done() ->
     assert [left.checkpoint for left in view.reinstatement_due] == [2]
 
 
-def test_a_reinstatement_that_was_cut_short_is_abandoned_again() -> None:
+def test_an_interrupted_reinstatement_can_be_abandoned() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3), abandoned(2, "b1", 1, 2),
@@ -103,7 +103,7 @@ def test_a_reinstatement_that_was_cut_short_is_abandoned_again() -> None:
     assert view.withdrawn == ()
 
 
-def test_an_abandonment_is_due_until_it_is_recorded_by_whatever_generation() -> None:
+def test_an_abandonment_is_due_until_any_generation_records_it() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3),
@@ -113,7 +113,7 @@ def test_an_abandonment_is_due_until_it_is_recorded_by_whatever_generation() -> 
     assert view.apply(abandoned(3, "b1", 1, 2)).abandonment_due == ()
 
 
-def test_ancestry_follows_restores_back_to_the_beginning() -> None:
+def test_ancestry_follows_restores_to_the_first_checkpoint() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2), completed(1, 3),
         started(2, restored_from=2, branch="b2", first_checkpoint=4), completed(2, 4), completed(2, 5),
@@ -124,7 +124,7 @@ def test_ancestry_follows_restores_back_to_the_beginning() -> None:
     assert view.ancestry(CheckpointId(3)) == (1, 2, 3)
     assert view.retired == ()
     view = view.apply(retired(3, 2, 4))
-    assert view.ancestry(CheckpointId(6)) == (1, 6), "the line goes on through what is retired"
+    assert view.ancestry(CheckpointId(6)) == (1, 6), "the ancestry includes retired checkpoints"
 
 
 def test_an_entry_of_a_fenced_generation_has_no_effect() -> None:
@@ -139,21 +139,21 @@ def test_a_retired_checkpoint_is_refused_by_name() -> None:
     view = fold(started(1), *(completed(1, number) for number in range(1, 5)), retired(1, 1, 2))
     assert _ids(view) == [3, 4]
     assert view.status(CheckpointId(1)) is CheckpointStatus.RETIRED
-    with pytest.raises(CheckpointError, match=r"checkpoint 2 is retired.*can be restored: 3, 4"):
+    with pytest.raises(CheckpointError, match=r"checkpoint 2 is retired.*newest restorable checkpoints: 3, 4"):
         view.restore_point(CheckpointId(2))
     with pytest.raises(CheckpointError, match=r"checkpoint 9 does not exist"):
         view.restore_point(CheckpointId(9))
     assert view.restore_point(CheckpointId(3)).manifest_path == "checkpoints/3/manifest-g1.json"
 
 
-def test_ids_that_a_generation_triggered_and_never_completed_are_not_used_again() -> None:
+def test_ids_of_uncompleted_checkpoints_are_not_reused() -> None:
     view = fold(started(1), completed(1, 1), started(2, restored_from=1, first_checkpoint=9))
     assert view.next_checkpoint == 9
-    assert "used up" in (view.objection(completed(2, 8)) or "")
+    assert "already used" in (view.objection(completed(2, 8)) or "")
     assert view.apply(completed(2, 9)).next_checkpoint == 10
 
 
-def test_a_savepoint_is_pinned_from_its_completion_on_and_can_be_unpinned() -> None:
+def test_a_completed_savepoint_is_pinned_and_can_be_unpinned() -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
     assert view.pinned == (1,)
     assert view.apply(pinned(1, 2)).pinned == (1, 2)
@@ -164,19 +164,19 @@ def test_a_savepoint_is_pinned_from_its_completion_on_and_can_be_unpinned() -> N
     ("entry", "reason"),
     [
         (completed(2, 3), "generation 2 has not started"),
-        (completed(1, 2), "used up"),
+        (completed(1, 2), "already used"),
         (started(2, restored_from=7, first_checkpoint=3), "checkpoint 7 is retired or never completed"),
-        (started(2, restored_from=2, first_checkpoint=2), "used up"),
-        (retired(1), "names no checkpoint"),
+        (started(2, restored_from=2, first_checkpoint=2), "already used"),
+        (retired(1), "contains no checkpoint"),
         (retired(1, 2), "newest"),
         (retired(1, 1), "pinned"),
         (retired(1, 9), "never completed"),
         (pinned(1, 9), "never completed"),
-        (abandoned(1, "b1", 0, 2), "not left behind"),
-        (reinstated(1, "b1", 2), "not to be reinstated"),
+        (abandoned(1, "b1", 0, 2), "not abandoned"),
+        (reinstated(1, "b1", 2), "need no reinstatement"),
     ],
 )
-def test_an_entry_that_cannot_be_is_objected_to(entry: Entry, reason: str) -> None:
+def test_an_invalid_entry_is_rejected(entry: Entry, reason: str) -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
     assert reason in (view.objection(entry) or "")
     with pytest.raises(CheckpointError, match=reason):
@@ -192,8 +192,8 @@ def test_a_view_does_not_grow_with_the_number_of_retired_checkpoints() -> None:
 
 
 @st.composite
-def _histories(draw: st.DrawFn) -> list[Entry]:
-    """Legal logs, as random as legality lets them be."""
+def _valid_logs(draw: st.DrawFn) -> list[Entry]:
+    """Random valid logs."""
     entries: list[Entry] = []
     view = LogView()
     for _ in range(draw(st.integers(1, 25))):
@@ -225,8 +225,8 @@ def _histories(draw: st.DrawFn) -> list[Entry]:
     return entries
 
 
-@given(_histories())
-def test_every_history_keeps_what_a_recovery_needs(history: list[Entry]) -> None:
+@given(_valid_logs())
+def test_every_log_keeps_what_a_recovery_needs(history: list[Entry]) -> None:
     view, ids, published = LogView(), set[int](), set[int]()
     for entry in history:
         before = view
@@ -241,23 +241,23 @@ def test_every_history_keeps_what_a_recovery_needs(history: list[Entry]) -> None
         for record in view.kept:
             assert (record.checkpoint in ids) == (before.find(record.checkpoint) is not None), "an id was used twice"
         ids |= set(kept)
-        # What sinks show, if they do what is due at once: just what the current branch has committed.
+        # The output that sinks publish if they handle due actions at once: exactly what the current branch has committed.
         published |= set(view.current)
         published -= {left.checkpoint for left in view.abandonment_due} | {left.checkpoint for left in view.withdrawn}
         published |= {left.checkpoint for left in view.reinstatement_due}
         assert published & set(kept) == set(view.current)
 
 
-@given(_histories())
+@given(_valid_logs())
 def test_entries_and_views_survive_their_encoding(history: list[Entry]) -> None:
     assert [decode_entry(encode_entry(entry)) for entry in history] == history
     view = fold(*history)
     assert codec.loads(LogView, codec.dumps(view)) == view
 
 
-@given(_histories(), st.data())
-def test_a_summary_stands_for_all_entries_before_it_whatever_they_are(history: list[Entry], data: st.DataObject) -> None:
-    """Read on from it, or begun with: the same view, to the byte."""
+@given(_valid_logs(), st.data())
+def test_a_summary_replaces_all_entries_before_it(history: list[Entry], data: st.DataObject) -> None:
+    """Continuing from a summary gives the same view as reading all entries, to the byte."""
     cut = data.draw(st.integers(1, len(history)))
     before, whole = fold(*history[:cut]), fold(*history)
     entry = summary(before, nonce="n", timestamp_ms=7)
@@ -277,5 +277,5 @@ def test_a_summary_of_a_generation_that_does_not_run_is_refused() -> None:
     later = view.apply(started(2, restored_from=1, first_checkpoint=5))
     assert later.is_stale(entry)
     assert later.apply(entry).ignored_entries == 1
-    with pytest.raises(CheckpointError, match="a log of generation 1"):
+    with pytest.raises(CheckpointError, match="its view has generation 1"):
         base_view(replace(entry, generation=Generation(2)))

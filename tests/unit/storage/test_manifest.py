@@ -7,11 +7,11 @@ from tests.unit.storage.storage_builders import JOB, UID, manifest_of
 
 from weir.errors import CheckpointError, ProtocolError
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.logview import CheckpointRecord
-from weir.protocol.manifest import Manifest, decode_manifest, encode_manifest, summarise
+from weir.protocol.log_view import CheckpointRecord
+from weir.protocol.manifest import Manifest, aggregate_statistics, decode_manifest, encode_manifest
 from weir.protocol.snapshots import Committable, OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.layout import JobLayout
-from weir.storage.manifests import read_manifest, statistics_of, write_manifest
+from weir.storage.manifests import checkpoint_statistics, read_manifest, write_manifest
 from weir.storage.memory import MemoryStorage
 
 FILES = tuple(StateFile(f"state/per-route/g1-c7-s0-a.{number}.arrow", 100, "xxh3:00", 5, (0, 63)) for number in (1, 0))
@@ -30,7 +30,7 @@ def test_a_manifest_is_read_back_as_it_was_written() -> None:
     assert read_manifest(storage, LAYOUT, record) == manifest
 
 
-def test_a_manifest_is_json_that_anybody_can_read() -> None:
+def test_a_manifest_is_readable_json() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     assert value["format"] == 2
     assert value["subtasks"][0]["operators"][0]["files"][0]["path"] == FILES[0].path
@@ -48,15 +48,15 @@ def test_every_file_is_referenced_once_and_committables_are_collected() -> None:
     manifest = Manifest(**{name: getattr(manifest, name) for name in manifest.__slots__} | {"subtasks": subtasks})
     assert [file.path for file in manifest.referenced_files()] == [FILES[1].path, FILES[0].path]
     assert manifest.committables() == (committable, committable)
-    statistics = summarise(subtasks, end_to_end_ms=12.5, earlier_files={FILES[0].path})
+    statistics = aggregate_statistics(subtasks, end_to_end_ms=12.5, earlier_files={FILES[0].path})
     assert (statistics.state_bytes, statistics.checkpointed_bytes, statistics.end_to_end_ms) == (200, 100, 12.5)
     in_one_object = StateFile(FILES[0].path, 50, "xxh3:01", offset=128)
     shared = SubtaskSnapshot(0, 2, (OperatorSnapshot(UID, 2, (in_one_object,)),), (), (), False, SubtaskStatistics())
-    assert summarise((*subtasks, shared), end_to_end_ms=0).state_bytes == 250
+    assert aggregate_statistics((*subtasks, shared), end_to_end_ms=0).state_bytes == 250
     assert (statistics.sync_us_max, statistics.alignment_ms_max) == (1, 2.0)
 
 
-def test_what_a_checkpoint_has_written_is_told_from_what_it_only_refers_to_by_the_names_of_the_files() -> None:
+def test_file_names_distinguish_written_from_referenced_files() -> None:
     own, of_six, of_an_older_generation, packed, packed_by_six = (
         "state/u/g2-c7-s0-a.0.arrow", "state/u/g2-c6-s0-a.0.arrow", "state/u/g1-c7-s0-a.0.arrow",
         "state/packed.slots/g2-c7-a.pack", "state/packed.slots/g2-c6-a.pack",
@@ -69,11 +69,11 @@ def test_what_a_checkpoint_has_written_is_told_from_what_it_only_refers_to_by_th
         )
     )  # fmt: skip
     subtask = SubtaskSnapshot(0, 0, (OperatorSnapshot(UID, 0, files),), (), (), False, SubtaskStatistics())
-    found = statistics_of((subtask,), checkpoint=CheckpointId(7), generation=Generation(2), end_to_end_ms=3)
+    found = checkpoint_statistics((subtask,), checkpoint=CheckpointId(7), generation=Generation(2), end_to_end_ms=3)
     assert (found.checkpointed_bytes, found.state_bytes, found.end_to_end_ms) == (11_001, 111_111, 3)
 
 
-def test_a_half_written_or_damaged_manifest_names_itself_and_the_way_out() -> None:
+def test_a_truncated_or_damaged_manifest_is_reported_with_a_remedy() -> None:
     storage, manifest = MemoryStorage(), manifest_of(1, 7, FILES)
     record = _written(storage, manifest)
     path = LAYOUT.absolute(record.manifest_path)
@@ -81,7 +81,7 @@ def test_a_half_written_or_damaged_manifest_names_itself_and_the_way_out() -> No
     for damaged in (b"", whole[:-1], whole[: len(whole) // 2], whole.replace(b"per-route", b"per-rouse"), whole + b" "):
         storage.put(path, (damaged,))
         with pytest.raises(
-            CheckpointError, match=r"checkpoint 7 cannot be restored: .*manifest-g1.json is damaged or half-written.*--from"
+            CheckpointError, match=r"Cannot restore checkpoint 7: .*manifest-g1.json is damaged or truncated.*--from"
         ):
             read_manifest(storage, LAYOUT, record)
     storage.delete([path])
@@ -95,17 +95,17 @@ def test_the_manifest_of_another_checkpoint_is_refused() -> None:
     other = CheckpointRecord(
         CheckpointId(8), record.generation, "b1", record.manifest_path, record.manifest_checksum, 10, 0, False
     )
-    with pytest.raises(CheckpointError, match="is that of checkpoint 7"):
+    with pytest.raises(CheckpointError, match="belongs to checkpoint 7"):
         read_manifest(storage, LAYOUT, other)
 
 
-def test_a_manifest_of_a_newer_format_says_upgrade() -> None:
+def test_a_manifest_of_a_newer_format_requires_an_upgrade() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
         decode_manifest(json.dumps(value | {"format": 3, "new_field": 1}).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"\xff\xfe", b"{}", b'{"format": 1}', b"[" * 100_000])
-def test_what_is_no_manifest_is_refused(data: bytes) -> None:
+def test_a_file_that_is_not_a_manifest_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         decode_manifest(data)

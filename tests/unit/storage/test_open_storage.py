@@ -7,8 +7,8 @@ import pytest
 
 from weir.errors import ConfigError
 from weir.storage.local import LocalStorage
+from weir.storage.location import open_storage
 from weir.storage.memory import MemoryStorage
-from weir.storage.open import open_storage
 
 
 def test_a_plain_path_and_a_file_url_are_the_same_directory(tmp_path: Path) -> None:
@@ -26,12 +26,12 @@ def test_a_relative_path_does_not_follow_later_changes_of_directory(tmp_path: Pa
     assert sorted(os.listdir(tmp_path / "checkpoints")) == [".weir-staging", "a"]
 
 
-def test_opening_touches_nothing(tmp_path: Path) -> None:
+def test_opening_neither_reads_nor_writes(tmp_path: Path) -> None:
     assert isinstance(open_storage(str(tmp_path / "absent")), LocalStorage)
     assert not (tmp_path / "absent").exists()
 
 
-def test_each_memory_url_is_a_storage_of_its_own() -> None:
+def test_each_memory_url_is_a_separate_storage() -> None:
     one, other = open_storage("memory://"), open_storage("memory://")
     assert isinstance(one, MemoryStorage)
     one.put("a", (b"x",))
@@ -45,10 +45,10 @@ def test_each_memory_url_is_a_storage_of_its_own() -> None:
         ("ftp://host/directory", "scheme 'ftp'"),
         ("hdfs://host/directory", "scheme 'hdfs'"),
         ("file://host/directory", "another host"),
-        ("s3://", "no checkpoint storage that can be used"),
+        ("s3://", "Cannot use s3:// as checkpoint storage"),
     ],
 )
-def test_a_url_that_cannot_be_storage_is_refused(url: str, reason: str) -> None:
+def test_an_invalid_storage_url_is_refused(url: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         open_storage(url)
 

@@ -10,11 +10,10 @@ from tests.unit.storage.storage_builders import JOB, UID
 from weir.errors import CheckpointError, StorageError
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.snapshots import StateFile
-from weir.storage.base import CheckpointStorage
-from weir.storage.checksums import checksum
+from weir.storage.base import CheckpointStorage, checksum
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
-from weir.storage.snapshots import PACKED_BYTES_MAX, StateFiles, StateReader
+from weir.storage.state_files import PACKED_BYTES_MAX, StateFiles, StateReader
 
 LAYOUT = JobLayout(JOB)
 READ_BY = CheckpointId(7)
@@ -39,7 +38,7 @@ def _read(storage: CheckpointStorage, file: StateFile) -> bytes:
     return content
 
 
-def test_a_state_file_is_read_back_whole(storage: CheckpointStorage) -> None:
+def test_a_state_file_is_read_back_completely(storage: CheckpointStorage) -> None:
     files = _files(storage)
     file = files.writer(SubtaskId(1, 3)).put(
         UID, (b"one", pa.py_buffer(b"two"), memoryview(b"-three-")[1:6]), rows=3, key_groups=(4, 9)
@@ -50,7 +49,7 @@ def test_a_state_file_is_read_back_whole(storage: CheckpointStorage) -> None:
     assert _read(storage, file) == b"onetwothree"
 
 
-def test_a_large_file_is_an_object_of_its_own(storage: CheckpointStorage) -> None:
+def test_a_large_file_is_a_separate_object(storage: CheckpointStorage) -> None:
     (file,) = _put(storage, LARGE)
     assert re.fullmatch(r"state/per-route/g2-c7-s3-a\.\d+\.arrow", file.path) and file.offset == 0
     assert storage.get(LAYOUT.absolute(file.path)) == LARGE == _read(storage, file)
@@ -63,7 +62,7 @@ def test_small_files_of_a_slot_share_an_object(storage: CheckpointStorage) -> No
     assert [_read(storage, file) for file in files] == [b"one", LARGE, b"", b"three" * 100]
 
 
-def test_an_object_that_files_share_does_not_grow_beyond_its_size(storage: CheckpointStorage) -> None:
+def test_a_shared_object_has_a_limited_size(storage: CheckpointStorage) -> None:
     files = _put(storage, *[b"x" * (PACKED_BYTES_MAX // 2)] * 5)
     assert sorted(one.bytes for one in storage.list(LAYOUT.state)) == [PACKED_BYTES_MAX // 2, PACKED_BYTES_MAX, PACKED_BYTES_MAX]
     assert all(_read(storage, file) == b"x" * (PACKED_BYTES_MAX // 2) for file in files)
@@ -79,8 +78,8 @@ class _FailingOnce(MemoryStorage):
         super().put(path, data)
 
 
-def test_an_object_that_was_lost_on_the_way_is_told_to_all_whose_files_were_in_it() -> None:
-    """Who put the first file has gone on long since; only the flush in the end can tell that it is not there."""
+def test_a_failed_write_of_a_shared_object_fails_the_flush() -> None:
+    """The writer of the first file has already continued. Only the final flush reports that the object is missing."""
     storage, half = _FailingOnce(), b"x" * (PACKED_BYTES_MAX // 2 + 1)
     files = _files(storage)
     first, second = files.writer(SubtaskId(0, 0)), files.writer(SubtaskId(1, 0))
@@ -92,12 +91,12 @@ def test_an_object_that_was_lost_on_the_way_is_told_to_all_whose_files_were_in_i
             files.flush()
 
 
-def test_nothing_is_stored_where_nothing_was_put(storage: CheckpointStorage) -> None:
+def test_an_empty_flush_stores_nothing(storage: CheckpointStorage) -> None:
     assert _put(storage) == []
     assert storage.list(LAYOUT.state) == []
 
 
-def test_a_reader_fetches_an_object_that_files_share_once(storage: CheckpointStorage) -> None:
+def test_a_reader_fetches_a_shared_object_once(storage: CheckpointStorage) -> None:
     files = _put(storage, b"one", b"two")
     reader = StateReader(storage, LAYOUT, READ_BY)
     assert reader.read(files[0]).to_pybytes() == b"one"
@@ -105,7 +104,7 @@ def test_a_reader_fetches_an_object_that_files_share_once(storage: CheckpointSto
     assert reader.read(files[1]).to_pybytes() == b"two"
 
 
-def test_arrow_data_can_be_opened_from_what_was_read(storage: CheckpointStorage) -> None:
+def test_arrow_data_can_be_opened_in_place(storage: CheckpointStorage) -> None:
     table = pa.table({"key": [1, 2], "count": pa.array([5, 6], pa.int64())})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as ipc:
@@ -114,8 +113,8 @@ def test_arrow_data_can_be_opened_from_what_was_read(storage: CheckpointStorage)
     assert pa.ipc.open_file(StateReader(storage, LAYOUT, READ_BY).read(file)).read_all() == table
 
 
-def test_no_two_attempts_nor_two_goes_of_one_share_a_name(storage: CheckpointStorage) -> None:
-    """A slot that took long to align writes what it has first, and the rest later. Found by a chaos run: the rest replaced it."""
+def test_object_names_are_unique_within_and_between_attempts(storage: CheckpointStorage) -> None:
+    """A slot that aligns slowly writes gathered snapshots first and the rest later. The second object must not replace the first."""
     for attempt in ("a", "b", "b"):
         files = _files(storage, attempt)
         for content in (b"x", LARGE):
@@ -125,7 +124,7 @@ def test_no_two_attempts_nor_two_goes_of_one_share_a_name(storage: CheckpointSto
     assert len(storage.list(LAYOUT.state)) == 24
 
 
-def test_the_checksum_does_not_depend_on_how_the_bytes_were_cut(storage: CheckpointStorage) -> None:
+def test_the_checksum_does_not_depend_on_the_division_into_parts(storage: CheckpointStorage) -> None:
     assert checksum((b"ab", b"", memoryview(b"c"))) == checksum((b"abc",)) == "xxh3:06b05ab6733a618578af5f94892f3950"
 
 
@@ -140,17 +139,17 @@ def _damage(storage: CheckpointStorage, file: StateFile, damaged: bytes | None) 
 @pytest.mark.parametrize(
     ("damaged", "reason"),
     [
-        (b"one" + bytes(61) + b"tw", "has 66 bytes, and at least 67 were written"),
-        (b"one" + bytes(61) + b"twO", "from byte 64 on: its checksum is"),
+        (b"one" + bytes(61) + b"tw", "has 66 bytes, but at least 67 were written"),
+        (b"one" + bytes(61) + b"twO", "at byte 64: its checksum is"),
         (None, "is missing"),
     ],
 )
-def test_a_damaged_file_names_itself_its_checkpoint_and_the_way_out(
+def test_a_damaged_file_is_reported_with_its_checkpoint_and_a_remedy(
     storage: CheckpointStorage, damaged: bytes | None, reason: str
 ) -> None:
     first, second = _put(storage, b"one", b"two")
     _damage(storage, second, damaged)
-    with pytest.raises(CheckpointError, match=rf"checkpoint 7 cannot be restored: .*g2-c7-a\.\d+\.pack .*{reason}.*--from"):
+    with pytest.raises(CheckpointError, match=rf"Cannot restore checkpoint 7: .*g2-c7-a\.\d+\.pack .*{reason}.*--from"):
         _read(storage, second)
     if damaged is not None:
         assert _read(storage, first) == b"one"
@@ -158,15 +157,15 @@ def test_a_damaged_file_names_itself_its_checkpoint_and_the_way_out(
 
 @pytest.mark.parametrize(
     ("damaged", "reason"),
-    [(LARGE[1:], f"has {len(LARGE) - 1} bytes, and {len(LARGE)} were written"), (LARGE[1:] + b"y", "its checksum is")],
+    [(LARGE[1:], f"has {len(LARGE) - 1} bytes, but {len(LARGE)} were written"), (LARGE[1:] + b"y", "its checksum is")],
 )
-def test_a_damaged_large_file_does_so_too(storage: CheckpointStorage, damaged: bytes, reason: str) -> None:
+def test_a_damaged_large_file_is_reported(storage: CheckpointStorage, damaged: bytes, reason: str) -> None:
     (file,) = _put(storage, LARGE)
     _damage(storage, file, damaged)
-    with pytest.raises(CheckpointError, match=rf"checkpoint 7 cannot be restored: .*g2-c7-s3-a\.\d+\.arrow .*{reason}.*--from"):
+    with pytest.raises(CheckpointError, match=rf"Cannot restore checkpoint 7: .*g2-c7-s3-a\.\d+\.arrow .*{reason}.*--from"):
         _read(storage, file)
 
 
 def test_a_manifest_cannot_make_a_reader_leave_the_root(storage: CheckpointStorage) -> None:
-    with pytest.raises(StorageError, match="no path inside"):
+    with pytest.raises(StorageError, match="not a path in"):
         StateReader(storage, LAYOUT, READ_BY).read(StateFile("../../../etc/hostname", 1, "xxh3:00"))

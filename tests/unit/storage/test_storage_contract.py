@@ -1,4 +1,4 @@
-"""What every kind of checkpoint storage must do."""
+"""The contract of every kind of checkpoint storage."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from weir.errors import ConfigError, NotFound, StorageError
 from weir.storage.base import CheckpointStorage
 from weir.storage.memory import MemoryStorage
-from weir.storage.probe import probe
+from weir.storage.probe import probe_storage
 
 Open = Callable[[], CheckpointStorage]
 
 
-def test_what_was_put_is_read_back_from_all_its_parts(storage: CheckpointStorage) -> None:
+def test_an_object_is_the_concatenation_of_its_parts(storage: CheckpointStorage) -> None:
     storage.put("a/b/object", (b"one", memoryview(b"--two--")[2:5], b"", b"three"))
     assert bytes(storage.get("a/b/object")) == b"onetwothree"
 
@@ -26,38 +26,38 @@ def test_an_empty_object_is_an_object(storage: CheckpointStorage) -> None:
     assert [(found.path, found.bytes) for found in storage.list("")] == [("empty", 0)]
 
 
-def test_an_object_of_several_parts_of_an_upload_is_read_back(storage: CheckpointStorage) -> None:
+def test_an_object_uploaded_in_parts_is_read_back(storage: CheckpointStorage) -> None:
     parts = [bytes([number]) * 3_000_000 for number in range(4)]
     storage.put("large", parts)
     assert bytes(storage.get("large")) == b"".join(parts)
 
 
-def test_putting_again_replaces(storage: CheckpointStorage) -> None:
+def test_put_replaces_an_object(storage: CheckpointStorage) -> None:
     storage.put("object", (b"a longer first version",))
     storage.put("object", (b"second",))
     assert bytes(storage.get("object")) == b"second"
 
 
-def test_creating_what_is_there_changes_nothing(storage: CheckpointStorage) -> None:
+def test_create_does_not_change_an_existing_object(storage: CheckpointStorage) -> None:
     assert storage.create("log/1", b"first")
     assert not storage.create("log/1", b"second")
     assert bytes(storage.get("log/1")) == b"first"
 
 
-def test_a_deleted_object_can_be_created_anew(storage: CheckpointStorage) -> None:
+def test_a_deleted_object_can_be_created_again(storage: CheckpointStorage) -> None:
     storage.put("only/here", (b"x",))
     storage.delete(["only/here"])
     assert storage.create("only/here", b"y")
 
 
-def test_reading_what_is_absent_is_not_found(storage: CheckpointStorage) -> None:
+def test_reading_an_absent_object_raises_not_found(storage: CheckpointStorage) -> None:
     storage.put("a/b", (b"x",))
     for path in ("nothing", "a", "a/b/c", "a/c"):
         with pytest.raises(NotFound, match=path):
             storage.get(path)
 
 
-def test_a_listing_has_just_what_is_below_its_prefix_in_order(storage: CheckpointStorage) -> None:
+def test_a_listing_contains_exactly_the_objects_below_its_prefix_in_order(storage: CheckpointStorage) -> None:
     for path in ("b/2", "b/10", "a/1", "bc/1", "b/c/d", "z"):
         storage.put(path, (path.encode(),))
     assert [found.path for found in storage.list("b/")] == ["b/10", "b/2", "b/c/d"]
@@ -66,7 +66,7 @@ def test_a_listing_has_just_what_is_below_its_prefix_in_order(storage: Checkpoin
     assert storage.list("nothing/") == []
 
 
-def test_absent_objects_are_deleted_without_complaint(storage: CheckpointStorage) -> None:
+def test_deleting_absent_objects_succeeds(storage: CheckpointStorage) -> None:
     storage.put("a/1", (b"x",))
     storage.put("a/2", (b"x",))
     storage.delete([])
@@ -77,7 +77,7 @@ def test_absent_objects_are_deleted_without_complaint(storage: CheckpointStorage
 @pytest.mark.parametrize("path", ["../escaped", "/etc/passwd", "a//b", "a/./b", "a/../../b", "", "a\\..\\b", "a\0b"])
 def test_no_path_leads_out_of_the_root(storage: CheckpointStorage, path: str) -> None:
     for touch in (lambda: storage.put(path, (b"x",)), lambda: storage.create(path, b"x"), lambda: storage.get(path)):
-        with pytest.raises(StorageError, match="no path inside"):
+        with pytest.raises(StorageError, match="not a path in"):
             touch()
     assert storage.list("") == []
 
@@ -94,27 +94,27 @@ def test_of_many_creators_exactly_one_wins(open_again: Open) -> None:
 
 
 def test_a_probe_of_good_storage_leaves_nothing_behind(storage: CheckpointStorage) -> None:
-    probe(storage)
+    probe_storage(storage)
     assert storage.list("") == []
 
 
-class _EverybodyWins(MemoryStorage):
-    """As stores do that do not know ``If-None-Match``."""
+class _EveryCreateWins(MemoryStorage):
+    """Behaves like a store without ``If-None-Match``."""
 
     def create(self, path: str, data: bytes) -> bool:
         self.put(path, (data,))
         return True
 
 
-class _EverybodyThinksSo(MemoryStorage):
-    """The first one's object stays, and everybody is told that it is theirs."""
+class _EveryCreateReportsSuccess(MemoryStorage):
+    """Keeps the first object, but reports success to every writer."""
 
     def create(self, path: str, data: bytes) -> bool:
         super().create(path, data)
         return True
 
 
-class _NobodyWins(MemoryStorage):
+class _NoCreateWins(MemoryStorage):
     def create(self, path: str, data: bytes) -> bool:
         super().create(path, data)
         return False
@@ -128,14 +128,14 @@ class _LosesBytes(MemoryStorage):
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        (_EverybodyWins, "let 5 of 5.*could both commit"),
-        (_EverybodyThinksSo, "let 5 of 5"),
-        (_NobodyWins, "let 0 of 5"),
-        (_LosesBytes, "something else than was written"),
+        (_EveryCreateWins, "let 5 of 5.*could both commit"),
+        (_EveryCreateReportsSuccess, "let 5 of 5"),
+        (_NoCreateWins, "let 0 of 5"),
+        (_LosesBytes, "other data than was written"),
     ],
 )
-def test_a_probe_refuses_storage_that_exactly_once_cannot_rest_on(kind: type[MemoryStorage], reason: str) -> None:
+def test_a_probe_refuses_storage_that_breaks_exactly_once(kind: type[MemoryStorage], reason: str) -> None:
     storage = kind()
     with pytest.raises(ConfigError, match=reason):
-        probe(storage)
+        probe_storage(storage)
     assert storage.list("") == []

@@ -1,4 +1,4 @@
-"""A slot on hand-made ports: a clock that tests move, no sockets, work beside the loop done when the test says so."""
+"""A slot in a test environment: a clock that tests advance, no sockets, background work that runs when the test says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIB = 1024 * 1024
 
 
 class Rows:
-    """As much of a batch as the runtime sees."""
+    """The part of a batch that the runtime uses."""
 
     def __init__(self, *rows: object, nbytes: int = 8) -> None:
         self.rows = rows
@@ -31,7 +31,7 @@ class Rows:
 
 
 class ListSource(SourceOperator):
-    """Gives the batches it was made with, one a poll, from one split."""
+    """A source that returns its batches, one per poll, from one split."""
 
     def __init__(self, batches: Sequence[Rows]) -> None:
         self.batches = list(batches)
@@ -54,7 +54,7 @@ class ListSource(SourceOperator):
 
 
 class Collecting(Operator):
-    """Keeps what arrives. ``work`` may stand in for the step of each batch."""
+    """An operator that collects its input. ``work`` may replace the step of each batch."""
 
     def __init__(self, work: Callable[[Batch], Step] | None = None) -> None:
         self.arrived: list[object] = []
@@ -90,7 +90,7 @@ class Written:
 
 
 class Files:
-    """SnapshotFiles, of which a test says whether they can be made durable."""
+    """SnapshotFiles. The test decides whether they can be made durable."""
 
     def __init__(self) -> None:
         self.flushes = 0
@@ -106,7 +106,7 @@ class Files:
 
 
 class InTurn:
-    """Whole batches to each target in turn."""
+    """A partitioner that sends whole batches to each target in turn."""
 
     pending_rows = 0
 
@@ -123,7 +123,7 @@ class InTurn:
 
 
 class Bench:
-    """Ports and program of slot 0, whose source and keyed operator a test gives."""
+    """Environment and program of slot 0. The test provides its source and keyed operator."""
 
     def __init__(self, source: ListSource, keyed: Operator, *, slots: int = 1, batch_rows: int = 65_536) -> None:
         self.graph = graph(slots)
@@ -150,7 +150,7 @@ class Bench:
     def join(self, batches: Sequence[Rows]) -> Rows:
         return Rows(*(row for batch in batches for row in batch.rows), nbytes=sum(batch.nbytes for batch in batches))
 
-    # ---- ports -------------------------------------------------------------------------------------
+    # ---- environment -----------------------------------------------------------------------------------
 
     def monotonic_ns(self) -> int:
         return self.now_ns
@@ -176,11 +176,11 @@ class Bench:
     def close_channels(self) -> None:
         pass
 
-    def background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
+    def write_in_background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
         self.background_work.append((work, done))
 
-    def run_beside(self, work: Callable[[], object]) -> Any:
-        raise AssertionError("nothing here works beside the loop")
+    def run_in_background(self, work: Callable[[], object]) -> Any:
+        raise AssertionError("no operator here makes blocking calls")
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> Any:
         return self.files
@@ -191,7 +191,7 @@ class Bench:
     def rss_bytes(self) -> int:
         return 0
 
-    # ---- what tests do -------------------------------------------------------------------------------
+    # ---- test actions --------------------------------------------------------------------------------
 
     def deploy(self, generation: int = 1, *, ended: tuple[SubtaskId, ...] = (), started: bool = True) -> Bench:
         channels = {channel for edge in self.graph.edges for channel in self.graph.channels_of_edge(edge)}
@@ -213,7 +213,7 @@ class Bench:
         return self
 
     def turns(self, limit: int = 100) -> int:
-        """Until nothing can be done; returns how many turns did something."""
+        """Run turns until there is no work. Return how many turns did something."""
         for done in range(limit):
             self.now_ns += 1_000
             if not self.runtime.turn():
@@ -234,7 +234,7 @@ def graph(slots: int) -> PhysicalGraph:
     )
     compiled = compile_graph(LogicalGraph("job", operators), slots=slots)
     chain = compiled.chains[1]
-    # The keyed operator alone at the end: a sink would only be in the way.
+    # The keyed operator is the last one; a sink is not needed.
     return PhysicalGraph(
         compiled.logical,
         slots,
@@ -248,5 +248,5 @@ def data(channel: ChannelId, sequence: int, batch: Rows, generation: int = 1) ->
     return Frame(FrameKind.DATA, channel, Generation(generation), 1, sequence, batch.nbytes, batch, batch.nbytes)
 
 
-def mark(kind: FrameKind, channel: ChannelId, sequence: int, argument: int = 0, generation: int = 1) -> Frame:
+def control_event(kind: FrameKind, channel: ChannelId, sequence: int, argument: int = 0, generation: int = 1) -> Frame:
     return Frame(kind, channel, Generation(generation), 1, sequence, argument)

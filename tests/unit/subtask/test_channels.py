@@ -17,7 +17,7 @@ ONE = Generation(1)
 
 
 class Wire:
-    """A sender, what it has sent, and the receiver that hands credit back."""
+    """A sender, its sent frames, and a receiver that returns credit."""
 
     def __init__(self) -> None:
         self.sent: list[Frame] = []
@@ -39,7 +39,7 @@ class Wire:
         return frame
 
 
-def test_there_is_room_until_a_window_is_on_its_way() -> None:
+def test_a_channel_has_room_until_a_window_is_in_transit() -> None:
     wire = Wire()
     for _ in range(4):
         assert wire.output.has_room()
@@ -54,16 +54,16 @@ def test_an_empty_channel_admits_one_batch_larger_than_the_window() -> None:
     wire.send(3 * WINDOW_BYTES)
     assert len(wire.sent) == 1
     wire.send(8)
-    assert len(wire.sent) == 1, "the next waits for all of it to be consumed"
+    assert len(wire.sent) == 1, "the next one waits until it is consumed"
     wire.consume()
     assert len(wire.sent) == 2
 
 
-def test_marks_take_no_credit_but_stay_in_order_behind_what_waits() -> None:
+def test_control_events_need_no_credit_but_keep_their_order() -> None:
     wire = Wire()
     wire.send(WINDOW_BYTES)
     wire.send(MIB)
-    wire.output.send_mark(FrameKind.BARRIER, ONE, 1, 7)
+    wire.output.send_control_event(FrameKind.BARRIER, ONE, 1, 7)
     assert [frame.kind for frame in wire.sent] == [FrameKind.DATA]
     wire.consume()
     assert [(frame.kind, frame.sequence) for frame in wire.sent] == [
@@ -73,21 +73,21 @@ def test_marks_take_no_credit_but_stay_in_order_behind_what_waits() -> None:
     ]
 
 
-def test_a_mark_goes_out_at_once_where_nothing_waits_even_without_credit() -> None:
+def test_a_control_event_is_sent_at_once_without_credit_if_nothing_waits() -> None:
     wire = Wire()
     wire.send(WINDOW_BYTES)
-    wire.output.send_mark(FrameKind.BARRIER, ONE, 1, 7)
+    wire.output.send_control_event(FrameKind.BARRIER, ONE, 1, 7)
     assert [frame.kind for frame in wire.sent] == [FrameKind.DATA, FrameKind.BARRIER]
 
 
 def test_more_credit_than_was_used_is_refused() -> None:
     wire = Wire()
     wire.send(8)
-    with pytest.raises(ProtocolError, match="9 bytes of credit given back, 8 are out"):
+    with pytest.raises(ProtocolError, match="returned 9 bytes of credit, but only 8 are in use"):
         wire.output.on_credit(9)
 
 
-def test_small_batches_are_credited_together_but_never_held_back_when_the_channel_is_empty() -> None:
+def test_credit_of_small_batches_is_combined_until_the_channel_is_empty() -> None:
     credits: list[int] = []
     channel = InputChannel(CHANNEL, 0, lambda _, given_back: credits.append(given_back))
     frames = [Frame(FrameKind.DATA, CHANNEL, ONE, 1, number, 8, None, 8) for number in range(3)]
@@ -98,20 +98,20 @@ def test_small_batches_are_credited_together_but_never_held_back_when_the_channe
     assert credits == [24]
 
 
-def test_a_local_channel_counts_what_its_consumer_holds() -> None:
+def test_a_local_channel_counts_the_bytes_that_its_consumer_holds() -> None:
     target = InputChannel(CHANNEL, 0, None)
     output = LocalOutput(CHANNEL, 5, target)
     output.send_data(Rows(1, nbytes=WINDOW_BYTES), ONE, 1)
     assert not output.has_room()
     frame = target.pop()
-    assert not output.has_room(), "it is still being worked on"
+    assert not output.has_room(), "it is not consumed yet"
     target.release(frame)
     assert output.has_room()
     assert (frame.sequence, output.sequence) == (5, 6)
 
 
 @given(st.lists(st.one_of(st.integers(1, 2 * WINDOW_BYTES), st.none()), max_size=60))
-def test_no_more_than_a_window_or_one_batch_is_ever_on_its_way_and_all_arrives_in_order(steps: list[int | None]) -> None:
+def test_at_most_a_window_or_one_batch_is_in_transit_and_order_is_kept(steps: list[int | None]) -> None:
     wire = Wire()
     wanted = 0
     consumed: list[int] = []

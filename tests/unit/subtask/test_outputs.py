@@ -4,14 +4,13 @@ import pyarrow as pa
 
 from weir.graph.logical import Partitioning
 from weir.graph.physical import Edge
-from weir.operators.partition import SingleTargetPartitioner
+from weir.operators.partitioners import SingleTargetPartitioner
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, Generation
-from weir.subtask.channels import RemoteOutput
-from weir.subtask.outputs import OutputEdge, Outputs
+from weir.subtask.channels import OutputEdge, Outputs, RemoteOutput
 
 
-def test_a_forward_edge_between_chains_leads_from_the_third_subtask_to_the_third_subtask() -> None:
+def test_a_forward_edge_connects_subtasks_of_the_same_index() -> None:
     sent: list[Frame] = []
     edge = Edge(index=4, source=0, target=1, target_input=0, partitioning=Partitioning.FORWARD)
     channel = ChannelId(4, 2, 2)

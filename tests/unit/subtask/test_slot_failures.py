@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a slot's loop is told to the coordinator with its cause: the process does not end by it."""
+"""Any error in a slot's loop is reported to the coordinator with its cause and does not end the process."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from weir.protocol.messages import (
     encode,
 )
 from weir.protocol.snapshots import Split
-from weir.subtask.checkpointing import LocalCheckpoint
+from weir.subtask.checkpointing import SubtaskCheckpoint
 
 ONE = Generation(1)
 TWO_GIB = "the string offsets of this batch do not fit into 32 bits"
 
 
-def fed(bench: Bench) -> Bench:
+def bench_with_split(bench: Bench) -> Bench:
     bench.turns()
     bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("all", None), CheckpointId(1)))
     return bench
 
 
-class HoldingBack(InTurn):
-    """Takes everything in and raises when it is to give it away."""
+class FailingPartitioner(InTurn):
+    """A partitioner that accepts everything and raises on flush."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -48,10 +48,10 @@ class HoldingBack(InTurn):
         raise OverflowError(TWO_GIB)
 
 
-def test_a_partitioner_that_cannot_give_away_what_it_holds_fails_its_subtask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partitioner_that_fails_to_flush_fails_its_subtask(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(ListSource([Rows(1), Rows(2)]), Collecting())
-    monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingBack())
-    fed(bench.deploy()).turns()
+    monkeypatch.setattr(bench, "partitioner", lambda *_: FailingPartitioner())
+    bench_with_split(bench.deploy()).turns()
     (failed,) = bench.messages(SubtaskFailed)
     assert (failed.generation, failed.subtask, failed.kind) == (1, SubtaskId(0, 0), "OverflowError")
     assert TWO_GIB in failed.reason
@@ -90,13 +90,13 @@ class Snapshots(Collecting):
 
 
 def triggered(fails: str) -> Bench:
-    bench = fed(Bench(ListSource([Rows(1)]), Snapshots(fails)).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), Snapshots(fails)).deploy())
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
     return bench
 
 
-def test_an_answer_to_a_write_that_cannot_be_given_fails_the_subtask() -> None:
+def test_an_acknowledgement_that_cannot_be_sent_fails_the_subtask() -> None:
     bench = triggered("write")
     work, done = bench.background_work.pop()
     done(work(), None)
@@ -106,13 +106,13 @@ def test_an_answer_to_a_write_that_cannot_be_given_fails_the_subtask() -> None:
 
 
 def writing(*handles: Any) -> tuple[Bench, Any, Any]:
-    """A slot that writes a snapshot of each handle, all of checkpoint 1; the work beside the loop, and what answers it."""
-    bench = fed(Bench(ListSource([Rows(1)]), Collecting()).deploy())
+    """A slot that writes one snapshot per handle, all of checkpoint 1; the background work, and its callback."""
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting()).deploy())
     bench.turns()
     deployment = bench.runtime._deployment
     assert deployment is not None
     due = [
-        LocalCheckpoint(CheckpointId(1), SubtaskId(chain, 0), [handle], (), (), (), False, 0, 0, 0, 0, bench.now_ns)
+        SubtaskCheckpoint(CheckpointId(1), SubtaskId(chain, 0), [handle], (), (), (), False, 0, 0, 0, 0, bench.now_ns)
         for chain, handle in enumerate(handles)
     ]
     bench.runtime._write(deployment, CheckpointId(1), due)
@@ -120,7 +120,7 @@ def writing(*handles: Any) -> tuple[Bench, Any, Any]:
     return bench, work, done
 
 
-def test_nothing_is_acknowledged_once_an_answer_has_failed_the_slot() -> None:
+def test_a_failed_slot_acknowledges_nothing_more() -> None:
     bench, work, done = writing(Full("discard"), Written(SOURCE, 0), Full("discard"))
     done(work(), None)
     (failed,) = bench.messages(SubtaskFailed)
@@ -128,7 +128,7 @@ def test_nothing_is_acknowledged_once_an_answer_has_failed_the_slot() -> None:
     assert not bench.messages(Acknowledge)
 
 
-def test_of_the_snapshots_of_a_slot_the_one_that_cannot_be_written_is_declined_and_the_others_are_written() -> None:
+def test_only_the_snapshot_that_cannot_be_written_is_declined() -> None:
     bench, work, done = writing(Full(""), Written(SOURCE, 0))
     bench.now_ns += 5_000_000
     done(work(), None)
@@ -149,7 +149,7 @@ def test_snapshots_that_cannot_be_made_durable_are_all_declined() -> None:
     assert not bench.messages(Acknowledge)
 
 
-def test_a_snapshot_that_can_neither_be_written_nor_given_up_fails_the_subtask() -> None:
+def test_a_snapshot_that_can_neither_be_written_nor_discarded_fails_the_subtask() -> None:
     bench = triggered("discard")
     bench.background_work.pop()[1](None, OSError("disk full"))
     (failed,) = bench.messages(SubtaskFailed)
@@ -157,7 +157,7 @@ def test_a_snapshot_that_can_neither_be_written_nor_given_up_fails_the_subtask()
 
 
 def test_an_acknowledgement_too_long_for_a_message_fails_the_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = fed(Bench(ListSource([Rows(1)]), Collecting()).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting()).deploy())
     send = bench.send_control
 
     def refuse(message: Any) -> None:
@@ -172,28 +172,28 @@ def test_an_acknowledgement_too_long_for_a_message_fails_the_slot(monkeypatch: p
     assert "too long" in failed.reason
 
 
-def test_a_cancel_is_answered_although_a_snapshot_cannot_be_given_up() -> None:
+def test_a_cancel_succeeds_although_a_snapshot_cannot_be_discarded() -> None:
     bench = Bench(ListSource([Rows(1)]), Snapshots("discard"), slots=2).deploy()
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
     deployment = bench.runtime._deployment
     assert deployment is not None
-    deployment.checkpoints._held.append(_held())
+    deployment.checkpoints._gathered.append(_gathered())
     bench.runtime.on_control(Cancel(ONE))
     assert bench.messages(Cancelled) == [Cancelled(ONE)]
     assert bench.runtime.generation is None
 
 
-def _held() -> Any:
-    return LocalCheckpoint(CheckpointId(1), SubtaskId(1, 0), [Handle("discard")], (), (), (), False, 0, 0, 0, 0, 0)
+def _gathered() -> Any:
+    return SubtaskCheckpoint(CheckpointId(1), SubtaskId(1, 0), [Handle("discard")], (), (), (), False, 0, 0, 0, 0, 0)
 
 
-def test_a_gauge_that_raises_is_left_out_and_the_rest_is_told() -> None:
+def test_a_gauge_that_raises_is_left_out_of_the_metrics() -> None:
     class Gauged(Collecting):
         def gauges(self) -> dict[str, int | float]:
             raise ZeroDivisionError
 
-    bench = fed(Bench(ListSource([Rows(1)]), Gauged()).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), Gauged()).deploy())
     bench.turns()
     metrics = bench.runtime.metrics()
     assert metrics is not None
@@ -203,11 +203,11 @@ def test_a_gauge_that_raises_is_left_out_and_the_rest_is_told() -> None:
 
 
 @pytest.mark.parametrize("reason", ["x" * 100_000_000, "caf\udce9.txt: no such file"])
-def test_a_reason_of_any_length_and_with_any_file_name_arrives(reason: str) -> None:
+def test_a_failure_reason_of_any_length_and_encoding_arrives(reason: str) -> None:
     def work(batch: Batch) -> Step:
         raise OSError(reason)
 
-    bench = fed(Bench(ListSource([Rows(1)]), Collecting(work)).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting(work)).deploy())
     bench.turns()
     (failed,) = bench.messages(SubtaskFailed)
     data = encode(failed)
@@ -216,12 +216,12 @@ def test_a_reason_of_any_length_and_with_any_file_name_arrives(reason: str) -> N
     assert not bench.messages(Decline)
 
 
-def test_a_gauge_that_is_no_number_is_left_out() -> None:
+def test_a_gauge_that_is_not_a_number_is_left_out() -> None:
     class Gauged(Collecting):
         def gauges(self) -> dict[str, int | float]:
             return {"keys": 3, "rate": float("nan"), "lag": float("inf")}
 
-    bench = fed(Bench(ListSource([Rows(1)]), Gauged()).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), Gauged()).deploy())
     bench.turns()
     metrics = bench.runtime.metrics()
     assert metrics is not None

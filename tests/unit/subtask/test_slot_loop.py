@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from slot_cases import MIB, SOURCE, Bench, Collecting, InTurn, ListSource, Rows, data, mark
+from slot_cases import MIB, SOURCE, Bench, Collecting, InTurn, ListSource, Rows, control_event, data
 
 from weir.errors import InputError, Retry, StorageError, UserCodeError
 from weir.operators.base import Batch, Step
@@ -34,26 +34,26 @@ FROM_PEER = ChannelId(0, 1, 0)
 TO_PEER = ChannelId(0, 0, 1)
 
 
-def fed(bench: Bench) -> Bench:
-    """With its one split."""
+def bench_with_split(bench: Bench) -> Bench:
+    """A slot whose source has its one split."""
     bench.turns()
     bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("all", None), CheckpointId(1)))
     return bench
 
 
-def test_a_deployed_slot_says_so_and_does_nothing_before_the_start() -> None:
+def test_a_deployed_slot_reports_it_and_waits_for_start() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy(started=False)
     bench.turns()
     assert bench.messages(Deployed) == [Deployed(ONE)]
     assert not bench.messages(RequestSplit)
     bench.runtime.on_control(Start(ONE))
     bench.turns()
-    assert len(bench.messages(RequestSplit)) == 1, "asked once, not at every turn"
+    assert len(bench.messages(RequestSplit)) == 1, "requested once, not at every turn"
 
 
 def test_records_flow_from_the_source_through_the_chain_and_the_end_follows() -> None:
     keyed = Collecting()
-    bench = fed(Bench(ListSource([Rows(1, 2), Rows(3)]), keyed).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1, 2), Rows(3)]), keyed).deploy())
     bench.turns()
     bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, None, CheckpointId(1)))
     bench.turns()
@@ -62,9 +62,9 @@ def test_records_flow_from_the_source_through_the_chain_and_the_end_follows() ->
     assert [ended.subtask for ended in bench.messages(SubtaskEnded)] == [SubtaskId(0, 0), SubtaskId(1, 0)]
 
 
-def test_downstream_is_served_before_the_source() -> None:
+def test_downstream_subtasks_run_before_the_source() -> None:
     keyed = Collecting()
-    bench = fed(Bench(ListSource([Rows(number) for number in range(5)]), keyed).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(number) for number in range(5)]), keyed).deploy())
     source = bench.runtime._program._parts[SOURCE]  # type: ignore[attr-defined]  # the bench itself
     lag = 0
     while bench.turns(1):
@@ -75,7 +75,7 @@ def test_downstream_is_served_before_the_source() -> None:
 
 def test_a_trigger_snapshots_the_source_at_its_position_and_the_barrier_follows_its_data() -> None:
     keyed = Collecting()
-    bench = fed(Bench(ListSource([Rows(1), Rows(2)]), keyed).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1), Rows(2)]), keyed).deploy())
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
     acknowledged = bench.messages(Acknowledge)
@@ -102,9 +102,9 @@ def test_a_trigger_does_not_wait_behind_the_batches_of_downstream_subtasks() -> 
     assert keyed.arrived == [0, 1, 2]
 
 
-def test_a_write_that_fails_in_the_background_declines_the_checkpoint_and_work_goes_on() -> None:
+def test_a_failed_background_write_declines_the_checkpoint_only() -> None:
     keyed = Collecting()
-    bench = fed(Bench(ListSource([Rows(1)]), keyed).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), keyed).deploy())
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
     bench.background_work.pop()[1](None, StorageError("disk full"))
@@ -113,12 +113,12 @@ def test_a_write_that_fails_in_the_background_declines_the_checkpoint_and_work_g
     assert not bench.messages(SubtaskFailed)
 
 
-def test_data_behind_a_barrier_waits_until_all_channels_have_delivered_theirs() -> None:
+def test_data_behind_a_barrier_waits_for_the_barriers_of_all_channels() -> None:
     keyed = Collecting()
     bench = Bench(ListSource([]), keyed, slots=2).deploy()
     for frame in (
         data(FROM_PEER, 0, Rows("before")),
-        mark(FrameKind.BARRIER, FROM_PEER, 1, 1),
+        control_event(FrameKind.BARRIER, FROM_PEER, 1, 1),
         data(FROM_PEER, 1, Rows("after")),
     ):
         bench.runtime.on_frame(frame)
@@ -132,7 +132,7 @@ def test_data_behind_a_barrier_waits_until_all_channels_have_delivered_theirs() 
 
 
 class Batches(Collecting):
-    """Keeps how records came, too."""
+    """Also records how the records were batched."""
 
     def __init__(self) -> None:
         super().__init__(self._note)
@@ -143,19 +143,20 @@ class Batches(Collecting):
         return iter(())
 
 
-def test_small_batches_that_wait_already_are_worked_on_together_and_their_room_is_given_back() -> None:
+def test_waiting_small_batches_are_joined_and_their_credit_is_returned() -> None:
     keyed = Batches()
     bench = Bench(ListSource([]), keyed, slots=2, batch_rows=4).deploy()
     for sequence, rows in enumerate([("a",), ("b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]):
         bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(*rows)))
     bench.turns()
-    # Two and one fill three of four, two more would not fit; three are more than half of four, so they go alone.
+    # Batches of two and one fill three of four rows; two more would not fit. Three rows are more than half of four, so they go
+    # alone.
     assert keyed.batches == [("a", "b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]
     credits = [frame.argument for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.CREDIT]
     assert sum(credits) == 5 * 8
 
 
-def test_nothing_is_joined_where_the_program_says_that_it_cannot_be() -> None:
+def test_batches_that_the_program_cannot_join_are_not_joined() -> None:
     keyed = Batches()
     bench = Bench(ListSource([]), keyed, slots=2)
     bench.joins = False
@@ -168,10 +169,10 @@ def test_nothing_is_joined_where_the_program_says_that_it_cannot_be() -> None:
 
 def test_no_batch_is_joined_across_a_barrier() -> None:
     keyed = Batches()
-    bench = fed(Bench(ListSource([Rows("mine")]), keyed, slots=2).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows("mine")]), keyed, slots=2).deploy())
     for frame in (
         data(FROM_PEER, 0, Rows("before")),
-        mark(FrameKind.BARRIER, FROM_PEER, 1, 1),
+        control_event(FrameKind.BARRIER, FROM_PEER, 1, 1),
         data(FROM_PEER, 1, Rows("after")),
         data(FROM_PEER, 2, Rows("later")),
     ):
@@ -185,8 +186,8 @@ def test_no_batch_is_joined_across_a_barrier() -> None:
     assert keyed.batches[-1] == ("after", "later")
 
 
-class HoldingBack(InTurn):
-    """Gives everything to the peer, on ``flush`` only."""
+class HoldingPartitioner(InTurn):
+    """A partitioner that sends everything to the peer, only on ``flush``."""
 
     def __init__(self) -> None:
         super().__init__(2)
@@ -206,7 +207,7 @@ class HoldingBack(InTurn):
 
 
 class Outgoing:
-    """Outputs with room for one batch, until there is more."""
+    """Outputs with room for one batch until the test adds more."""
 
     pending_since_ns = None
 
@@ -217,7 +218,7 @@ class Outgoing:
     def has_room(self) -> bool:
         return self.room or not self.batches
 
-    def lacking(self) -> tuple[()]:
+    def full_channels(self) -> tuple[()]:
         return ()
 
     def add(self, batch: Batch, now_ns: int) -> None:
@@ -230,19 +231,19 @@ def sent(bench: Bench) -> list[FrameKind]:
 
 def holding(monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench = Bench(ListSource([Rows("held")]), Collecting(), slots=2)
-    monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingBack())
-    return fed(bench.deploy())
+    monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingPartitioner())
+    return bench_with_split(bench.deploy())
 
 
-def test_an_idle_slot_gives_away_at_once_what_its_partitioners_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_slot_flushes_its_partitioners_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = holding(monkeypatch)
     bench.turns()
     assert sent(bench) == [FrameKind.DATA]
 
 
-def test_what_is_held_back_waits_for_the_barrier_while_the_slot_aligns_but_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pending_rows_wait_for_the_barrier_of_an_aligning_slot_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = holding(monkeypatch)
-    bench.runtime.on_frame(mark(FrameKind.BARRIER, FROM_PEER, 0, 1))
+    bench.runtime.on_frame(control_event(FrameKind.BARRIER, FROM_PEER, 0, 1))
     bench.turns()
     assert sent(bench) == []
     wake_at_ns = bench.runtime.wake_at_ns()
@@ -261,10 +262,10 @@ def test_a_missing_frame_among_small_ones_fails_the_slot() -> None:
     assert "expected 1" in failed.reason
 
 
-def test_an_abort_lets_blocked_data_through() -> None:
+def test_an_abort_unblocks_data() -> None:
     keyed = Collecting()
     bench = Bench(ListSource([]), keyed, slots=2).deploy()
-    for frame in (mark(FrameKind.BARRIER, FROM_PEER, 0, 1), data(FROM_PEER, 0, Rows("after"))):
+    for frame in (control_event(FrameKind.BARRIER, FROM_PEER, 0, 1), data(FROM_PEER, 0, Rows("after"))):
         bench.runtime.on_frame(frame)
     bench.turns()
     assert keyed.arrived == []
@@ -274,35 +275,35 @@ def test_an_abort_lets_blocked_data_through() -> None:
     assert keyed.snapshots == []
 
 
-def test_a_source_sends_nothing_while_a_target_has_no_room_and_does_not_ask_to_be_woken() -> None:
+def test_a_source_without_room_sends_nothing_and_needs_no_wakeup() -> None:
     big = [Rows(number, nbytes=3 * MIB) for number in range(8)]
-    bench = fed(Bench(ListSource(big), Collecting(), slots=2).deploy())
+    bench = bench_with_split(Bench(ListSource(big), Collecting(), slots=2).deploy())
     bench.turns()
     to_peer = [frame for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.DATA]
     assert len(to_peer) == 1
-    assert bench.runtime.wake_at_ns() is None, "a time in the past would make the loop spin"
+    assert bench.runtime.wake_at_ns() is None, "a time in the past would make the loop busy-wait"
     account = bench.runtime._deployment.subtasks[-1].account  # type: ignore[union-attr]  # it was deployed above
     before = account.backpressured_ns
     bench.now_ns += 50_000
     bench.runtime.turn()
     assert account.backpressured_ns - before == 50_000
     for frame in to_peer:
-        bench.runtime.on_frame(mark(FrameKind.CREDIT, TO_PEER, 0, frame.bytes_held))
+        bench.runtime.on_frame(control_event(FrameKind.CREDIT, TO_PEER, 0, frame.bytes_held))
     assert bench.turns() > 0
 
 
-def test_who_works_beside_the_loop_is_busy_and_who_lacks_room_for_it_is_backpressured() -> None:
+def test_a_subtask_in_a_blocking_call_is_busy_and_one_without_room_is_backpressured() -> None:
     waiting = [True]
 
     def work(batch: Batch) -> Step:
         while waiting[0]:
             yield None
 
-    bench = fed(Bench(ListSource([Rows(number, nbytes=5 * MIB) for number in range(3)]), Collecting(work)).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(number, nbytes=5 * MIB) for number in range(3)]), Collecting(work)).deploy())
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
     backpressured, busy = source.account.backpressured_ns, consumer.account.busy_ns
-    # Before it is time to ask how far it is, and afterwards.
+    # Before and after the loop polls the call.
     for passed_ns in (100_000, 2_000_000):
         bench.now_ns += passed_ns
         bench.runtime.turn()
@@ -316,11 +317,11 @@ def test_who_works_beside_the_loop_is_busy_and_who_lacks_room_for_it_is_backpres
 
 
 def seconds(ns: int) -> int:
-    """Whole ones: the clock of ``Bench`` goes on by a microsecond with each turn."""
+    """Return whole seconds: the clock of ``Bench`` advances a microsecond per turn."""
     return round(ns / 1_000_000_000)
 
 
-def test_time_in_which_the_loop_rests_is_not_what_ends_it() -> None:
+def test_idle_time_of_the_loop_counts_for_the_previous_condition() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
@@ -331,20 +332,20 @@ def test_time_in_which_the_loop_rests_is_not_what_ends_it() -> None:
     assert seconds(source.account.queued_ns) == seconds(consumer.account.queued_ns) == 0
 
 
-def test_while_another_one_has_the_loop_who_could_run_is_queued() -> None:
+def test_a_runnable_subtask_is_queued_while_another_one_runs() -> None:
     def work(batch: Batch) -> Step:
         bench.now_ns += 1_000_000_000
         yield from ()
 
-    bench = fed(Bench(ListSource([Rows(1), Rows(2)]), Collecting(work)).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1), Rows(2)]), Collecting(work)).deploy())
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
     assert seconds(consumer.account.busy_ns) == 2
     assert seconds(source.account.queued_ns) == 1
-    assert seconds(source.account.idle_ns) == 1, "it has nothing left but to ask for its next split"
+    assert seconds(source.account.idle_ns) == 1, "it only has to request its next split"
 
 
-def test_a_step_that_has_nothing_ready_is_taken_up_again_after_a_millisecond() -> None:
+def test_a_step_in_a_blocking_call_is_polled_after_a_millisecond() -> None:
     pulls: list[int] = []
 
     def work(batch: Batch) -> Step:
@@ -352,7 +353,7 @@ def test_a_step_that_has_nothing_ready_is_taken_up_again_after_a_millisecond() -
             pulls.append(number)
             yield None
 
-    bench = fed(Bench(ListSource([Rows(1)]), Collecting(work)).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting(work)).deploy())
     bench.turns()
     assert pulls == [0]
     wake_at_ns = bench.runtime.wake_at_ns()
@@ -363,19 +364,21 @@ def test_a_step_that_has_nothing_ready_is_taken_up_again_after_a_millisecond() -
     assert pulls == [0, 1]
 
 
-def test_a_step_is_over_with_its_last_batch_so_a_trigger_does_not_wait_for_room() -> None:
-    bench = fed(Bench(ListSource([Rows("here"), Rows("there", nbytes=5 * MIB), Rows("later")]), Collecting(), slots=2).deploy())
+def test_a_step_ends_with_its_last_batch_so_a_trigger_does_not_wait_for_room() -> None:
+    bench = bench_with_split(
+        Bench(ListSource([Rows("here"), Rows("there", nbytes=5 * MIB), Rows("later")]), Collecting(), slots=2).deploy()
+    )
     bench.turns()
-    assert sent(bench) == [FrameKind.DATA], "the channel to the peer is full now"
+    assert sent(bench) == [FrameKind.DATA], "the channel to the peer is full"
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
     assert sent(bench) == [FrameKind.DATA, FrameKind.BARRIER]
 
 
-def test_a_step_of_several_batches_sends_one_at_a_time_and_waits_for_room_before_the_next() -> None:
+def test_a_step_of_several_batches_waits_for_room_before_each() -> None:
     keyed = Collecting(lambda batch: iter([Rows(row) for row in batch.rows]))
     outputs = Outgoing()
-    bench = fed(Bench(ListSource([Rows(1, 2, 3)]), keyed).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1, 2, 3)]), keyed).deploy())
     runtime = bench.runtime._deployment.subtasks[0]  # type: ignore[union-attr]  # it was deployed above
     runtime.outputs = outputs  # type: ignore[assignment]  # as much of them as a step needs
     bench.turns()
@@ -385,7 +388,7 @@ def test_a_step_of_several_batches_sends_one_at_a_time_and_waits_for_room_before
     assert outputs.batches == [(1,), (2,), (3,)]
 
 
-def test_a_step_that_takes_long_makes_one_batch_a_turn_as_long_as_there_is_room() -> None:
+def test_a_slow_step_produces_one_batch_per_turn_while_there_is_room() -> None:
     made = []
 
     def slow(batch: Batch) -> Step:
@@ -394,7 +397,7 @@ def test_a_step_that_takes_long_makes_one_batch_a_turn_as_long_as_there_is_room(
             made.append(row)
             yield Rows(row)
 
-    bench = fed(Bench(ListSource([Rows(1, 2, 3)]), Collecting(slow)).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1, 2, 3)]), Collecting(slow)).deploy())
     bench.runtime._deployment.subtasks[0].outputs = Outgoing(room=True)  # type: ignore[union-attr, assignment]  # deployed above
     while not made:
         bench.turns(1)
@@ -411,7 +414,7 @@ def test_no_snapshot_is_taken_in_the_middle_of_a_step() -> None:
             yield None
 
     keyed = Collecting(work)
-    bench = fed(Bench(ListSource([Rows(1)]), keyed).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), keyed).deploy())
     bench.turns()
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
@@ -437,7 +440,7 @@ def test_an_operator_that_raises_fails_its_subtask_and_stops_the_slot(
     def work(batch: Batch) -> Step:
         raise error()
 
-    bench = fed(Bench(ListSource([Rows(1), Rows(2)]), Collecting(work)).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1), Rows(2)]), Collecting(work)).deploy())
     bench.turns()
     (failed,) = bench.messages(SubtaskFailed)
     assert (failed.generation, failed.subtask, failed.kind, failed.restartable) == (1, SubtaskId(1, 0), kind, restartable)
@@ -446,19 +449,19 @@ def test_an_operator_that_raises_fails_its_subtask_and_stops_the_slot(
 
 
 @pytest.mark.parametrize(("retry", "restartable"), [(Retry.NEVER, False), (Retry.BACKOFF, True)])
-def test_a_source_whose_input_fails_says_by_name_and_whether_trying_again_can_help(retry: Retry, restartable: bool) -> None:
+def test_an_input_error_names_the_source_and_whether_a_retry_can_help(retry: Retry, restartable: bool) -> None:
     class Unreadable(ListSource):
         def poll(self) -> Batch | None:
             raise InputError("the disk did not answer", retry=retry)
 
-    bench = fed(Bench(Unreadable([Rows(1)]), Collecting()).deploy())
+    bench = bench_with_split(Bench(Unreadable([Rows(1)]), Collecting()).deploy())
     bench.turns()
     (failed,) = bench.messages(SubtaskFailed)
-    assert failed.reason == "source 'source': the disk did not answer"
+    assert failed.reason == "Source 'source': the disk did not answer"
     assert failed.restartable is restartable
 
 
-def test_a_lost_data_connection_fails_the_slot_so_that_the_job_recovers() -> None:
+def test_a_lost_data_connection_fails_the_slot() -> None:
     bench = Bench(ListSource([]), Collecting(), slots=2).deploy()
     bench.runtime.on_peer_lost(1, "connection reset")
     (failed,) = bench.messages(SubtaskFailed)
@@ -474,7 +477,7 @@ def test_a_missing_frame_fails_the_slot() -> None:
     assert failed.kind == "ProtocolError"
 
 
-def test_frames_and_orders_of_another_generation_have_no_effect() -> None:
+def test_frames_and_messages_of_another_generation_have_no_effect() -> None:
     keyed = Collecting()
     bench = Bench(ListSource([]), keyed, slots=2).deploy(generation=2)
     bench.runtime.on_frame(data(FROM_PEER, 0, Rows("old"), generation=1))
@@ -484,7 +487,7 @@ def test_frames_and_orders_of_another_generation_have_no_effect() -> None:
     assert not bench.messages(Acknowledge)
 
 
-def test_what_is_cancelled_is_fenced_also_against_a_deployment_that_arrives_later() -> None:
+def test_a_cancelled_generation_is_fenced_against_a_late_deployment() -> None:
     bench = Bench(ListSource([]), Collecting())
     bench.runtime.on_control(Cancel(Generation(3)))
     assert bench.messages(Cancelled) == [Cancelled(Generation(3))]
@@ -494,7 +497,7 @@ def test_what_is_cancelled_is_fenced_also_against_a_deployment_that_arrives_late
     assert bench.runtime.generation == 4
 
 
-def test_a_source_that_had_ended_takes_no_split_after_a_restore_and_its_chain_is_not_ended_twice() -> None:
+def test_a_restored_ended_source_takes_no_split_and_does_not_end_its_chain_twice() -> None:
     keyed = Collecting()
     ended = (SubtaskId(0, 0), SubtaskId(1, 0))
     bench = Bench(ListSource([Rows(1)]), keyed).deploy(ended=ended)
@@ -504,7 +507,7 @@ def test_a_source_that_had_ended_takes_no_split_after_a_restore_and_its_chain_is
     assert not keyed.ended, "on_end_of_input ran before the snapshot"
 
 
-def test_what_had_ended_before_a_restore_has_also_in_a_snapshot_taken_at_once() -> None:
+def test_a_restored_ended_subtask_is_ended_in_its_next_snapshot() -> None:
     ended = (SubtaskId(0, 0), SubtaskId(1, 0))
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy(ended=ended)
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
@@ -515,7 +518,7 @@ def test_what_had_ended_before_a_restore_has_also_in_a_snapshot_taken_at_once() 
     assert [(one.chain, one.ended) for one in snapshots] == [(0, True), (1, True)]
 
 
-def test_a_split_assigned_for_an_epoch_that_is_over_is_refused() -> None:
+def test_a_split_assigned_in_a_past_epoch_is_refused() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))

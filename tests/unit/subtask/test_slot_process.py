@@ -1,4 +1,4 @@
-"""A slot's process around its runtime: what it opens, and what is left of it when it cannot start."""
+"""The slot process: which resources it opens, and that it closes them if it cannot start."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 
 from weir.errors import ConfigError
 from weir.protocol import codec
-from weir.protocol.bootstrap import SlotBootstrap, SparkPlace
-from weir.subtask.code import load_code
+from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 from weir.subtask.process import SlotProcess
-from weir.subtask.process_settings import ProcessSettings
+from weir.subtask.program import load_code
+from weir.subtask.settings import ProcessSettings
 from weir.transport.control import ControlServer
 from weir.transport.handshake import Credentials
 
 SECRET = b"sixteen bytes, at least"
-PLACE = SparkPlace(spark_task=0, attempt=0, executor="host/1", host="host")
+TASK_INFO = SparkTaskInfo(spark_task=0, attempt=0, executor="host/1", host="host")
 
 
 def descriptors() -> list[str]:
@@ -42,17 +42,17 @@ def test_a_slot_that_cannot_load_its_code_leaves_nothing_open(tmp_path: Path) ->
     before = descriptors()
     for _ in range(3):
         with pytest.raises(pickle.UnpicklingError):
-            SlotProcess(bootstrap(tmp_path, 9, {"f": b"no pickle"}), 0, PLACE)
+            SlotProcess(bootstrap(tmp_path, 9, {"f": b"no pickle"}), 0, TASK_INFO)
     assert descriptors() == before
 
 
-def test_a_slot_that_is_not_let_in_leaves_nothing_open(tmp_path: Path) -> None:
-    """It cannot say who it is, which is the quickest way not to be let in."""
+def test_a_slot_that_cannot_register_leaves_nothing_open(tmp_path: Path) -> None:
+    """Registration fails because the host name cannot be encoded."""
     server = ControlServer(
-        Credentials(SECRET, "job"), host="127.0.0.1", generation=1, incarnation="coordinator", note=lambda text: None
+        Credentials(SECRET, "job"), host="127.0.0.1", generation=1, incarnation="coordinator", log_connection=lambda text: None
     )
     before = descriptors()
-    process = SlotProcess(bootstrap(tmp_path, server.port, {}), 0, SparkPlace(0, 0, "half a character: \udce9", "host"))
+    process = SlotProcess(bootstrap(tmp_path, server.port, {}), 0, SparkTaskInfo(0, 0, "half a character: \udce9", "host"))
     stop = threading.Event()
 
     def serve() -> None:
@@ -70,7 +70,7 @@ def test_a_slot_that_is_not_let_in_leaves_nothing_open(tmp_path: Path) -> None:
     server.close()
 
 
-def test_a_module_that_executors_lack_is_named() -> None:
-    code = pickle.dumps(test_a_module_that_executors_lack_is_named).replace(__name__.encode(), b"x" * len(__name__))
+def test_a_missing_module_of_an_executor_is_named() -> None:
+    code = pickle.dumps(test_a_missing_module_of_an_executor_is_named).replace(__name__.encode(), b"x" * len(__name__))
     with pytest.raises(ConfigError, match=r"map 'clean': its code needs the Python module 'x+', which the executor on host7"):
         load_code({"map 'clean'": code}, "host7")

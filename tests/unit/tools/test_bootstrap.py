@@ -1,4 +1,4 @@
-"""What the setup decides, without a network. That it works is shown by every fresh clone that runs ``.ci/run``."""
+"""Decisions of the setup, without a network. ``.ci/run`` in a fresh clone tests the rest."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ def put_java_wheel(environment: bootstrap.Environment) -> None:
     (package / "__init__.py").touch()
 
 
-def test_a_stamp_holds_as_long_as_what_it_was_made_from_is_the_same(environment: bootstrap.Environment) -> None:
+def test_a_stamp_is_current_while_its_inputs_are_the_same(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": []})
-    assert bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
-    assert not bootstrap.holds(environment.read_stamp(), "b", environment, NO_JAVA)
+    assert bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
+    assert not bootstrap.is_current(environment.read_stamp(), "b", environment, NO_JAVA)
 
 
-def test_no_stamp_and_half_a_stamp_do_not_hold(environment: bootstrap.Environment) -> None:
-    assert not bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+def test_a_missing_or_damaged_stamp_is_not_current(environment: bootstrap.Environment) -> None:
+    assert not bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
     environment.stamp.write_text('{"made_fr')
-    assert not bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+    assert not bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
 
 
-def test_a_stamp_does_not_hold_without_its_python(environment: bootstrap.Environment) -> None:
+def test_a_stamp_is_not_current_if_the_python_is_gone(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": []})
     environment.python.unlink()
-    assert not bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+    assert not bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
 
 
-def test_java_gone_since_then_asks_for_the_wheel(environment: bootstrap.Environment) -> None:
+def test_a_stamp_is_not_current_if_the_java_is_gone(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": ["/usr/bin/java 1"]})
-    assert not bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
+    assert not bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
 
 
-def test_the_wheel_forced_and_absent_does_not_hold(environment: bootstrap.Environment) -> None:
+def test_a_stamp_is_not_current_if_the_wheel_is_forced_and_missing(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": []})
-    assert not bootstrap.holds(environment.read_stamp(), "a", environment, FORCED)
+    assert not bootstrap.is_current(environment.read_stamp(), "a", environment, FORCED)
 
 
-def test_the_wheel_once_there_makes_any_java_do(environment: bootstrap.Environment) -> None:
+def test_with_the_wheel_installed_other_javas_do_not_matter(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": ["/usr/bin/java 1"]})
     put_java_wheel(environment)
-    assert bootstrap.holds(environment.read_stamp(), "a", environment, NO_JAVA)
-    assert bootstrap.holds(environment.read_stamp(), "a", environment, FORCED)
+    assert bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
+    assert bootstrap.is_current(environment.read_stamp(), "a", environment, FORCED)
 
 
-def test_the_settings_of_linters_ask_for_no_new_setup(tmp_path: Path) -> None:
+def test_linter_settings_do_not_cause_a_new_setup(tmp_path: Path) -> None:
     project = tmp_path / "pyproject.toml"
     project.write_text('[project]\nname = "weir"\n[tool.ruff]\nline-length = 130\n')
     before = bootstrap.project_table(project)
@@ -75,22 +75,22 @@ def test_the_settings_of_linters_ask_for_no_new_setup(tmp_path: Path) -> None:
     assert bootstrap.project_table(project) != before
 
 
-def test_a_folder_that_is_no_environment_of_its_own_is_not_usable(environment: bootstrap.Environment) -> None:
+def test_a_folder_that_is_not_a_virtual_environment_is_not_usable(environment: bootstrap.Environment) -> None:
     assert not environment.usable()
 
 
-def test_a_command_that_fails_is_named_with_its_output(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_command_is_reported_with_its_output(capfd: pytest.CaptureFixture[str]) -> None:
     program = "import sys; print(' + listed==1'); print('the cause'); sys.exit(3)"
-    with pytest.raises(bootstrap.SetupFailed, match="counting failed, its own message is above"):
+    with pytest.raises(bootstrap.SetupFailed, match="counting failed. Its message is above"):
         bootstrap.run("counting", [sys.executable, "-c", program], dict(os.environ), attempts=1)
     printed = capfd.readouterr().out
     assert "the cause" in printed
     assert "listed" not in printed
 
 
-def test_a_python_that_is_too_old_is_refused_with_the_way_out() -> None:
+def test_a_python_that_is_too_old_is_refused_with_an_alternative() -> None:
     source = Path(bootstrap.__file__).read_text().replace("PYTHON_MIN = (3, 11)", "PYTHON_MIN = (9, 0)")
     ran = subprocess.run([sys.executable, "-"], input=source, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
-    assert "Python 9.0 or newer is needed" in ran.stderr
+    assert "Python 9.0 or newer is required" in ran.stderr
     assert "make PYTHON=" in ran.stderr

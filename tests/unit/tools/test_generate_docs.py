@@ -11,7 +11,7 @@ from weir.protocol import frames, messages
 
 
 class Light(StrEnum):
-    """What the light shows."""
+    """State of the light."""
 
     RED = "red"
     """Stop."""
@@ -25,7 +25,7 @@ def module_of(table: dict[Light, frozenset[Light]]) -> ModuleType:
     return module
 
 
-def test_a_table_becomes_a_diagram_with_its_beginning_and_its_ends() -> None:
+def test_a_table_becomes_a_diagram_with_initial_and_final_states() -> None:
     table = {
         Light.RED: frozenset({Light.GREEN}),
         Light.GREEN: frozenset({Light.BROKEN, Light.RED}),
@@ -34,7 +34,7 @@ def test_a_table_becomes_a_diagram_with_its_beginning_and_its_ends() -> None:
     drawn = "\n".join(generate_docs.state_diagram(module_of(table)))
     arrows = [line.strip() for line in drawn.splitlines() if "-->" in line]
     assert arrows == ["[*] --> red", "red --> green", "green --> red", "green --> broken", "broken --> [*]"]
-    assert "What the light shows. (`light.LEGAL`)" in drawn
+    assert "State of the light. (`light.LEGAL`)" in drawn
     assert "- **red**: Stop." in drawn
 
 
@@ -46,7 +46,7 @@ def test_every_message_and_every_frame_is_described() -> None:
         assert f"| {frame.name} | {frame.value} |" in generate_docs.data_frames()
 
 
-def test_a_difference_is_reported_and_left_alone_by_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_reports_a_difference_and_does_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generate_docs, "ROOT", tmp_path)
     monkeypatch.setattr(generate_docs, "FOLDER", tmp_path / "docs")
     assert generate_docs.main(["--check"]) == 1

@@ -8,7 +8,7 @@ from java_probe import JavaProbe
 
 
 def fake_java(folder: Path, version_line: str, *, exit_code: int = 0) -> Path:
-    """A program that answers ``-version`` as Java does: on standard error."""
+    """Create a program that prints ``-version`` like Java: to standard error."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\necho '{version_line}' >&2\nexit {exit_code}\n")
@@ -17,27 +17,27 @@ def fake_java(folder: Path, version_line: str, *, exit_code: int = 0) -> Path:
 
 
 @pytest.mark.parametrize("major", [17, 21, 25])
-def test_a_java_that_spark_runs_on_is_taken_from_path(tmp_path: Path, major: int) -> None:
+def test_a_supported_java_on_path_is_used(tmp_path: Path, major: int) -> None:
     java = fake_java(tmp_path, f'openjdk version "{major}.0.1" 2025-01-01')
     assert JavaProbe({"PATH": str(java.parent)}).suitable() == f"Java {major} ({java})"
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22", "16.0.2", "26"])
-def test_a_java_outside_17_to_25_is_not_suitable_and_named(tmp_path: Path, version: str) -> None:
+def test_an_unsupported_java_is_reported_with_its_version(tmp_path: Path, version: str) -> None:
     java = fake_java(tmp_path, f'openjdk version "{version}"')
     probe = JavaProbe({"PATH": str(java.parent)})
     assert probe.suitable() is None
     assert f"{java} is Java {version.split('.', maxsplit=1)[0]}" in probe.why_wheel()
 
 
-def test_java_home_goes_before_path(tmp_path: Path) -> None:
+def test_java_home_takes_precedence_over_path(tmp_path: Path) -> None:
     home = fake_java(tmp_path / "home", 'openjdk version "21.0.8"')
     on_path = fake_java(tmp_path / "path", 'openjdk version "17.0.15"')
     probe = JavaProbe({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(on_path.parent)})
     assert probe.suitable() == f"Java 21 ({home})"
 
 
-def test_a_java_home_that_does_not_exist_leaves_path(tmp_path: Path) -> None:
+def test_a_missing_java_home_is_ignored(tmp_path: Path) -> None:
     on_path = fake_java(tmp_path, 'openjdk version "17.0.15"')
     assert JavaProbe({"JAVA_HOME": "/nonexistent", "PATH": str(on_path.parent)}).suitable() == f"Java 17 ({on_path})"
 
@@ -49,7 +49,7 @@ def test_a_java_that_does_not_run_is_not_suitable(tmp_path: Path) -> None:
     assert "does not run" in probe.why_wheel()
 
 
-def test_no_java_at_all_is_said(tmp_path: Path) -> None:
+def test_no_java_at_all_is_reported(tmp_path: Path) -> None:
     probe = JavaProbe({"PATH": str(tmp_path)})
     assert probe.suitable() is None
     assert probe.identity() == []

@@ -1,4 +1,4 @@
-"""Which Node the web interface is built with."""
+"""Which Node.js builds the web interface, and when."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import node
 
 
 def installed(folder: Path) -> Path:
-    """A Node with npm, new enough."""
+    """Create a Node.js with npm that is new enough."""
     folder.mkdir(parents=True)
     for name in ("node", "npm"):
         command = folder / name
@@ -21,30 +21,30 @@ def installed(folder: Path) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def node_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("WEIR_FORCE_NODE_WHEEL", raising=False)
-    monkeypatch.setattr(node, "PLACE", tmp_path / ".node")
+    monkeypatch.setattr(node, "FOLDER", tmp_path / ".node")
     return tmp_path / ".node"
 
 
-def test_what_was_made_here_is_not_taken_for_that_of_the_machine(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_environment_itself_is_not_taken_for_the_systems_node(
+    node_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours, theirs = installed(place / "env" / "bin"), installed(tmp_path / "usr" / "bin")
-    monkeypatch.setenv("PATH", str(ours))
+    own, system = installed(node_folder / "env" / "bin"), installed(tmp_path / "usr" / "bin")
+    monkeypatch.setenv("PATH", str(own))
     assert node.system_node() is None
-    monkeypatch.setenv("PATH", os.pathsep.join([str(ours), str(theirs)]))
-    assert node.system_node() == theirs / "node"
+    monkeypatch.setenv("PATH", os.pathsep.join([str(own), str(system)]))
+    assert node.system_node() == system / "node"
 
 
-def test_one_without_npm_is_of_no_use(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    theirs = installed(tmp_path / "usr" / "bin")
-    (theirs / "npm").unlink()
-    monkeypatch.setenv("PATH", str(theirs))
+def test_a_node_without_npm_is_ignored(node_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = installed(tmp_path / "usr" / "bin")
+    (system / "npm").unlink()
+    monkeypatch.setenv("PATH", str(system))
     assert node.system_node() is None
 
 
-def test_the_web_interface_is_built_where_it_is_missing_or_was_made_from_something_else(
+def test_the_web_interface_is_built_if_it_is_missing_or_its_sources_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frontend = tmp_path / "frontend"
@@ -62,21 +62,21 @@ def test_the_web_interface_is_built_where_it_is_missing_or_was_made_from_somethi
         (frontend / "dist" / "index.html").write_text((frontend / "src/app/main.ts").read_text())
         return 0
 
-    def times() -> int:
+    def builds() -> int:
         before = len(built)
         assert node.build_changed() == 0
         return len(built) - before
 
     monkeypatch.setattr(node, "run_script", build)
-    assert (times(), times()) == (1, 0)
+    assert (builds(), builds()) == (1, 0)
     (frontend / "node_modules" / "x.js").write_text("theirs")
-    assert times() == 0
+    assert builds() == 0
     (frontend / "src/app/main.ts").write_text("other code")
-    assert (times(), times()) == (1, 0)
+    assert (builds(), builds()) == (1, 0)
     (frontend / "dist" / "index.html").write_text("built by hand from something else")
-    assert (times(), times()) == (1, 0)
+    assert (builds(), builds()) == (1, 0)
     (frontend / "dist" / "index.html").unlink()
-    assert (times(), times()) == (1, 0)
+    assert (builds(), builds()) == (1, 0)
     monkeypatch.setattr(node, "run_script", lambda name, arguments: 3)
     (frontend / "src/app/main.ts").write_text("does not compile")
     assert (node.build_changed(), node.build_changed()) == (3, 3)

@@ -14,7 +14,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def clean(home: Path, **more: str) -> dict[str, str]:
-    """Variables of a user without settings; the system's own pip.conf cannot be hidden, so what it sets is set here too."""
+    """Return variables of a user without pip settings."""
     return {"HOME": str(home), "PATH": "/usr/bin", "XDG_CONFIG_DIRS": str(home / "none"), **more}
 
 
@@ -33,14 +33,14 @@ def test_an_index_in_pip_conf_is_passed_on_to_uv(home: Path, tmp_path: Path) -> 
     assert environment["UV_INDEX"] == "https://a.example https://b.example"
 
 
-def test_pips_variables_go_before_its_files(home: Path, tmp_path: Path) -> None:
+def test_pip_variables_take_precedence_over_files(home: Path, tmp_path: Path) -> None:
     write_pip_conf(home, "[global]\nindex-url = https://file.example/simple\n")
     environment = install_environment(clean(home, PIP_INDEX_URL="https://variable.example/simple"), tmp_path)
     assert environment["UV_DEFAULT_INDEX"] == "https://variable.example/simple"
 
 
 @pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX_URL"])
-def test_what_is_set_for_uv_stays(home: Path, tmp_path: Path, variable: str) -> None:
+def test_settings_of_uv_take_precedence(home: Path, tmp_path: Path, variable: str) -> None:
     variables = clean(home, PIP_INDEX_URL="https://pip.example/simple", **{variable: "https://uv.example/simple"})
     environment = install_environment(variables, tmp_path)
     assert environment[variable] == "https://uv.example/simple"
@@ -53,22 +53,22 @@ def test_pip_config_file_set_to_null_means_no_files(home: Path, tmp_path: Path) 
     assert "UV_DEFAULT_INDEX" not in environment
 
 
-def test_a_broken_pip_conf_is_left_to_pip(home: Path, tmp_path: Path) -> None:
+def test_a_broken_pip_conf_is_ignored(home: Path, tmp_path: Path) -> None:
     write_pip_conf(home, "no section\n")
     assert "UV_DEFAULT_INDEX" not in install_environment(clean(home), tmp_path)
 
 
-def test_proxies_pass_and_settings_that_install_elsewhere_do_not(home: Path, tmp_path: Path) -> None:
+def test_proxies_are_kept_and_settings_that_install_elsewhere_are_dropped(home: Path, tmp_path: Path) -> None:
     variables = clean(home, HTTPS_PROXY="http://proxy.example:3128", PIP_TARGET="/elsewhere", VIRTUAL_ENV="/other")
     environment = install_environment(variables, tmp_path)
     assert environment["HTTPS_PROXY"] == "http://proxy.example:3128"
     assert not {"PIP_TARGET", "VIRTUAL_ENV"} & environment.keys()
 
 
-def test_without_a_home_the_cache_is_in_the_repository(tmp_path: Path) -> None:
+def test_without_a_home_directory_the_cache_is_in_the_repository(tmp_path: Path) -> None:
     environment = install_environment(clean(tmp_path / "no home"), tmp_path)
     assert environment["UV_CACHE_DIR"] == str(tmp_path / ".cache" / "uv")
 
 
-def test_with_a_home_the_cache_is_the_users(home: Path, tmp_path: Path) -> None:
+def test_with_a_home_directory_the_cache_is_the_users(home: Path, tmp_path: Path) -> None:
     assert "UV_CACHE_DIR" not in install_environment(clean(home), tmp_path)

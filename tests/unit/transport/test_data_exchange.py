@@ -1,4 +1,4 @@
-"""The data planes of several slots, connected over loopback."""
+"""The data connections of several slots over loopback."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from weir.errors import ConfigError
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, Generation, SlotIndex
 from weir.transport import exchange
+from weir.transport.connection import SendQueue
 from weir.transport.exchange import DataExchange, PeerLost
 from weir.transport.framing import FrameCodec
 from weir.transport.handshake import Claim, Credentials, Purpose
-from weir.transport.streams import Outbox
 
 
 class Mesh:
@@ -36,9 +36,9 @@ class Mesh:
             slot.open(generation, self.ports)
         self.until(lambda: all(slot.exchange.ready() for slot in self.slots))
 
-    def intrude(self, *, dialer: int, generation: int = 1, acceptor: int = 0, patience_ns: int = 60_000_000_000) -> Intruder:
+    def intrude(self, *, dialer: int, generation: int = 1, acceptor: int = 0, dial_timeout_ns: int = 60_000_000_000) -> Intruder:
         claim = Claim(Purpose.DATA, generation, dialer, acceptor, "intruder")
-        self.intruders.append(Intruder(self.ports[acceptor], claim, patience_ns=patience_ns))
+        self.intruders.append(Intruder(self.ports[acceptor], claim, dial_timeout_ns=dial_timeout_ns))
         return self.intruders[-1]
 
     def close(self) -> None:
@@ -59,7 +59,7 @@ def of(slot: Slot, source: int) -> list[Frame]:
     return [frame for frame in slot.frames if frame.channel.source == source]
 
 
-def test_frames_arrive_whole_and_in_order_from_every_peer(mesh: Mesh) -> None:
+def test_frames_arrive_complete_and_in_order_from_every_peer(mesh: Mesh) -> None:
     mesh.open()
     pairs = [(source, target) for source in range(3) for target in range(3) if source != target]
     sent: dict[tuple[int, int], list[Frame]] = {pair: [] for pair in pairs}
@@ -82,7 +82,7 @@ def test_credit_travels_against_the_data(mesh: Mesh) -> None:
     mesh.until(lambda: mesh.slots[1].frames == [credit])
 
 
-def test_what_is_sent_before_the_peer_is_connected_goes_out_first(mesh: Mesh) -> None:
+def test_frames_queued_before_the_connection_are_sent_first(mesh: Mesh) -> None:
     for slot in mesh.slots[1:]:
         slot.open(1, mesh.ports)
     frames = [data_frame(1, 0, sequence) for sequence in range(5)]
@@ -96,7 +96,7 @@ def test_what_is_sent_before_the_peer_is_connected_goes_out_first(mesh: Mesh) ->
     assert mesh.slots[0].frames == [*frames, late]
 
 
-def test_peers_ahead_of_a_slot_wait_parked_until_it_opens_their_generation(mesh: Mesh) -> None:
+def test_peers_of_a_newer_generation_wait_until_the_slot_opens_it(mesh: Mesh) -> None:
     for slot in mesh.slots[1:]:
         slot.open(4, mesh.ports)
     for _ in range(30):
@@ -108,9 +108,9 @@ def test_peers_ahead_of_a_slot_wait_parked_until_it_opens_their_generation(mesh:
     mesh.until(lambda: all(slot.exchange.ready() for slot in mesh.slots))
 
 
-def test_a_peer_that_has_given_up_while_parked_is_forgotten_and_can_come_again(mesh: Mesh) -> None:
+def test_a_waiting_peer_that_disconnects_is_dropped_and_can_reconnect(mesh: Mesh) -> None:
     first = mesh.intrude(dialer=1)
-    mesh.until(first.is_waiting_to_be_let_in)
+    mesh.until(first.is_waiting_for_admission)
     first.close()
     mesh.intruders.remove(first)
     for slot in mesh.slots:
@@ -118,11 +118,11 @@ def test_a_peer_that_has_given_up_while_parked_is_forgotten_and_can_come_again(m
     mesh.until(lambda: all(slot.exchange.ready() for slot in mesh.slots))
 
 
-def test_an_old_generation_is_refused_and_what_waited_for_it_is_dropped(mesh: Mesh) -> None:
-    parked = mesh.intrude(dialer=1, generation=2, patience_ns=500_000_000)
-    mesh.until(parked.is_waiting_to_be_let_in)
+def test_an_old_generation_is_refused_and_its_waiting_peers_are_dropped(mesh: Mesh) -> None:
+    parked = mesh.intrude(dialer=1, generation=2, dial_timeout_ns=500_000_000)
+    mesh.until(parked.is_waiting_for_admission)
     mesh.open(3)
-    zombie = mesh.intrude(dialer=2, generation=2, patience_ns=500_000_000)
+    zombie = mesh.intrude(dialer=2, generation=2, dial_timeout_ns=500_000_000)
     mesh.until(lambda: bool(parked.gave_up) and bool(zombie.gave_up))
     assert any("generation 2 is not open here (newest: 3)" in note for note in mesh.slots[0].notes)
     assert all(slot.exchange.ready() and slot.lost == [] for slot in mesh.slots)
@@ -130,12 +130,14 @@ def test_an_old_generation_is_refused_and_what_waited_for_it_is_dropped(mesh: Me
 
 @pytest.mark.parametrize(
     ("dialer", "claimed_acceptor", "reason"),
-    [(1, 0, "has had its connection"), (9, 0, "none that dials"), (0, 0, "none that dials"), (1, 2, "meant for slot 2")],
+    [(1, 0, "already had a connection"), (9, 0, "must not dial"), (0, 0, "must not dial"), (1, 2, "it dialed slot 2")],
 )
-def test_a_claim_that_does_not_fit_the_deployment_is_refused(mesh: Mesh, dialer: int, claimed_acceptor: int, reason: str) -> None:
+def test_a_claim_that_does_not_match_the_deployment_is_refused(
+    mesh: Mesh, dialer: int, claimed_acceptor: int, reason: str
+) -> None:
     mesh.open()
     claim = Claim(Purpose.DATA, 1, dialer, claimed_acceptor, "intruder")
-    mesh.intruders.append(Intruder(mesh.ports[0], claim, patience_ns=300_000_000))
+    mesh.intruders.append(Intruder(mesh.ports[0], claim, dial_timeout_ns=300_000_000))
     mesh.until(lambda: bool(mesh.intruders[0].gave_up))
     assert any(reason in note for note in mesh.slots[0].notes)
     assert all(slot.exchange.ready() for slot in mesh.slots)
@@ -143,22 +145,22 @@ def test_a_claim_that_does_not_fit_the_deployment_is_refused(mesh: Mesh, dialer:
 
 def test_a_smaller_index_does_not_dial_a_larger_one(mesh: Mesh) -> None:
     dialled = mesh.slots[1]
-    dialled.open(1, {0: mesh.ports[0]})  # where nobody lets it in, as slot 0 has not opened
-    mesh.intrude(dialer=0, acceptor=1, patience_ns=300_000_000)
+    dialled.open(1, {0: mesh.ports[0]})  # slot 0 admits no peer, because it has not opened a generation
+    mesh.intrude(dialer=0, acceptor=1, dial_timeout_ns=300_000_000)
     mesh.until(lambda: bool(mesh.intruders[0].gave_up))
-    assert any("slot 0 is none that dials slot 1" in note for note in dialled.notes) and not dialled.exchange.ready()
+    assert any("slot 0 must not dial slot 1" in note for note in dialled.notes) and not dialled.exchange.ready()
 
 
-def test_a_stranger_with_another_secret_is_never_let_in_and_disturbs_nobody(mesh: Mesh) -> None:
-    mesh.slots.append(new_slot(3, credentials=Credentials(b"this is not the secret", "rig"), patience_ns=500_000_000))
+def test_a_peer_with_another_secret_is_refused_without_effect_on_others(mesh: Mesh) -> None:
+    mesh.slots.append(new_slot(3, credentials=Credentials(b"this is not the secret", "rig"), dial_timeout_ns=500_000_000))
     for slot in mesh.slots:
         slot.open(1, {index: port for index, port in mesh.ports.items() if index < 3 or slot.index == 3})
-    stranger = mesh.slots[3]
-    mesh.until(lambda: len(stranger.lost) == 3 and all(slot.exchange.ready() for slot in mesh.slots[:3]))
-    assert "did not prove" in stranger.lost[0].reason
+    unauthenticated = mesh.slots[3]
+    mesh.until(lambda: len(unauthenticated.lost) == 3 and all(slot.exchange.ready() for slot in mesh.slots[:3]))
+    assert "did not prove" in unauthenticated.lost[0].reason
 
 
-def test_a_lost_peer_is_reported_once_after_its_frames_and_the_others_stay(mesh: Mesh) -> None:
+def test_a_lost_peer_is_reported_once_after_its_frames(mesh: Mesh) -> None:
     mesh.open()
     frame = data_frame(1, 0, 0)
     mesh.slots[1].send(frame)
@@ -167,14 +169,14 @@ def test_a_lost_peer_is_reported_once_after_its_frames_and_the_others_stay(mesh:
     mesh.until(lambda: all(slot.lost for slot in mesh.slots))
     zero, two = mesh.slots
     assert zero.frames == [frame] and [lost.slot for lost in zero.lost] == [1] and [lost.slot for lost in two.lost] == [1]
-    zero.send(data_frame(0, 1, 0))  # into the void, without an error
-    assert zero.exchange._links[SlotIndex(1)].outbox.bytes_queued == 0, "nobody would ever take it"
+    zero.send(data_frame(0, 1, 0))  # dropped without an error
+    assert zero.exchange._links[SlotIndex(1)].outbox.bytes_queued == 0, "it can never be sent"
     zero.send(data_frame(0, 2, 0))
     mesh.until(lambda: len(two.frames) == 1)
     assert not zero.exchange.ready()
 
 
-def test_generations_follow_each_other_and_nothing_of_the_old_one_is_left(mesh: Mesh) -> None:
+def test_a_new_generation_receives_nothing_of_the_old_one(mesh: Mesh) -> None:
     mesh.open(1)
     for target in (1, 2):
         for sequence in range(200):
@@ -199,13 +201,13 @@ def test_generations_follow_each_other_and_nothing_of_the_old_one_is_left(mesh: 
         (Frame(FrameKind.CREDIT, ChannelId(0, 1, 0), Generation(1), 0, 0, 5), "sent a CREDIT frame"),
     ],
 )
-def test_a_frame_that_is_not_the_peers_to_send_drops_the_peer_and_is_not_delivered(mesh: Mesh, frame: Frame, reason: str) -> None:
+def test_a_frame_of_another_slots_channel_drops_the_peer(mesh: Mesh, frame: Frame, reason: str) -> None:
     mesh.slots[1].exchange.close()
     mesh.slots[1] = new_slot(1)
     evil = mesh.intrude(dialer=1)
     mesh.slots[0].open(1, mesh.ports)
     mesh.until(lambda: evil.socket is not None)
-    outbox = Outbox()
+    outbox = SendQueue()
     outbox.push(FrameCodec(lambda edge: frame.batch.schema).encode(frame))
     assert evil.socket is not None
     outbox.flush(evil.socket, 1 << 20)
@@ -214,7 +216,7 @@ def test_a_frame_that_is_not_the_peers_to_send_drops_the_peer_and_is_not_deliver
     assert any(reason in note for note in mesh.slots[0].notes)
 
 
-def test_a_dialer_tries_again_until_the_other_listens() -> None:
+def test_a_dialer_retries_until_the_acceptor_listens() -> None:
     with socket.create_server((HOST, 0)) as reserved:
         port = reserved.getsockname()[1]
     clock, dialer = Clock(), new_slot(1)
@@ -223,26 +225,26 @@ def test_a_dialer_tries_again_until_the_other_listens() -> None:
         clock.now_ns += 100_000_000
         dialer.turn(clock.now_ns)
     assert dialer.lost == []
-    late = Slot(0, DataExchange(CREDENTIALS, host=HOST, ports=(port, port), incarnation="late", note=print), [])
+    late = Slot(0, DataExchange(CREDENTIALS, host=HOST, ports=(port, port), incarnation="late", log_connection=print), [])
     late.open(1, {1: dialer.exchange.port})
     turn_until(clock, lambda: late.exchange.ready() and dialer.exchange.ready(), late.turn, dialer.turn)
     late.exchange.close()
     dialer.exchange.close()
 
 
-def test_patience_ends_with_a_reason() -> None:
+def test_a_dial_timeout_is_reported_with_a_reason() -> None:
     with socket.create_server((HOST, 0)) as reserved:
         port = reserved.getsockname()[1]
-    clock, dialer = Clock(), new_slot(1, patience_ns=2_000_000_000)
+    clock, dialer = Clock(), new_slot(1, dial_timeout_ns=2_000_000_000)
     dialer.open(1, {0: port})
     turn_until(clock, lambda: bool(dialer.lost), dialer.turn, turn_ns=50_000_000)
     assert dialer.lost == [PeerLost(SlotIndex(0), f"no connection to {HOST}:{port} within 2 s: ECONNREFUSED")]
     dialer.exchange.close()
 
 
-def test_an_acceptor_that_never_answers_does_not_hold_a_dialer_for_ever() -> None:
+def test_a_silent_acceptor_does_not_block_a_dialer_forever() -> None:
     with socket.create_server((HOST, 0)) as silent:
-        clock, dialer = Clock(), new_slot(1, patience_ns=25_000_000_000)
+        clock, dialer = Clock(), new_slot(1, dial_timeout_ns=25_000_000_000)
         dialer.open(1, {0: silent.getsockname()[1]})
         turn_until(clock, lambda: bool(dialer.lost), dialer.turn, turn_ns=500_000_000)
         assert "did not answer" in dialer.lost[0].reason
@@ -254,33 +256,33 @@ def test_an_acceptor_that_never_answers_does_not_hold_a_dialer_for_ever() -> Non
     dialer.exchange.close()
 
 
-def test_the_number_of_parked_peers_is_bounded(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "PARKED_MAX", 3)
-    intruders = [mesh.intrude(dialer=dialer, patience_ns=1_500_000_000) for dialer in (1, 1, 2, 3, 4, 5)]
-    mesh.until(lambda: mesh.slots[0].exchange.parked == 3)
+def test_the_number_of_waiting_peers_is_limited(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "WAITING_MAX", 3)
+    intruders = [mesh.intrude(dialer=dialer, dial_timeout_ns=1_500_000_000) for dialer in (1, 1, 2, 3, 4, 5)]
+    mesh.until(lambda: mesh.slots[0].exchange.waiting == 3)
     mesh.until(lambda: all(intruder.gave_up for intruder in intruders))
-    mesh.until(lambda: mesh.slots[0].exchange.parked == 0)
+    mesh.until(lambda: mesh.slots[0].exchange.waiting == 0)
 
 
-def test_ports_come_from_the_range_and_one_that_is_taken_is_skipped() -> None:
+def test_ports_are_chosen_from_the_range_and_used_ones_are_skipped() -> None:
     first = new_slot(0)
     port = first.exchange.port
-    second = DataExchange(CREDENTIALS, host=HOST, ports=(port, min(port + 20, 65535)), incarnation="s", note=print)
+    second = DataExchange(CREDENTIALS, host=HOST, ports=(port, min(port + 20, 65535)), incarnation="s", log_connection=print)
     assert port < second.port <= port + 20
     with pytest.raises(ConfigError, match=f"{port}-{port}"):
-        DataExchange(CREDENTIALS, host=HOST, ports=(port, port), incarnation="s", note=print)
+        DataExchange(CREDENTIALS, host=HOST, ports=(port, port), incarnation="s", log_connection=print)
     second.close()
     first.exchange.close()
 
 
-def test_closing_hangs_up_on_everyone(mesh: Mesh) -> None:
+def test_closing_closes_all_connections(mesh: Mesh) -> None:
     evil = mesh.intrude(dialer=1, generation=9)
-    mesh.until(evil.is_waiting_to_be_let_in)
+    mesh.until(evil.is_waiting_for_admission)
     half_open = socket.create_connection((HOST, mesh.ports[0]))
     half_open.setblocking(False)
-    mesh.until(lambda: mesh.slots[0].exchange._acceptor.half_open == 1)
+    mesh.until(lambda: mesh.slots[0].exchange._acceptor.pending_handshakes == 1)
     mesh.slots[0].exchange.close()
     with half_open:
         turn_until(mesh.clock, lambda: is_hung_up(half_open), evil.turn)
-    turn_until(mesh.clock, lambda: not evil.is_waiting_to_be_let_in(), evil.turn)
+    turn_until(mesh.clock, lambda: not evil.is_waiting_for_admission(), evil.turn)
     mesh.slots.pop(0)

@@ -47,15 +47,15 @@ BATCHES = {
 
 
 @pytest.mark.parametrize("name", BATCHES)
-def test_a_batch_arrives_as_it_left(name: str) -> None:
+def test_a_batch_survives_encoding(name: str) -> None:
     batch = BATCHES[name]
     codec = BatchCodec(0, batch.schema)
-    for _ in range(2):  # the codec goes on after the first
+    for _ in range(2):  # the codec keeps working after the first batch
         arrived = codec.batch(pa.py_buffer(wire(codec.pieces(batch))))
         assert arrived.equals(batch) and arrived.schema == batch.schema
 
 
-def test_large_columns_are_sent_from_their_own_memory_and_read_where_they_were_received() -> None:
+def test_large_columns_are_sent_and_read_without_copies() -> None:
     batch = pa.record_batch({"a": pa.array(range(65_536)), "b": pa.array(range(65_536))})
     codec = BatchCodec(0, batch.schema)
     pieces = codec.pieces(batch)
@@ -72,7 +72,7 @@ def test_large_columns_are_sent_from_their_own_memory_and_read_where_they_were_r
     numbers=st.tuples(*[st.integers(0, 2**64 - 1)] * 3),
     argument=st.integers(-(2**63), 2**63 - 1),
 )
-def test_marks_arrive_as_they_left(
+def test_control_events_survive_encoding(
     kind: FrameKind, ends: tuple[int, int, int], numbers: tuple[int, int, int], argument: int
 ) -> None:
     codec = FrameCodec(schema_of_edge)
@@ -82,22 +82,22 @@ def test_marks_arrive_as_they_left(
     assert decode(codec, data) == frame
 
 
-def test_a_data_frame_arrives_with_the_bytes_that_its_sender_counts() -> None:
+def test_a_data_frame_carries_the_size_that_its_sender_counts() -> None:
     codec = FrameCodec(schema_of_edge)
     frame = dataclasses.replace(data_frame(1, 0, 9), argument=777, bytes_held=777)
     arrived = decode(codec, wire(codec.encode(frame)))
     assert arrived == frame and arrived.bytes_held == 777
 
 
-def test_dictionary_columns_are_refused_by_name_when_the_edge_is_built() -> None:
+def test_dictionary_columns_are_refused_when_the_edge_is_built() -> None:
     dictionary = pa.dictionary(pa.int32(), pa.string())
     struct = pa.struct([("inner", pa.list_(dictionary))])
     for kind in (dictionary, pa.list_(dictionary), struct, pa.map_(pa.string(), dictionary)):
-        with pytest.raises(SchemaError, match=r"edge 4: column 'carrier' is dictionary encoded .* cast it"):
+        with pytest.raises(SchemaError, match=r"edge 4: column 'carrier' is dictionary encoded .* Cast it"):
             BatchCodec(4, pa.schema([("fine", pa.int64()), ("carrier", kind)]))
 
 
-def test_a_batch_of_another_schema_is_refused_and_does_not_disturb_the_next() -> None:
+def test_a_batch_of_another_schema_is_refused_without_effect_on_the_next() -> None:
     codec = BatchCodec(0, SCHEMA)
     with pytest.raises(SchemaError, match="edge 0"):
         codec.pieces(pa.record_batch({"key": [1.5], "word": ["a"]}))
@@ -105,7 +105,7 @@ def test_a_batch_of_another_schema_is_refused_and_does_not_disturb_the_next() ->
     assert codec.batch(pa.py_buffer(wire(codec.pieces(batch)))).equals(batch)
 
 
-def test_every_flipped_bit_of_a_payload_is_noticed() -> None:
+def test_every_flipped_bit_of_a_payload_is_detected() -> None:
     codec = FrameCodec(schema_of_edge)
     data = wire(codec.encode(data_frame(1, 0, 0)))
     for position in range(HEADER_BYTES, len(data)):
@@ -115,13 +115,13 @@ def test_every_flipped_bit_of_a_payload_is_noticed() -> None:
             decode(codec, bytes(damaged))
 
 
-def honest_header(payload: bytes, determinants: bytes = b"", **changes: Any) -> FrameHeader:
+def valid_header(payload: bytes, determinants: bytes = b"", **changes: Any) -> FrameHeader:
     header = FrameHeader(FrameKind.DATA, ChannelId(0, 1, 0), Generation(1), 0, 0, 10, content_hash((determinants, payload)),
                          len(determinants), len(payload))  # fmt: skip
     return dataclasses.replace(header, **changes)
 
 
-def test_payloads_with_an_honest_hash_that_are_no_sound_batch_are_refused() -> None:
+def test_invalid_payloads_with_a_valid_hash_are_refused() -> None:
     batch = pa.record_batch([pa.array([1, 2, 3]), pa.array(["a", "b", "c"])], schema=SCHEMA)
     good = batch.serialize().to_pybytes()
     codec = FrameCodec(schema_of_edge)
@@ -139,7 +139,7 @@ def test_payloads_with_an_honest_hash_that_are_no_sound_batch_are_refused() -> N
     }
     for what, payload in bad.items():
         with pytest.raises(ProtocolError):
-            pytest.fail(f"{what} was taken: {codec.decode(honest_header(payload), NONE, pa.py_buffer(payload))}")
+            pytest.fail(f"{what} was accepted: {codec.decode(valid_header(payload), NONE, pa.py_buffer(payload))}")
 
 
 def _compressed(batch: pa.RecordBatch) -> pa.Buffer:
@@ -172,19 +172,19 @@ def test_a_compressed_payload_is_refused_before_it_is_inflated() -> None:
     assert pa.total_allocated_bytes() == before
 
 
-def test_rows_that_cost_no_bytes_are_bounded() -> None:
+def test_the_number_of_rows_without_bytes_is_limited() -> None:
     huge = pa.record_batch({"n": pa.nulls(ROWS_MAX + 1)})
     with pytest.raises(ProtocolError, match="over the limit"):
         BatchCodec(0, huge.schema).batch(huge.serialize())
     frame = Frame(FrameKind.DATA, ChannelId(0, 1, 0), Generation(1), 0, 0, 0, huge, 0)
-    with pytest.raises(ProtocolError, match="emit smaller batches"):
+    with pytest.raises(ProtocolError, match="Emit smaller batches"):
         FrameCodec(lambda edge: huge.schema).encode(frame)
 
 
-def test_a_row_too_large_for_any_frame_is_no_reason_to_start_again_from_the_last_checkpoint() -> None:
+def test_a_row_too_large_for_a_frame_is_an_input_error() -> None:
     row = pa.record_batch([pa.array([bytes(PAYLOAD_BYTES_MAX + 1)], pa.large_binary())], names=["document"])
     frame = Frame(FrameKind.DATA, ChannelId(0, 1, 0), Generation(1), 0, 0, 0, row, 0)
-    with pytest.raises(InputError, match="1 rows of .* bytes cannot be sent.* split rows that large") as raised:
+    with pytest.raises(InputError, match="cannot send 1 rows of .* bytes.* Split such large rows") as raised:
         FrameCodec(lambda edge: row.schema).encode(frame)
     assert raised.value.retry is Retry.NEVER
 
@@ -192,28 +192,28 @@ def test_a_row_too_large_for_any_frame_is_no_reason_to_start_again_from_the_last
 @pytest.mark.parametrize(
     ("header", "determinants", "match"),
     [
-        (honest_header(b"", kind=FrameKind.DATA), b"", "payload of 0 bytes"),
-        (honest_header(b"", kind=FrameKind.BARRIER, payload_bytes=1), b"", "other sizes"),
-        (honest_header(b"", kind=FrameKind.BARRIER, flags=1), b"", "flags"),
-        (honest_header(b"", kind=FrameKind.BARRIER, content_hash=1), b"", "content hash"),
-        (honest_header(b"", b"choice", kind=FrameKind.BARRIER), b"choice", "determinants"),
+        (valid_header(b"", kind=FrameKind.DATA), b"", "payload of 0 bytes"),
+        (valid_header(b"", kind=FrameKind.BARRIER, payload_bytes=1), b"", "sizes of the frame differ"),
+        (valid_header(b"", kind=FrameKind.BARRIER, flags=1), b"", "flags"),
+        (valid_header(b"", kind=FrameKind.BARRIER, content_hash=1), b"", "content hash"),
+        (valid_header(b"", b"choice", kind=FrameKind.BARRIER), b"choice", "determinants"),
     ],
 )
-def test_headers_that_contradict_themselves_are_refused(header: FrameHeader, determinants: bytes, match: str) -> None:
+def test_inconsistent_headers_are_refused(header: FrameHeader, determinants: bytes, match: str) -> None:
     with pytest.raises(ProtocolError, match=match):
         FrameCodec(schema_of_edge).decode(header, pa.py_buffer(determinants), NONE)
 
 
-@pytest.mark.parametrize(("change", "match"), [({"argument": -1}, "claims to hold"), ({"argument": 1 << 50}, "claims to hold"),
+@pytest.mark.parametrize(("change", "match"), [({"argument": -1}, "that claims"), ({"argument": 1 << 50}, "that claims"),
                                                ({"kind": FrameKind.END}, "END frame with a payload"),
                                                ({"channel": ChannelId(9, 1, 0)}, "edge 9")])  # fmt: skip
-def test_data_headers_that_claim_the_impossible_are_refused(change: dict[str, Any], match: str) -> None:
+def test_data_headers_with_impossible_sizes_are_refused(change: dict[str, Any], match: str) -> None:
     payload = data_frame(1, 0, 0).batch.serialize().to_pybytes()
     with pytest.raises(ProtocolError, match=match):
-        FrameCodec(schema_of_edge).decode(honest_header(payload, **change), NONE, pa.py_buffer(payload))
+        FrameCodec(schema_of_edge).decode(valid_header(payload, **change), NONE, pa.py_buffer(payload))
 
 
-def test_the_content_hash_is_a_fixed_function_of_the_bytes_and_not_of_their_cuts() -> None:
+def test_the_content_hash_does_not_depend_on_the_division_into_pieces() -> None:
     assert EMPTY_HASH == 0x2D06800538D394C2
     assert content_hash((b"weir", b"", b" snapshots")) == content_hash((b"weir snapshots",)) == CONTENT_HASH_VECTOR
     assert decode_header(wire(FrameCodec(schema_of_edge).encode(barrier(1, 0, 5)))).content_hash == EMPTY_HASH

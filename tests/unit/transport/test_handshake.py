@@ -1,4 +1,4 @@
-"""The handshake as two machines and a wire that the test holds in its hands."""
+"""The handshake as two state machines; the test transports the messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def acceptor_of(credentials: Credentials = OURS, purpose: Purpose = Purpose.DATA
     return AcceptorHandshake(credentials, purpose, incarnation="slot-1-xyz", nonce=nonce)
 
 
-def test_both_sides_learn_who_the_other_is_and_the_owner_lets_the_dialer_in() -> None:
+def test_both_sides_authenticate_and_the_owner_admits_the_dialer() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     assert acceptor.receive(dialer.receive(acceptor.receive(dialer.hello))) == b""
     assert acceptor.state is State.PROVED and dialer.state is State.PROVED
@@ -40,7 +40,7 @@ def test_both_sides_learn_who_the_other_is_and_the_owner_lets_the_dialer_in() ->
     dialer.receive(acceptor.accept())
     assert dialer.state is State.DONE and acceptor.state is State.DONE
     assert dialer.peer_incarnation == "slot-1-xyz"
-    assert dialer.wanted == acceptor.wanted == 0
+    assert dialer.expected_bytes == acceptor.expected_bytes == 0
 
 
 def test_a_claim_cannot_be_read_before_it_is_proven() -> None:
@@ -50,7 +50,7 @@ def test_a_claim_cannot_be_read_before_it_is_proven() -> None:
         _ = acceptor.claim
 
 
-@pytest.mark.parametrize("theirs", [Credentials(b"another secret, of some stranger", "orders"), Credentials(OURS.secret, "p")])
+@pytest.mark.parametrize("theirs", [Credentials(b"another secret, of an attacker", "orders"), Credentials(OURS.secret, "p")])
 def test_a_dialer_refuses_an_acceptor_with_another_secret_or_job(theirs: Credentials) -> None:
     dialer, acceptor = dialer_of(), acceptor_of(theirs)
     with pytest.raises(AuthenticationError, match="acceptor did not prove"):
@@ -60,13 +60,13 @@ def test_a_dialer_refuses_an_acceptor_with_another_secret_or_job(theirs: Credent
 
 def test_an_acceptor_refuses_a_dialer_that_only_guesses_its_proof() -> None:
     acceptor = acceptor_of()
-    acceptor.receive(dialer_of(Credentials(b"another secret, of a stranger", "orders")).hello)
+    acceptor.receive(dialer_of(Credentials(b"another secret, of an attacker", "orders")).hello)
     with pytest.raises(AuthenticationError, match="dialer did not prove"):
         acceptor.receive(b"\0" * 32)
     assert acceptor.state is State.FAILED
 
 
-def test_a_recorded_transcript_is_worth_nothing_on_another_connection() -> None:
+def test_a_recorded_transcript_is_invalid_on_another_connection() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     proof = dialer.receive(reply)
@@ -85,7 +85,7 @@ def test_a_recorded_transcript_is_worth_nothing_on_another_connection() -> None:
         third.receive(acceptance)
 
 
-def test_what_a_side_has_sent_does_not_convince_it_when_it_comes_back() -> None:
+def test_a_reflected_message_is_refused() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     with pytest.raises(AuthenticationError):
@@ -97,8 +97,8 @@ def test_what_a_side_has_sent_does_not_convince_it_when_it_comes_back() -> None:
         other.receive(proof)  # the dialer's own proof as the acceptance
 
 
-def test_a_dialer_without_the_secret_cannot_have_a_second_acceptor_prove_for_it() -> None:
-    """The reply of one acceptor, obtained by a stranger, must not pass as the proof of a dialer to another."""
+def test_a_reply_of_another_acceptor_is_not_a_proof() -> None:
+    """A reply that an attacker obtains from one acceptor must not count as a dialer's proof to another."""
     first = acceptor_of(nonce=b"1" * 32)
     hello = dialer_of().hello
     first.receive(hello)
@@ -108,10 +108,10 @@ def test_a_dialer_without_the_secret_cannot_have_a_second_acceptor_prove_for_it(
         first.receive(reply[-32:])
 
 
-def test_another_purpose_is_refused_in_the_clear_and_under_the_mac() -> None:
+def test_another_purpose_is_refused_in_the_hello_and_by_the_mac() -> None:
     with pytest.raises(AuthenticationError, match="purpose"):
         acceptor_of(purpose=Purpose.CONTROL).receive(dialer_of().hello)
-    # Somebody on the way changes the purpose so that the control port answers: the MACs do not fit.
+    # An attacker changes the purpose in transit so that the control port answers: the MACs do not match.
     dialer, acceptor = dialer_of(), acceptor_of(purpose=Purpose.CONTROL)
     hello = bytearray(dialer.hello)
     hello[9] = Purpose.CONTROL
@@ -144,7 +144,7 @@ def test_a_proof_made_for_one_claim_does_not_prove_another(field: str) -> None:
 
 
 @given(st.binary(min_size=HELLO_BYTES, max_size=HELLO_BYTES), st.binary(min_size=32, max_size=32))
-def test_random_bytes_never_prove_anything(hello: bytes, proof: bytes) -> None:
+def test_random_bytes_are_refused(hello: bytes, proof: bytes) -> None:
     acceptor = acceptor_of()
     with pytest.raises(AuthenticationError):
         acceptor.receive(hello)
@@ -152,7 +152,7 @@ def test_random_bytes_never_prove_anything(hello: bytes, proof: bytes) -> None:
     assert acceptor.state is State.FAILED
 
 
-def test_the_secret_shows_neither_on_the_wire_nor_in_the_representation() -> None:
+def test_the_secret_is_neither_on_the_wire_nor_in_the_repr() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     proof = dialer.receive(reply)
@@ -161,7 +161,7 @@ def test_the_secret_shows_neither_on_the_wire_nor_in_the_representation() -> Non
     assert "secret" not in repr(OURS)
 
 
-def test_unusable_secrets_and_incarnations_are_refused() -> None:
+def test_invalid_secrets_and_incarnations_are_refused() -> None:
     with pytest.raises(ConfigError, match="at least 16"):
         Credentials(b"short", "orders")
     with pytest.raises(ConfigError, match="incarnation"):

@@ -1,4 +1,4 @@
-"""Thousands of seeded attacks. Nothing may crash, hang, be delivered, or keep memory; honest peers go on meanwhile.
+"""Thousands of seeded attacks. None may crash, hang, be delivered or leak memory, and valid peers continue.
 
 A failure names its seed: run ``attack(seed)`` with it.
 """
@@ -15,17 +15,16 @@ from transport_rig import CREDENTIALS, HOST, SCHEMA, Clock, Intruder, Slot, data
 from weir.errors import ProtocolError
 from weir.protocol.frames import DETERMINANTS_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, Frame, FrameKind, decode_header
 from weir.protocol.ids import ChannelId, Generation
-from weir.transport.connection import Connection
+from weir.transport.connection import Connection, MessageFormat, SendQueue
 from weir.transport.framing import BatchCodec, FrameCodec, content_hash
 from weir.transport.handshake import Claim, Purpose
 from weir.transport.poller import Poller
-from weir.transport.streams import Cut, Outbox
 
 CASES = 3_000
 ODD_VALUES = (0, 1, 0x7F, 0x80, 0xFF)
 
 
-def honest_frames(choice: random.Random) -> list[bytes]:
+def valid_frames(choice: random.Random) -> list[bytes]:
     codec = FrameCodec(schema_of_edge)
     frames: list[Frame] = []
     for sequence in range(choice.randint(1, 4)):
@@ -37,7 +36,7 @@ def honest_frames(choice: random.Random) -> list[bytes]:
 
 
 def damaged(choice: random.Random, frames: list[bytes]) -> bytes:
-    """One of the ways in which a stream can be wrong, or (rarely) right."""
+    """Return a stream damaged in one of several ways, or (rarely) a valid one."""
     match choice.randrange(7):
         case 0:
             return choice.randbytes(choice.randint(0, 400))
@@ -68,7 +67,7 @@ def damaged(choice: random.Random, frames: list[bytes]) -> bytes:
 
 
 def rehashed(choice: random.Random, frame: bytes) -> bytes:
-    """The payload damaged, its content hash made honest again: what a hostile process with the secret would send."""
+    """Return a frame with a damaged payload and a matching content hash, as an attacker with the secret could send."""
     payload = mangled(choice, frame[HEADER_BYTES:])
     stream = bytearray(frame[:HEADER_BYTES] + payload)
     stream[40:48] = content_hash((payload,)).to_bytes(8, "little")
@@ -81,7 +80,7 @@ def mangled(choice: random.Random, payload: bytes) -> bytes:
     for _ in range(choice.randint(1, 6)):
         if not data:
             break
-        # Mostly in the first bytes: that is where the message's own structure is.
+        # Mostly in the first bytes, where the structure of the message is.
         position = choice.randrange(min(len(data), choice.choice((8, 64, 300, 1 << 20))))
         if choice.random() < 0.5:
             data[position] = choice.choice(ODD_VALUES)
@@ -92,9 +91,9 @@ def mangled(choice: random.Random, payload: bytes) -> bytes:
 
 
 def attack(seed: int) -> str:
-    """One stream into one connection. Returns how it ended; asserts what must hold whatever it was."""
+    """Send one stream to one connection. Check the invariants and return how it ended."""
     choice = random.Random(seed)
-    frames = honest_frames(choice)
+    frames = valid_frames(choice)
     stream = damaged(choice, frames)
     poller, codec = Poller(), FrameCodec(schema_of_edge)
     ends: list[str] = []
@@ -105,8 +104,10 @@ def attack(seed: int) -> str:
     Connection(
         poller,
         right,
-        Cut(HEADER_BYTES, lambda data: (header := decode_header(data), (header.determinants_bytes, header.payload_bytes))),
-        outbox=Outbox(),
+        MessageFormat(
+            HEADER_BYTES, lambda data: (header := decode_header(data), (header.determinants_bytes, header.payload_bytes))
+        ),
+        outbox=SendQueue(),
         deliver=lambda header, sections: delivered.append(codec.decode(header, *sections)),
         lost=ends.append,
     )
@@ -129,7 +130,7 @@ def attack(seed: int) -> str:
 
 
 def use(frame: Frame) -> None:
-    """What an operator would do with it: touch every value."""
+    """Access every value, like an operator."""
     if isinstance(frame.batch, pa.RecordBatch):
         frame.batch.to_pydict()
 
@@ -138,7 +139,7 @@ def test_no_stream_of_frames_crashes_or_hangs_a_connection() -> None:
     before = pa.total_allocated_bytes()
     endings = [attack(seed) for seed in range(CASES)]
     assert pa.total_allocated_bytes() == before, "memory of dropped frames was kept"
-    # The attacks are worth something: most are noticed, and some streams are right by chance or only cut short.
+    # The attacks are effective: most are detected, and some streams are valid by chance or only truncated.
     assert endings.count("dropped") > CASES // 2 and endings.count("ended") > CASES // 50
 
 
@@ -153,7 +154,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_payload_of_any_type_crashes_the_process_or_hands_out_an_unsound_batch(kind: str) -> None:
+def test_no_payload_crashes_the_process_or_yields_an_invalid_batch(kind: str) -> None:
     batch = KINDS[kind]
     codec = BatchCodec(0, batch.schema)
     good = b"".join(bytes(memoryview(piece)) for piece in codec.pieces(batch))
@@ -171,7 +172,7 @@ def test_no_payload_of_any_type_crashes_the_process_or_hands_out_an_unsound_batc
     assert refused > CASES // 10
 
 
-def test_strangers_and_hostile_peers_leave_an_honest_pair_undisturbed() -> None:
+def test_attackers_do_not_disturb_valid_peers() -> None:
     seed = 20_240
     choice = random.Random(seed)
     clock, hostile_peers = Clock(), 40
@@ -183,12 +184,12 @@ def test_strangers_and_hostile_peers_leave_an_honest_pair_undisturbed() -> None:
 
     sent: list[Frame] = []
     for index in range(hostile_peers):
-        intruder = let_in(clock, target, Claim(Purpose.DATA, 1, 2 + index, 0, "hostile"))
-        stream = bytearray(damaged(choice, honest_frames(choice)))
+        intruder = admit(clock, target, Claim(Purpose.DATA, 1, 2 + index, 0, "hostile"))
+        stream = bytearray(damaged(choice, valid_frames(choice)))
         intruder.say(bytes(stream) + choice.randbytes(200))
         for _ in range(5):
-            with socket.create_connection((HOST, target.exchange.port)) as stranger:
-                stranger.send(choice.choice((choice.randbytes(choice.randint(1, 600)), b"WEIRHELO" + choice.randbytes(160))))
+            with socket.create_connection((HOST, target.exchange.port)) as attacker:
+                attacker.send(choice.choice((choice.randbytes(choice.randint(1, 600)), b"WEIRHELO" + choice.randbytes(160))))
         sent.append(data_frame(1, 0, index, rows=500))
         honest.send(sent[-1])
         exchange_a_turn(clock, target, honest)
@@ -202,7 +203,7 @@ def test_strangers_and_hostile_peers_leave_an_honest_pair_undisturbed() -> None:
     honest.exchange.close()
 
 
-def let_in(clock: Clock, target: Slot, claim: Claim) -> Intruder:
+def admit(clock: Clock, target: Slot, claim: Claim) -> Intruder:
     intruder = Intruder(target.exchange.port, claim)
     turn_until(clock, lambda: intruder.socket is not None, target.turn, intruder.turn)
     return intruder
@@ -218,10 +219,10 @@ def frames_of(slot: Slot, source: int) -> list[Frame]:
     return [frame for frame in slot.frames if frame.channel.source == source]
 
 
-def test_the_honest_streams_that_attacks_are_made_from_are_taken_in_full() -> None:
+def test_the_valid_streams_behind_the_attacks_are_received_completely() -> None:
     for seed in range(50):
         codec = FrameCodec(schema_of_edge)
-        for data in honest_frames(random.Random(seed)):
+        for data in valid_frames(random.Random(seed)):
             header = decode_header(data)
             frame = codec.decode(header, pa.py_buffer(b""), pa.py_buffer(data[HEADER_BYTES:]))
             assert frame.batch is None or frame.batch.schema == SCHEMA

@@ -1,4 +1,4 @@
-"""What the tests of the transport share: real sockets on loopback, a clock that only the test moves."""
+"""Shared parts of the transport tests: real sockets on loopback, and a clock that only the test advances."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, Generation, SlotIndex
+from weir.transport.connection_setup import Dialer
 from weir.transport.control import ControlClient, ControlEvent, ControlServer
-from weir.transport.dialer import Dialer
 from weir.transport.exchange import DataExchange, FdReady, PeerLost
 from weir.transport.handshake import Claim, Credentials
 from weir.transport.poller import Poller
@@ -44,7 +44,7 @@ class Clock:
 
 
 def turn_until(clock: Clock, done: Callable[[], bool], *turns: Callable[[int], None], turn_ns: int = TURN_NS) -> None:
-    """Give every party a turn, ``turn_ns`` of the test's clock apart, until ``done``. In a turn sockets have a millisecond."""
+    """Run a turn of every party, ``turn_ns`` of the test's clock apart, until ``done``. Per turn, sockets have a millisecond."""
     for _ in range(TURNS_MAX):
         if done():
             return
@@ -56,7 +56,7 @@ def turn_until(clock: Clock, done: Callable[[], bool], *turns: Callable[[int], N
 
 @dataclass
 class Slot:
-    """A slot's data plane and all that has come in."""
+    """A slot's data exchange and everything it received."""
 
     index: int
     exchange: DataExchange
@@ -87,15 +87,17 @@ class Slot:
         self.exchange.send(SlotIndex(target), frame)
 
 
-def new_slot(index: int, *, credentials: Credentials = CREDENTIALS, patience_ns: int = 60_000_000_000) -> Slot:
+def new_slot(index: int, *, credentials: Credentials = CREDENTIALS, dial_timeout_ns: int = 60_000_000_000) -> Slot:
     notes: list[str] = []
-    exchange = DataExchange(credentials, host=HOST, incarnation=f"slot-{index}", note=notes.append, patience_ns=patience_ns)
+    exchange = DataExchange(
+        credentials, host=HOST, incarnation=f"slot-{index}", log_connection=notes.append, dial_timeout_ns=dial_timeout_ns
+    )
     return Slot(index, exchange, notes)
 
 
 @dataclass
 class End:
-    """One end of control connections and all that it was told."""
+    """One end of control connections and everything it reported."""
 
     endpoint: ControlServer | ControlClient
     notes: list[str] = field(default_factory=list)
@@ -106,9 +108,9 @@ class End:
 
 
 class Intruder:
-    """A process that knows the secret, or does not, and says whatever the test wants once it is let in."""
+    """A process with or without the secret that sends whatever the test wants once it is admitted."""
 
-    def __init__(self, port: int, claim: Claim, *, patience_ns: int = 60_000_000_000) -> None:
+    def __init__(self, port: int, claim: Claim, *, dial_timeout_ns: int = 60_000_000_000) -> None:
         self._poller = Poller()
         self.socket: socket.socket | None = None
         self.gave_up: list[str] = []
@@ -118,8 +120,8 @@ class Intruder:
             claim,
             (HOST, port),
             connected=self._keep,
-            gave_up=self.gave_up.append,
-            patience_ns=patience_ns,
+            failed=self.gave_up.append,
+            dial_timeout_ns=dial_timeout_ns,
         )
 
     def _keep(self, connected: socket.socket, _incarnation: str) -> None:
@@ -130,13 +132,13 @@ class Intruder:
         for handler, mask in self._poller.wait(1_000_000):
             handler(mask, now_ns)
 
-    def is_waiting_to_be_let_in(self) -> bool:
-        """The acceptor has proved itself, and our proof is on its way."""
-        waits: bool = self._dialer.is_waiting_to_be_let_in()
+    def is_waiting_for_admission(self) -> bool:
+        """Whether the acceptor is authenticated and this side's proof is in transit."""
+        waits: bool = self._dialer.is_waiting_for_admission()
         return waits
 
     def say(self, data: bytes) -> None:
-        """Whatever the kernel takes, whether the other end still listens or not."""
+        """Send as much as the kernel accepts, whether the other end is open or not."""
         assert self.socket is not None
         try:
             self.socket.send(data)
@@ -151,7 +153,7 @@ class Intruder:
 
 
 def is_hung_up(connected: socket.socket) -> bool:
-    """Whether the other end has closed; the socket must be non-blocking."""
+    """Whether the other end has closed. The socket must be non-blocking."""
     try:
         return connected.recv(1) == b""
     except BlockingIOError:

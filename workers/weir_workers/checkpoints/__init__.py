@@ -1,1 +1,1 @@
-"""What workers do with checkpoints in storage: read and compare their files, let go of them, pin them."""
+"""Work on checkpoints in storage: verification, inspection for plans, garbage collection, pins."""

@@ -1,1 +1,1 @@
-"""Driver processes on this machine: started so that they outlive who started them, found again, looked after."""
+"""Driver processes on this host: start them detached, find them again, watch them."""

@@ -1,4 +1,4 @@
-"""From a version of a spec to the command of its driver. Pure."""
+"""The command line and environment of a driver, from a version of a spec. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from weir_backend.jobs.spec import whole
+from weir_backend.jobs.spec import with_defaults
 from weir_backend.models import ArtifactKind
 
 RUNTIME = [sys.executable, "-m", "weir.cli"]
@@ -19,12 +19,12 @@ _COMPILING = (
     "JAVA_HOME", "SPARK_HOME", "SPARK_SUBMIT_OPTS", "SPARK_LOCAL_IP", "HADOOP_HOME", "HADOOP_CONF_DIR",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "OMP_NUM_THREADS", "NUMBA_*", "POLARS_*",
 )  # fmt: skip
-"""What describing a job may need: where things are, and no secret. A star stands for whatever follows."""
+"""Environment variables that compiling a job may need: locations, no secrets. A star matches any suffix."""
 _NOT_THEIRS = frozenset({"CELERY_BROKER_URL", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE"})
 
 
 def target(kind: ArtifactKind, name: str, entry: str, code: Path) -> str:
-    """What ``weir run`` and ``weir graph`` are given as the job."""
+    """Return the job argument of ``weir run`` and ``weir graph``."""
     if kind is ArtifactKind.PYTHON:
         return f"{code / PurePath(name).name}:{entry.rpartition(':')[2]}"
     module, _, function = entry.rpartition(":")
@@ -32,7 +32,7 @@ def target(kind: ArtifactKind, name: str, entry: str, code: Path) -> str:
 
 
 def settings(body: Mapping[str, Any]) -> list[str]:
-    """Parameters of the job, as options of both commands."""
+    """Return the job's parameters as options of both commands."""
     return [part for name, value in body["parameters"].items() for part in ("--set", f"{name}={_text(value)}")]
 
 
@@ -50,9 +50,10 @@ def run_command(
     at_least: int | None = None,
     metrics: str | None = None,
 ) -> list[str]:
-    """``job``: of ``target``. ``directory``: of checkpoints. ``archive``: a zip or wheel that executors elsewhere need. ``at_least``: so far
-    the job has come there, as is known; None: nothing is known. ``metrics``: where it serves them, to who has the token in its environment."""
-    checkpointing = whole(body)["checkpointing"]
+    """``job``: from ``target``. ``directory``: the checkpoint directory. ``archive``: a zip file or wheel for executors on other
+    hosts. ``at_least``: the newest checkpoint that is known to exist, if any. ``metrics``: the address of the metrics server,
+    whose token is in the environment."""
+    checkpointing = with_defaults(body)["checkpointing"]
     tolerable = checkpointing["tolerable_failed_checkpoints"]
     conf = dict(body["spark_conf"])
     if archive is not None and not body["master"].startswith("local"):
@@ -72,7 +73,7 @@ def run_command(
 
 
 def _beginning(start: Mapping[str, Any], at_least: int | None) -> list[str]:
-    """``start``: of a run. Who has approved the plan that says so has agreed to what is left behind."""
+    """``start``: that of a run. ``--yes``: the user who approved the plan has seen what is abandoned."""
     match start["mode"]:
         case "from":
             return ["--from", str(start["checkpoint"]), "--yes"]
@@ -87,8 +88,8 @@ def graph_command(body: Mapping[str, Any], *, job: str) -> list[str]:
 
 
 def compile_environment(ours: Mapping[str, str], more: Mapping[str, str], *, also: str, code: Path) -> dict[str, str]:
-    """Of a process that only describes a job: of what we have what is known to be of use, and what ``also`` names (names or their
-    beginnings with a star, with commas between them). Nothing of the control plane's own, whatever it names."""
+    """Return the environment of a process that only compiles a job: known harmless variables, and those that ``also`` names
+    (comma-separated names, or prefixes with a star). Variables of the control plane are never included."""
     allowed = (*_COMPILING, *filter(None, (one.strip() for one in also.split(","))))
     theirs = environment(ours, {}, code=code)
     return {name: value for name, value in theirs.items() if _is_among(name, allowed)} | {"PYTHONUNBUFFERED": "1"} | dict(more)
@@ -99,8 +100,8 @@ def _is_among(name: str, allowed: Sequence[str]) -> bool:
 
 
 def environment(ours: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
-    """Of a driver: what we have, but for what is the control plane's own business. It reads and writes where the job does, with the
-    credentials that are there for that."""
+    """Return the environment of a driver: ours without the control plane's own variables. A driver uses the credentials in it to
+    read and write the job's data."""
     kept = {
         name: value
         for name, value in ours.items()

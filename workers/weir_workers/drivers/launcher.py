@@ -1,8 +1,10 @@
-"""Becomes the driver of a run: ``python -m weir_workers.drivers.launcher RUN_DIRECTORY``, what to run as JSON on standard input.
+"""Become the driver of a run: ``python -m weir_workers.drivers.launcher RUN_DIRECTORY``, with the command as JSON on standard
+input.
 
-It leaves its parent and its session, so that neither the death of the worker that started it nor a closed terminal takes it along; takes the
-lock of the run, or ends if somebody has it (then the run has a driver already: work may be asked for twice); writes down who it is;
-and becomes the driver by exec, lock in hand. Standard library only: it is started for each run.
+The process leaves its parent and its session, so that it survives the death of the worker and a closed terminal. It takes the
+lock of the run, or exits if another process has it: the run then has a driver already, since the start may be requested twice. It
+writes down its identity and becomes the driver by exec, still holding the lock. It uses the standard library only, because it is
+started for every run.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ def main() -> None:
     directory = Path(sys.argv[1])
     what = json.load(sys.stdin)
     if os.fork():
-        # Whoever started us waits for this, and for no driver.
+        # The worker waits for this process, not for the driver.
         os._exit(0)
     os.setsid()
     descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     if not _locked(descriptor):
         os._exit(0)
     os.set_inheritable(descriptor, True)
-    _say_who_we_are(directory)
+    _write_identity(directory)
     log = os.open(directory / "driver.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, LOG_MODE)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -41,7 +43,7 @@ def main() -> None:
 
 
 def _locked(descriptor: int) -> bool:
-    """Whoever looks whether a driver lives has the lock for a moment."""
+    """Retry, because a process that checks whether the driver is alive holds the lock for a moment."""
     until = time.monotonic() + LOCK_S
     while True:
         try:
@@ -54,14 +56,14 @@ def _locked(descriptor: int) -> bool:
             return True
 
 
-def _say_who_we_are(directory: Path) -> None:
+def _write_identity(directory: Path) -> None:
     fresh = directory / "process.new"
     fresh.write_text(json.dumps({"pid": os.getpid(), "started": _started()}))
     fresh.replace(directory / "process")
 
 
 def _started() -> float:
-    """When this process began, as psutil says it. Exec does not change that."""
+    """Return the start time of this process in psutil's form. Exec does not change it."""
     try:
         import psutil
     except ImportError:

@@ -1,4 +1,4 @@
-"""Starting drivers on this machine, and seeing whether they live. Effects only: what follows from it is decided elsewhere."""
+"""Starting drivers on this host and checking whether they are alive. Effects only; other modules decide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import psutil
 
 from weir.errors import ConfigError
-from weir_workers.drivers.directory import ProcessName, RunDirectory
+from weir_workers.drivers.run_directory import ProcessIdentity, RunDirectory
 
 LAUNCH_S = 20.0
 LOG_BYTES_MAX = 64 << 20
@@ -21,32 +21,32 @@ _KEPT_OF_LOG = 8 << 20
 
 
 def start(directory: RunDirectory, command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Have the driver of this run started, if it does not live already. Raises ConfigError if that did not work."""
+    """Start the driver of this run unless it is alive. Raises ConfigError."""
     what = json.dumps({"command": list(command), "environment": dict(environment)})
     done = subprocess.run(
         [sys.executable, "-m", "weir_workers.drivers.launcher", directory.path],
-        input=what, text=True, capture_output=True, timeout=LAUNCH_S, check=False, env=_bare(),
+        input=what, text=True, capture_output=True, timeout=LAUNCH_S, check=False, env=_launcher_environment(),
     )  # fmt: skip
     if done.returncode != 0:
-        raise ConfigError(f"the driver could not be started: {done.stderr.strip()[-500:]}")
+        raise ConfigError(f"the driver cannot be started: {done.stderr.strip()[-500:]}")
 
 
-def _bare() -> dict[str, str]:
-    """For the launcher itself: no secret, as it has no use for one."""
+def _launcher_environment() -> dict[str, str]:
+    """Return the environment of the launcher, without secrets."""
     return {
         name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "LANG", "HOME", "LD_LIBRARY_PATH")
     }
 
 
-def lives(directory: RunDirectory, name: ProcessName | None) -> bool:
-    """``name``: as it is known of the run; None: it is not known. A process is taken for alive as long as it cannot be told otherwise,
-    and one that is just being started, too."""
+def is_alive(directory: RunDirectory, name: ProcessIdentity | None) -> bool:
+    """Return whether the driver is alive. ``name``: the run's known process, if any. A driver counts as alive if this cannot be
+    ruled out, and while it is being started."""
     if directory.path.is_dir():
         return directory.is_alive() or directory.is_starting()
     return name is not None and _find(name) is not None
 
 
-def _find(name: ProcessName) -> psutil.Process | None:
+def _find(name: ProcessIdentity) -> psutil.Process | None:
     try:
         process = psutil.Process(name.pid)
         same = abs(process.create_time() - name.started) < 0.5
@@ -55,8 +55,8 @@ def _find(name: ProcessName) -> psutil.Process | None:
         return None
 
 
-def kill(name: ProcessName) -> None:
-    """And its process group, which has its JVM in it. Nothing happens if it is gone."""
+def kill(name: ProcessIdentity) -> None:
+    """Kill the process and its process group, which includes its JVM. Does nothing if the process is gone."""
     process = _find(name)
     if process is None:
         return
@@ -68,7 +68,7 @@ def kill(name: ProcessName) -> None:
 
 
 def bound_log(directory: RunDirectory) -> None:
-    """Keep the end of a log that has grown too long. The driver appends, so what it writes meanwhile may be lost, and nothing else."""
+    """Keep only the end of a log that has grown too large. Lines that the driver writes in the meantime may be lost."""
     try:
         size = directory.log.stat().st_size
         if size <= LOG_BYTES_MAX:
@@ -78,6 +78,6 @@ def bound_log(directory: RunDirectory) -> None:
             kept = file.read()
             file.seek(0)
             file.truncate()
-            file.write(b"... (what came before was too long to be kept)\n" + kept)
+            file.write(b"... (earlier lines were deleted)\n" + kept)
     except FileNotFoundError:
         return

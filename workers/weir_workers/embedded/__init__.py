@@ -1,10 +1,11 @@
-"""A Postgres, a Redis, the API and a worker as ordinary processes under one directory: no Docker, no root.
+"""The embedded platform: Postgres, Redis, API and workers as ordinary processes under one directory, without Docker or root.
 
-    weir up ── starts ──> supervisor ── direct children ──> Postgres, Valkey, API, worker, beat
+::
+
+    weir up ── starts ──> supervisor ── child processes ──> Postgres, Valkey, API, workers, beat
                               │                              (end with the supervisor, however it ends)
                               └── writes platform.json, which `weir up`, `down` and `doctor` read
 
-Drivers of jobs are nobody's children here: they live on, whatever happens to the platform.
-
-What is in the data directory is listed in ``layout.py``.
+Drivers of jobs are not children of the supervisor: they keep running when the platform stops. ``data_dir/layout.py`` lists the
+files.
 """

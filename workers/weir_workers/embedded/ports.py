@@ -1,10 +1,33 @@
-"""Ports of this machine: whether one is taken, who listens at one. Who answers at a port is not said to be ours by answering."""
+"""TCP ports of this host: which are free, and which process listens. An answer at a port does not prove that it comes from our
+process."""
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Collection
+
 import psutil
 
-from weir_workers.embedded.children import free_port
+from weir.errors import ConfigError
+
+TRIES = 100
+"""Attempts to get a port from the kernel that is not in ``but``; it may offer the same port twice."""
+
+
+def free_port(wanted: int | None = None, *, but: Collection[int | None] = ()) -> int:
+    """Return ``wanted`` if it is free, otherwise any free port; never one of ``but``, which other servers of this platform use.
+    Another program may still take it first; then the server fails to start. Raises ConfigError."""
+    for port in (*([wanted] if wanted and wanted not in but else []), *[0] * TRIES):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            found: int = probe.getsockname()[1]
+        if found not in but:
+            return found
+    raise ConfigError("no free port on 127.0.0.1")
 
 
 def is_taken(port: int) -> bool:
@@ -12,7 +35,7 @@ def is_taken(port: int) -> bool:
 
 
 def listens(process: int, port: int) -> bool:
-    """The process, or one that it has started, listens at this port. False also where that cannot be seen."""
+    """Return whether the process or one of its descendants listens at the port. False also if this cannot be determined."""
     try:
         own = psutil.Process(process)
         return _has(own, port) or any(_has(one, port) for one in own.children(recursive=True))
@@ -24,11 +47,11 @@ def _has(process: psutil.Process, port: int) -> bool:
     try:
         return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in process.net_connections("tcp"))
     except psutil.Error:
-        return False  # it has ended meanwhile, or is somebody else's
+        return False  # it has ended, or belongs to another user
 
 
 def holder(port: int) -> str:
-    """Who listens there, for people, as far as this user may know."""
+    """Describe the process that listens there, as far as this user may know."""
     try:
         found = [one.pid for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port]
     except psutil.Error:

@@ -1,43 +1,134 @@
-"""Processes that are known by their number and by when they began: a number alone is given to others again."""
+"""Processes of a platform: start them so that they end with their parent, identify them, end them."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import pwd
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from weir.errors import ConfigError
+
+_PR_SET_PDEATHSIG = 1
+UNPRIVILEGED = "nobody"
+"""The user of our servers when the supervisor is root, because Postgres refuses to run as root."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerUser:
+    uid: int
+    gid: int
+
+    def own(self, path: Path) -> None:
+        """Give ``path`` and everything below it to this user."""
+        os.chown(path, self.uid, self.gid)
+        for folder, names, files in os.walk(path):
+            for name in (*names, *files):
+                os.chown(Path(folder, name), self.uid, self.gid, follow_symlinks=False)
+
+
+def server_user() -> ServerUser | None:
+    """Return the user for servers; None: the current user. Raises ConfigError if we are root and there is no unprivileged user."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(UNPRIVILEGED)
+    except KeyError:
+        raise ConfigError(
+            f"Postgres does not run as root, and this machine has no user '{UNPRIVILEGED}': run this as an ordinary user"
+        ) from None
+    return ServerUser(entry.pw_uid, entry.pw_gid)
+
+
+def spawn(
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    environment: Mapping[str, str],
+    directory: Path,
+    user: ServerUser | None = None,
+    signal_if_we_die: signal.Signals = signal.SIGTERM,
+) -> subprocess.Popen[bytes]:
+    """Start a child in its own session, so that Ctrl-C does not reach it; its output is appended to ``log``.
+
+    On Linux the kernel sends it ``signal_if_we_die`` when the calling thread ends. Raises OSError.
+    """
+
+    parent = os.getpid()
+
+    def before_exec() -> None:
+        # Between fork and exec, after the change of user, which would reset it.
+        if sys.platform == "linux":
+            _libc().prctl(_PR_SET_PDEATHSIG, int(signal_if_we_die))
+            if os.getppid() != parent:
+                os._exit(1)  # the parent died before prctl
+
+    _libc()  # loaded before the fork
+    parts = [os.fspath(part) for part in command]
+    # Appended to, so that it can be truncated under the writer (data_dir/logs.py).
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as output:
+        return subprocess.Popen(
+            parts,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            cwd=directory,
+            start_new_session=True,
+            user=user.uid if user else None,
+            group=user.gid if user else None,
+            extra_groups=[] if user else None,
+            preexec_fn=before_exec,  # noqa: PLW1509  # only a process without other threads calls this
+        )
+
+
+_loaded: ctypes.CDLL | None = None
+
+
+def _libc() -> ctypes.CDLL:
+    global _loaded
+    if _loaded is None:
+        _loaded = ctypes.CDLL(None, use_errno=True)
+    return _loaded
+
+
+# ---- identity ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """``began``: differs for two processes that have the same number at different times, also over a restart of the machine."""
+    """``began`` distinguishes two processes with the same pid, also across a reboot."""
 
     number: int
     began: str
 
     @property
     def lives(self) -> bool:
-        """As far as this machine (or container) can see. One that has ended and waits for its parent does not live."""
+        """Whether this host (or container) has the process. A zombie does not count."""
         return began(self.number) == self.began
 
     def signal(self, which: signal.Signals) -> None:
-        """Nothing happens if it does not live any more."""
+        """Send a signal if the process is alive."""
         if self.lives:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.number, which)
 
 
 def process_id(number: int) -> ProcessId:
-    """Of a process that lives, or at least is our child."""
+    """Return the identity of a process that is alive or is our child."""
     return ProcessId(number, began(number) or "ended")
 
 
 def began(number: int) -> str | None:
-    """None: there is no such process, or it has ended."""
+    """Return the start time of a process; None: it does not exist or has ended."""
     if sys.platform == "linux":
         return _began_on_linux(number)
     import psutil
@@ -50,9 +141,9 @@ def began(number: int) -> str | None:
 
 
 def _began_on_linux(number: int) -> str | None:
-    """Ticks since the machine has started, which do not move when the clock is set."""
+    """Return clock ticks since boot, which do not change when the clock is set."""
     try:
-        # The name in parentheses may hold anything, also parentheses.
+        # The name in parentheses may itself contain parentheses.
         fields = Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
@@ -69,7 +160,7 @@ def _boot() -> str:
 
 
 def end_all(processes: Iterable[tuple[ProcessId, signal.Signals]], *, grace_s: float) -> Sequence[ProcessId]:
-    """Send each its signal, wait for them, kill those that live on after ``grace_s``. Those that lived when this was called."""
+    """Send each process its signal and wait; kill those still alive after ``grace_s``. Returns the processes that were alive."""
     living = [(process, which) for process, which in processes if process.lives]
     for process, which in living:
         process.signal(which)

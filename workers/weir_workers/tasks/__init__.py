@@ -1,1 +1,1 @@
-"""A module for each kind of work. All modules here are loaded by a worker: one that declares a task need not be named anywhere."""
+"""One module per kind of work. A worker loads all modules here, so a new task needs no registration."""

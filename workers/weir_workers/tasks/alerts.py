@@ -1,4 +1,4 @@
-"""Holding the rules of alerts against all jobs."""
+"""Evaluation of alert rules."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import datetime
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from weir_backend.alerts import rounds
-from weir_backend.kit import presence
+from weir_backend.alerts import evaluation
+from weir_backend.kit import heartbeats
 from weir_backend.kit.clock import now
 from weir_workers.context import Context, current
 from weir_workers.task import task
@@ -18,18 +18,18 @@ log = structlog.get_logger(__name__)
 
 @task("weir.alerts")
 def alerts() -> None:
-    """Open those that have come up, end those that are over."""
-    go_round(current(), now())
+    """Open new alerts and resolve those that no longer hold."""
+    evaluate(current(), now())
 
 
-def go_round(context: Context, moment: datetime) -> None:
+def evaluate(context: Context, moment: datetime) -> None:
     with context.database.session() as session:
-        presence.say(session, presence.Part.ALERTS, moment)
+        heartbeats.record_heartbeat(session, heartbeats.Component.ALERTS, moment)
     with context.database.session() as session:
-        found = rounds.look(session, moment)
-    for first in range(0, len(found), rounds.JOBS_AT_ONCE):
+        found = evaluation.find_changed_jobs(session, moment)
+    for first in range(0, len(found), evaluation.JOBS_PER_TRANSACTION):
         try:
             with context.database.session() as session:
-                rounds.carry_out(session, context.tasks, moment, found[first : first + rounds.JOBS_AT_ONCE])
+                evaluation.apply_changes(session, context.tasks, moment, found[first : first + evaluation.JOBS_PER_TRANSACTION])
         except IntegrityError:
-            log.info("a rule or a webhook was deleted just now: the next round goes on without it")
+            log.info("a rule or webhook was deleted during the evaluation; the next one skips it")

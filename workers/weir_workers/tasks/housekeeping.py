@@ -1,4 +1,4 @@
-"""Keeping what is kept in bounds."""
+"""Deleting old rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ log = structlog.get_logger(__name__)
 
 @task("weir.housekeeping", time_limit_s=60)
 def housekeeping() -> None:
-    """Forget events, samples and answers that are old enough, in small bites: nobody waits for a lock on them."""
+    """Delete events, samples and idempotency answers whose retention has passed, in small transactions that hold no lock for
+    long."""
     context = current()
-    for name, rows in service.do_round(context.database.session, context.settings, time.monotonic).items():
+    for name, rows in service.run_round(context.database.session, context.settings, time.monotonic).items():
         if rows:
-            log.info("forgotten", what=name, rows=rows)
+            log.info("old rows deleted", kind=name, rows=rows)

@@ -1,4 +1,7 @@
-"""Signatures of messages, as https://www.standardwebhooks.com says, so that receivers find a library that checks them. Pure."""
+"""Signatures of webhook messages as defined by https://www.standardwebhooks.com, so that receivers can check them with existing libraries.
+
+Signing keys are in the environment of the workers or in files there, never in the database.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,59 @@ import base64
 import binascii
 import hashlib
 import hmac
+from collections.abc import Mapping
+from pathlib import Path
 
 from weir.errors import ConfigError
+from weir_backend.settings import Settings
 
 PREFIX = "whsec_"
 KEY_BYTES_MIN = 16
+KEYS_DIRECTORY = "webhook-keys"
+KEY_CHARACTERS_MAX = 4_096
 
 
 def headers(message_id: str, sent_at_s: int, body: bytes, key: bytes | None) -> dict[str, str]:
-    """``sent_at_s``: of this try, since 1970. It is signed, too: who keeps a message cannot pass it on later as a new one. ``key`` None: there
-    is no signature."""
-    found = {"webhook-id": message_id, "webhook-timestamp": str(sent_at_s)}
+    """Return the headers of one attempt. ``sent_at_s``: its time, in seconds since 1970; it is signed, so that an old message cannot be
+    replayed as a new one. ``key`` None: no signature."""
+    result = {"webhook-id": message_id, "webhook-timestamp": str(sent_at_s)}
     if key is not None:
         signed = f"{message_id}.{sent_at_s}.".encode() + body
-        made = base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
-        found["webhook-signature"] = f"v1,{made}"
-    return found
+        signature = base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
+        result["webhook-signature"] = f"v1,{signature}"
+    return result
 
 
-def key_of(text: str, where: str) -> bytes:
-    """``text``: bytes in base64 after ``whsec_``, or else the key itself. ``where`` it comes from. Raises ConfigError, without the key."""
+def load_key(reference: str, settings: Settings, environment: Mapping[str, str]) -> bytes:
+    """Return the key that ``reference`` (see ``webhooks.schemas.KeyReference``) names. Raises ConfigError."""
+    kind, _, name = reference.partition(":")
+    if kind == "env":
+        text = environment.get(name)
+        if text is None:
+            raise ConfigError(f"the workers have no environment variable {name}, which the webhook names as its signing key")
+        return decode_key(text, name)
+    assert name and Path(name).name == name, f"{name!r} is not a file name: the API checks it"
+    path = (settings.webhook_keys_dir or settings.data_dir / KEYS_DIRECTORY) / name
+    try:
+        with path.open(encoding="utf-8") as file:
+            return decode_key(file.read(KEY_CHARACTERS_MAX), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise ConfigError(f"the worker cannot read the signing key {path}: {reason}") from None
+
+
+def decode_key(text: str, origin: str) -> bytes:
+    """``text``: base64 after ``whsec_``, or the key itself. Raises ConfigError; the message contains ``origin`` but not the key."""
     text = text.strip()
     if text.startswith(PREFIX):
         try:
             key = base64.b64decode(text.removeprefix(PREFIX), validate=True)
         except binascii.Error:
-            raise ConfigError(f"the key in {where} begins with {PREFIX}, and what follows is not base64") from None
+            raise ConfigError(f"the signing key in {origin} starts with {PREFIX}, but the rest is not base64") from None
     else:
         key = text.encode()
     if len(key) < KEY_BYTES_MIN:
-        raise ConfigError(f"the key in {where} is shorter than {KEY_BYTES_MIN} bytes: openssl rand -base64 32 makes a good one")
+        raise ConfigError(
+            f"the signing key in {origin} is shorter than {KEY_BYTES_MIN} bytes: generate one with `openssl rand -base64 32`"
+        )
     return key

@@ -1,1 +1,1 @@
-"""Log-in by OpenID Connect: authorization code flow with PKCE. Endpoints, what is asked of the provider, what is believed of it."""
+"""Login by OpenID Connect: authorization code flow with PKCE. Endpoints, provider client, and validation of identity tokens."""

@@ -1,4 +1,4 @@
-"""``/session/oidc``: a browser goes to the provider and comes back."""
+"""``/session/oidc``: login by OpenID Connect."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
+from weir_backend.auth.cookies import is_secure, set_session
 from weir_backend.auth.oidc import flow, service
-from weir_backend.auth.oidc.configured import OIDC_BEGINS, oidc_name
-from weir_backend.auth.oidc.provider import Provider
-from weir_backend.auth.sessions.cookies import is_secure, set_session
+from weir_backend.auth.oidc.provider import OIDC_PATH, Provider, oidc_display_name
 from weir_backend.auth.sessions.service import LOGINS
 from weir_backend.errors import NotFound, TooMany
+from weir_backend.kit.dependencies import ServicesDep, SessionDep, address_of, request_id_of
 from weir_backend.kit.problems import answers
-from weir_backend.kit.rates import Rate, origin
-from weir_backend.kit.requests import ServicesDep, SessionDep, address_of, request_id_of
+from weir_backend.kit.rate_limits import RateLimit, origin
 
 STATE_COOKIE = "weir_oidc"
-COOKIE_PATH = OIDC_BEGINS
+COOKIE_PATH = OIDC_PATH
 AT_ONCE_MAX = 8
-"""A provider that is slow must not take all threads."""
-_ONCE = Rate("oidc-states", 1, flow.STATE_S + flow.CLOCKS_DIFFER_S, "answers to one log-in")
+"""A slow provider must not occupy all threads."""
+_ONCE = RateLimit("oidc-states", 1, flow.STATE_S + flow.CLOCK_SKEW_S, "responses to one login")
 router = APIRouter(prefix="/session/oidc", tags=["session"])
 Text = Annotated[str | None, Query(max_length=4096)]
 
 
 def _provider(request: Request, services: ServicesDep) -> Provider:
-    """Raises NotFound where nothing is configured, TooMany."""
+    """Raises NotFound if OpenID Connect is not configured, TooMany."""
     settings = services.settings
-    if oidc_name(settings) is None:
+    if oidc_display_name(settings) is None:
         raise NotFound(
             "oidc-not-configured",
-            "log-in by OpenID Connect is not configured here",
-            "set WEIR_OIDC_ISSUER and WEIR_OIDC_CLIENT_ID",
+            "Login by OpenID Connect is not configured.",
+            "Set WEIR_OIDC_ISSUER and WEIR_OIDC_CLIENT_ID.",
         )
-    services.rates.hit(LOGINS, origin(address_of(request)))
+    services.rate_limiter.hit(LOGINS, origin(address_of(request)))
     state = request.app.state
     if not hasattr(state, "oidc_provider"):
         state.oidc_provider = Provider(str(settings.oidc_issuer))
@@ -46,11 +45,11 @@ def _provider(request: Request, services: ServicesDep) -> Provider:
 ProviderDep = Annotated[Provider, Depends(_provider)]
 
 
-def _away(services: ServicesDep, provider: ProviderDep) -> Response:
+def _redirect(services: ServicesDep, provider: ProviderDep) -> Response:
     begun = flow.begin()
-    answer = RedirectResponse(flow.provider_address(services.settings, provider, begun), 302)
+    answer = RedirectResponse(flow.authorization_url(services.settings, provider, begun), 302)
     answer.set_cookie(
-        STATE_COOKIE, flow.sealed(services.settings, begun), max_age=flow.STATE_S, path=COOKIE_PATH, httponly=True,
+        STATE_COOKIE, flow.sign_state(services.settings, begun), max_age=flow.STATE_S, path=COOKIE_PATH, httponly=True,
         secure=is_secure(services.settings), samesite="lax",
     )  # fmt: skip
     return answer
@@ -65,15 +64,15 @@ def _claims(
     error: Text = None,
     iss: Text = None,
 ) -> dict[str, Any]:
-    begun = flow.opened(services.settings, request.cookies.get(STATE_COOKIE), state)
+    begun = flow.verify_state(services.settings, request.cookies.get(STATE_COOKIE), state)
     try:
-        services.rates.hit(_ONCE, begun.state)
+        services.rate_limiter.hit(_ONCE, begun.state)
     except TooMany:
-        raise flow.refused("this log-in has been answered before") from None
+        raise flow.refused("This login is already complete.") from None
     if iss is not None and iss != provider.document()["issuer"]:
-        raise flow.refused("the answer comes from another provider")
+        raise flow.refused("The response comes from another provider.")
     if error is not None or not code:
-        raise flow.refused("the provider has not let you in")
+        raise flow.refused("The OpenID Connect provider refused the login.")
     return flow.claims_of(services.settings, provider, begun, code)
 
 
@@ -84,9 +83,9 @@ def _claims(
     response_class=RedirectResponse,
     responses=answers(404, 429, 503),
 )
-def begin_oidc_session(away: Annotated[Response, Depends(_away, max_concurrency=AT_ONCE_MAX)]) -> Response:
-    """Log in by OpenID Connect: a browser is sent to the provider."""
-    return away
+def begin_oidc_session(redirect: Annotated[Response, Depends(_redirect, max_concurrency=AT_ONCE_MAX)]) -> Response:
+    """Start a login by OpenID Connect: redirect the browser to the provider."""
+    return redirect
 
 
 @router.get(
@@ -102,12 +101,12 @@ def finish_oidc_session(
     services: ServicesDep,
     session: SessionDep,
 ) -> Response:
-    """Where the provider sends the browser back to. Who is confirmed has a session, and an account from the first time on."""
+    """Complete a login by OpenID Connect: open a session, and create the user at the first login."""
     opened = service.log_in(
         session,
         claims,
         role_claim=services.settings.oidc_role_claim,
-        anybody=services.settings.oidc_new_users == "viewer",
+        allow_new=services.settings.oidc_new_users == "viewer",
         address=address_of(request),
         request_id=request_id_of(request),
     )

@@ -1,4 +1,4 @@
-"""One log-in from its beginning to the claims that are believed. No database, and no HTTP but through ``Provider``."""
+"""The OpenID Connect authorization code flow, up to verified claims. It uses no database, and HTTP only through ``Provider``."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
 STATE_S = 600
-CLOCKS_DIFFER_S = 60
+CLOCK_SKEW_S = 60
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
-"""Of public keys only: with a shared key whoever can check a token could make one. Never ``none``."""
+"""Only algorithms with public keys: with a shared key, every verifier could forge tokens. Never ``none``."""
 
 _HEADERS = jws.JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
-"""Providers put more into the header than the standard names; what is marked critical there is refused all the same."""
+"""Providers add non-standard header fields. Unknown critical fields are still refused."""
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """What the browser keeps in a signed cookie while it is away at the provider."""
+class LoginState:
+    """The state of a login, which the browser keeps in a signed cookie while it is at the provider."""
 
     state: str
     nonce: str
     verifier: str
 
 
-def begin() -> Begun:
-    return Begun(*(secrets.token_urlsafe(32) for _ in range(3)))
+def begin() -> LoginState:
+    return LoginState(*(secrets.token_urlsafe(32) for _ in range(3)))
 
 
-def callback_address(settings: Settings) -> str:
+def callback_url(settings: Settings) -> str:
     return str(settings.public_url).rstrip("/") + "/api/v1/session/oidc/callback"
 
 
-def provider_address(settings: Settings, provider: Provider, begun: Begun) -> str:
-    """Where the browser goes. Raises Unavailable."""
+def authorization_url(settings: Settings, provider: Provider, begun: LoginState) -> str:
+    """Return the URL of the provider to which the browser is redirected. Raises Unavailable."""
     challenge = base64.urlsafe_b64encode(hashlib.sha256(begun.verifier.encode()).digest()).rstrip(b"=").decode()
     query = urlencode(
         {
             "response_type": "code",
             "client_id": settings.oidc_client_id,
-            "redirect_uri": callback_address(settings),
+            "redirect_uri": callback_url(settings),
             "scope": "openid profile email",
             "state": begun.state,
             "nonce": begun.nonce,
@@ -66,42 +66,42 @@ def provider_address(settings: Settings, provider: Provider, begun: Begun) -> st
     return urlunsplit(parts._replace(query=f"{parts.query}&{query}" if parts.query else query))
 
 
-def sealed(settings: Settings, begun: Begun) -> str:
+def sign_state(settings: Settings, begun: LoginState) -> str:
     claims = {"state": begun.state, "nonce": begun.nonce, "verifier": begun.verifier, "exp": int(time.time()) + STATE_S}
     return jwt.encode({"alg": "HS256"}, claims, _key(settings), algorithms=["HS256"])
 
 
-def opened(settings: Settings, cookie: str | None, state: str | None) -> Begun:
-    """Raises Unauthenticated unless the cookie is ours, young, and of this ``state``."""
+def verify_state(settings: Settings, cookie: str | None, state: str | None) -> LoginState:
+    """Return the state in the cookie. Raises Unauthenticated if it is not signed by us, has expired, or differs from ``state``."""
     try:
         claims = jwt.decode(cookie or "", _key(settings), algorithms=["HS256"]).claims
         jwt.JWTClaimsRegistry(exp={"essential": True}).validate(claims)
-        begun = Begun(claims["state"], claims["nonce"], claims["verifier"])
+        begun = LoginState(claims["state"], claims["nonce"], claims["verifier"])
     except (JoseError, ValueError, KeyError):
-        raise refused("there is no log-in of this browser that began within the last ten minutes") from None
+        raise refused("This browser has not started a login within the last ten minutes.") from None
     if state is None or not hmac.compare_digest(begun.state.encode(), state.encode()):
-        raise refused("the answer belongs to another log-in")
+        raise refused("The response of the provider belongs to another login.")
     return begun
 
 
-def claims_of(settings: Settings, provider: Provider, begun: Begun, code: str) -> dict[str, Any]:
-    """Of the identity token for ``code``, verified. Raises Unauthenticated, Unavailable."""
+def claims_of(settings: Settings, provider: Provider, begun: LoginState, code: str) -> dict[str, Any]:
+    """Return the verified claims of the identity token for ``code``. Raises Unauthenticated, Unavailable."""
     assert settings.oidc_client_id is not None
     secret = settings.oidc_client_secret.get_secret_value() if settings.oidc_client_secret is not None else None
     form = {
         "grant_type": "authorization_code",
         "code": code,
-        "redirect_uri": callback_address(settings),
+        "redirect_uri": callback_url(settings),
         "code_verifier": begun.verifier,
     }
     token = provider.identity_token(form, settings.oidc_client_id, secret)
-    return verified(provider, token, client_id=settings.oidc_client_id, nonce=begun.nonce)
+    return verify_token(provider, token, client_id=settings.oidc_client_id, nonce=begun.nonce)
 
 
-def verified(provider: Provider, token: str, *, client_id: str, nonce: str) -> dict[str, Any]:
-    """The claims (OpenID Connect Core 3.1.3.7). Raises Unauthenticated, Unavailable."""
+def verify_token(provider: Provider, token: str, *, client_id: str, nonce: str) -> dict[str, Any]:
+    """Return the claims of a token after the checks of OpenID Connect Core 3.1.3.7. Raises Unauthenticated, Unavailable."""
     registry = jwt.JWTClaimsRegistry(
-        leeway=CLOCKS_DIFFER_S,
+        leeway=CLOCK_SKEW_S,
         iss={"essential": True, "value": provider.document()["issuer"]},
         aud={"essential": True, "value": client_id},
         exp={"essential": True},
@@ -112,28 +112,28 @@ def verified(provider: Provider, token: str, *, client_id: str, nonce: str) -> d
     try:
         header = jws.extract_compact(token.encode(), registry=_HEADERS).headers()
         if header.get("alg") not in ALGORITHMS:
-            raise refused("the identity token is not signed in a way that we take")
+            raise refused("The identity token uses an unsupported signature algorithm.")
         key = provider.key(header.get("kid"))
         if key is None:
-            raise refused("the identity token is signed with a key that the provider does not have")
+            raise refused("The identity token is signed with an unknown key.")
         claims = jwt.decode(token, key, algorithms=ALGORITHMS, registry=_HEADERS).claims
         registry.validate(claims)
     except (JoseError, ValueError, TypeError) as error:
-        raise refused(f"the identity token is not valid ({getattr(error, 'error', 'unreadable')})") from None
+        raise refused(f"The identity token is not valid ({getattr(error, 'error', 'unreadable')}).") from None
     several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if several else client_id) != client_id:
-        raise refused("the identity token was made for somebody else")
-    # The library takes a list where it is told a text: an issuer or a nonce is one text.
+        raise refused("The identity token was issued for another client.")
+    # The library also accepts lists, but a nonce and a subject are single strings.
     if claims["nonce"] != nonce or not 0 < len(claims["sub"]) <= 255 or not claims["sub"].isprintable():
-        raise refused("the identity token is not valid")
+        raise refused("The identity token is not valid.")
     return claims
 
 
-def refused(why: str) -> Unauthenticated:
-    log.warning("a log-in by OpenID Connect was refused", why=why)
-    return Unauthenticated("oidc-refused", why, "log in again")
+def refused(reason: str) -> Unauthenticated:
+    log.warning("OpenID Connect login refused", reason=reason)
+    return Unauthenticated("oidc-refused", reason, "Log in again.")
 
 
 def _key(settings: Settings) -> OctKey:
-    # Of its own: nothing that is signed for another purpose can be taken for a state.
+    # A separate key, so that data signed for another purpose is not accepted as a state.
     return OctKey.import_key(hmac.digest(settings.secret_key.get_secret_value().encode(), b"weir oidc state", "sha256"))

@@ -1,4 +1,4 @@
-"""What the provider says over HTTP: its discovery document, its keys, the identity token for a code."""
+"""HTTP client of the OpenID Connect provider: discovery document, keys and identity tokens."""
 
 from __future__ import annotations
 
@@ -15,19 +15,28 @@ from joserfc.errors import JoseError
 from joserfc.jwk import Key, KeySet, KeySetSerialization
 
 from weir_backend.errors import Unauthenticated, Unavailable
+from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
+OIDC_PATH = "/api/v1/session/oidc"
 TIMEOUT_S = 5.0
 ANSWER_BYTES_MAX = 1 << 20
-DOCUMENT_KEPT_S = 3600.0
-DOCUMENT_AGAIN_S = 2.0
-"""Who comes so soon after a failure is told so at once, or all would wait for one another."""
-KEYS_AGAIN_S = 30.0
-"""Keys are fetched again for an id that is not known, but not more often: ids come from whoever sends a token."""
+DOCUMENT_CACHE_S = 3600.0
+DOCUMENT_RETRY_S = 2.0
+"""Requests within this time after a failure fail at once; otherwise they would queue behind each other's timeouts."""
+KEYS_REFRESH_S = 30.0
+"""Minimum time between refreshes of the keys for an unknown key id, which an attacker can choose."""
+
+
+def oidc_display_name(settings: Settings) -> str | None:
+    """Return the display name of the provider. None: OpenID Connect is not configured."""
+    if settings.oidc_issuer is None or settings.oidc_client_id is None:
+        return None
+    return settings.oidc_name or settings.oidc_issuer.host or str(settings.oidc_issuer)
 
 
 class Provider:
-    """One of an application. Callers may be threads."""
+    """The provider of an installation. Thread-safe."""
 
     def __init__(self, issuer: str) -> None:
         self._issuer = issuer.rstrip("/")
@@ -42,22 +51,22 @@ class Provider:
         with self._lock:
             if self._document is None or time.monotonic() >= self._document_until_s:
                 if time.monotonic() < self._document_from_s:
-                    raise _unusable("it did not answer just now", "")
+                    raise _unusable("its last response was an error", "")
                 try:
                     self._document = self._checked(self._json("GET", f"{self._issuer}/.well-known/openid-configuration"))
                 except Unavailable:
-                    self._document_from_s = time.monotonic() + DOCUMENT_AGAIN_S
+                    self._document_from_s = time.monotonic() + DOCUMENT_RETRY_S
                     raise
-                self._document_until_s = time.monotonic() + DOCUMENT_KEPT_S
+                self._document_until_s = time.monotonic() + DOCUMENT_CACHE_S
             return self._document
 
     def key(self, key_id: str | None) -> Key | None:
-        """None: the provider has no such key, or has not been asked again yet. Raises Unavailable."""
+        """Return a key. None: the provider has no such key, or the refresh interval has not passed. Raises Unavailable."""
         address = self.document()["jwks_uri"]
         with self._lock:
             found = _find(self._keys, key_id)
             if found is None and time.monotonic() >= self._keys_from_s:
-                self._keys_from_s = time.monotonic() + KEYS_AGAIN_S
+                self._keys_from_s = time.monotonic() + KEYS_REFRESH_S
                 try:
                     self._keys = KeySet.import_key_set(cast(KeySetSerialization, self._json("GET", address)))
                 except (JoseError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -66,7 +75,7 @@ class Provider:
             return found
 
     def identity_token(self, form: dict[str, str], client_id: str, client_secret: str | None) -> str:
-        """For the code in ``form``. Raises Unauthenticated if the provider refuses it, Unavailable."""
+        """Exchange the code in ``form`` for an identity token. Raises Unauthenticated if the provider refuses it, Unavailable."""
         document = self.document()
         authentication = None
         if client_secret is None:
@@ -79,21 +88,21 @@ class Provider:
         answer = self._json("POST", document["token_endpoint"], form, authentication)
         token = answer.get("id_token")
         if not isinstance(token, str):
-            raise _unusable("its answer has no identity token", "")
+            raise _unusable("its response contains no identity token", "")
         return token
 
     def _checked(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
         if not isinstance(document.get("issuer"), str) or document["issuer"].rstrip("/") != self._issuer:
-            raise _unusable("it says that it is another issuer", str(document.get("issuer"))[:200])
+            raise _unusable("its issuer differs from the configured one", str(document.get("issuer"))[:200])
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
             if urlsplit(str(document.get(name))).scheme not in ("https", urlsplit(self._issuer).scheme):
-                raise _unusable(f"its {name} is missing, or less safe than it is itself", str(document.get(name))[:200])
+                raise _unusable(f"its {name} is missing or does not use HTTPS", str(document.get(name))[:200])
         return document
 
     def _json(
         self, method: str, address: str, form: dict[str, str] | None = None, authentication: httpx2.BasicAuth | None = None
     ) -> dict[str, Any]:
-        # What was sent and what was answered may be secrets: neither is told nor logged.
+        # Request and response may contain secrets, so errors and logs omit them.
         until_s = time.monotonic() + TIMEOUT_S
         content = bytearray()
         try:
@@ -104,20 +113,20 @@ class Provider:
                 for part in answer.iter_bytes():
                     content += part
                     if len(content) > ANSWER_BYTES_MAX or time.monotonic() > until_s:
-                        raise _unusable("it answers without end", address)
+                        raise _unusable("its response is too large or too slow", address)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise _unusable("it does not answer", type(error).__name__) from None
         if form is not None and 400 <= answer.status_code < 500:
-            log.warning("the OpenID Connect provider has refused a code", status=answer.status_code)
-            raise Unauthenticated("oidc-refused", "the provider does not confirm this log-in", "log in again")
+            log.warning("the OpenID Connect provider refused a code", status=answer.status_code)
+            raise Unauthenticated("oidc-refused", "The OpenID Connect provider did not confirm this login.", "Log in again.")
         if answer.status_code != 200:
-            raise _unusable("it answers with an error", str(answer.status_code))
+            raise _unusable("it returned an error", str(answer.status_code))
         try:
             found = json.loads(content)
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise _unusable("its answer is no JSON object", address)
+            raise _unusable("its response is not a JSON object", address)
         return found
 
 
@@ -129,7 +138,7 @@ def _find(keys: KeySet, key_id: str | None) -> Key | None:
 
 
 def _unusable(what: str, more: str) -> Unavailable:
-    log.error("the OpenID Connect provider is of no use", problem=what, more=more)
+    log.error("the OpenID Connect provider failed", problem=what, more=more)
     return Unavailable(
-        "oidc-provider", f"the OpenID Connect provider cannot be used: {what}", "try again, or tell an administrator"
+        "oidc-provider", f"The OpenID Connect provider is not usable: {what}.", "Retry, or contact an administrator."
     )

@@ -1,4 +1,4 @@
-"""Who a person is here whom the provider has confirmed."""
+"""Users that log in by OpenID Connect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy.orm import Session
 
 from weir_backend.auth import repository
-from weir_backend.auth.names import NAME_MAX, fits
+from weir_backend.auth.schemas import NAME_MAX, is_valid_user_name
 from weir_backend.auth.sessions.service import Opened, open_session
 from weir_backend.errors import Conflict, Forbidden
 from weir_backend.kit.access import PLATFORM
@@ -22,22 +22,22 @@ _ORDER = [Role.ADMIN, Role.OPERATOR, Role.VIEWER]
 
 
 def log_in(
-    session: Session, claims: Mapping[str, Any], *, role_claim: str, anybody: bool, address: str | None, request_id: str | None
+    session: Session, claims: Mapping[str, Any], *, role_claim: str, allow_new: bool, address: str | None, request_id: str | None
 ) -> Opened:
-    """``claims``: verified. ``anybody``: who is new is let in, also if the claims say nothing of a role. Raises Forbidden, Conflict."""
+    """Open a session for the subject of verified ``claims``. ``allow_new``: accept new users without a role. Raises Forbidden, Conflict."""
     wanted = role_in(claims, role_claim)
-    # An account with a password is never taken over: it is the provider's subject that counts, not a name that somebody chose there.
+    # Users are matched by subject, never by name: otherwise a name chosen at the provider could take over an existing account.
     subject = f"{claims['iss']} {claims['sub']}"
     user = repository.locked_user_of_subject(session, subject)
     if user is None:
-        if wanted is None and not anybody:
+        if wanted is None and not allow_new:
             raise Forbidden(
-                "unknown", "nobody here knows this person, and the provider says nothing of a role",
-                f"have the provider give the claim {role_claim}, or set WEIR_OIDC_NEW_USERS=viewer",
+                "unknown", f"This user is unknown, and the identity token has no claim {role_claim}.",
+                "Configure the claim at the provider, or set WEIR_OIDC_NEW_USERS=viewer.",
             )  # fmt: skip
         user = User(name=_free_name(session, claims), role=wanted or Role.VIEWER, oidc_subject=subject)
         session.add(user)
-        session.flush()  # two first log-ins at once: the second is told to try again
+        session.flush()  # of two concurrent first logins, the second fails with a conflict and can retry
         audit(
             session,
             PLATFORM,
@@ -47,25 +47,25 @@ def log_in(
             after={"name": user.name, "role": user.role.value, "by": "OpenID Connect"},
         )
     elif user.disabled:
-        log.warning("a log-in was refused", user_id=user.id, address=address)
-        raise Forbidden("disabled", "this account is disabled", "ask an administrator")
+        log.warning("login refused", user_id=user.id, address=address)
+        raise Forbidden("disabled", "This account is disabled.", "Ask an administrator.")
     elif wanted is not None and wanted is not user.role:
         _change_role(session, user, wanted)
     return open_session(session, user, "OpenID Connect", address=address, request_id=request_id)
 
 
 def role_in(claims: Mapping[str, Any], role_claim: str) -> Role | None:
-    """The highest that the claim names. None: the provider says nothing of roles; viewer: it says something that we do not know."""
-    said = claims.get(role_claim)
-    if said is None:
+    """Return the highest role in the claim. None: the claim is missing. Unknown values count as viewer."""
+    claim = claims.get(role_claim)
+    if claim is None:
         return None
-    words = said if isinstance(said, list) else [said]
-    return next((role for role in _ORDER if role.value in words), Role.VIEWER)
+    values = claim if isinstance(claim, list) else [claim]
+    return next((role for role in _ORDER if role.value in values), Role.VIEWER)
 
 
 def _change_role(session: Session, user: User, wanted: Role) -> None:
     if user.role is Role.ADMIN and repository.locked_administrators(session) == {user.id}:
-        log.warning("the last administrator stays one, whatever the provider says", user_id=user.id)
+        log.warning("kept the role of the last administrator, although the provider names another", user_id=user.id)
         return
     audit(session, PLATFORM, "update", "user", user.id, before={"role": user.role.value}, after={"role": wanted.value})
     user.role = wanted
@@ -74,9 +74,9 @@ def _change_role(session: Session, user: User, wanted: Role) -> None:
 
 def _free_name(session: Session, claims: Mapping[str, Any]) -> str:
     for name in _names(claims):
-        if fits(name) and not repository.is_taken(session, name):
+        if is_valid_user_name(name) and not repository.is_taken(session, name):
             return name
-    raise Conflict("name-taken", "every name that the provider has for this person is taken here", "ask an administrator")
+    raise Conflict("name-taken", "All names that the provider gives for this user are taken.", "Ask an administrator.")
 
 
 def _names(claims: Mapping[str, Any]) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Logging in and out, and one's own password."""
+"""Login, logout, and changing the own password."""

@@ -1,4 +1,4 @@
-"""Sessions are tokens that a log-in makes, and that end by themselves."""
+"""Sessions: tokens created by logging in, with a fixed lifetime."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from weir_backend.errors import Conflict, Invalid, Unauthenticated
 from weir_backend.kit.access import Caller, digest, new_secret, permissions_of
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
-from weir_backend.kit.rates import Rate, Rates, origin
-from weir_backend.kit.wakeups import ACCOUNTS, wake
+from weir_backend.kit.notifications import ACCOUNTS, publish
+from weir_backend.kit.rate_limits import RateLimit, RateLimiter, origin
 from weir_backend.models import Token, TokenKind, User
 
 log = structlog.get_logger(__name__)
 LIFETIME = timedelta(hours=12)
 OPEN_MAX = 50
-"""Sessions of one user: the oldest ends when there is one more."""
+"""Limit of sessions per user. A further login ends the oldest session."""
 
-LOGINS = Rate("logins", 30, 60, "tries to log in from this address")
-NAMES = Rate("names", 10, 300, "tries to log in with this name from this address")
-"""By address, so that nobody can lock out whoever has the name."""
-NAMES_EVERYWHERE = Rate("names-everywhere", 500, 3600, "tries to log in with this name")
-"""What a whole network of machines may guess."""
+LOGINS = RateLimit("logins", 30, 60, "login attempts from this address")
+NAMES = RateLimit("names", 10, 300, "login attempts for this user from this address")
+"""Per address, so that an attacker cannot lock out a user."""
+NAMES_EVERYWHERE = RateLimit("names-everywhere", 500, 3600, "login attempts for this user")
+"""The limit for a distributed attack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +36,39 @@ class Opened:
     token: Token
 
 
-def log_in(session: Session, rates: Rates, name: str, password: str, *, address: str | None, request_id: str | None) -> Opened:
-    """Raises TooMany, Unauthenticated. What was wrong is not told, nor can it be timed."""
-    # Tries are counted before they are made: however many come at once, no more than these are.
+def log_in(
+    session: Session, rates: RateLimiter, name: str, password: str, *, address: str | None, request_id: str | None
+) -> Opened:
+    """Raises TooMany, Unauthenticated. Neither the error nor its timing reveals what was incorrect."""
+    # Attempts are counted before they are made, so that concurrent attempts cannot exceed the limit.
     rates.hit(LOGINS, origin(address))
-    rates.hit(NAMES, _here(name, address))
+    rates.hit(NAMES, _per_address(name, address))
     rates.hit(NAMES_EVERYWHERE, name)
     user = repository.locked_user_named(session, name)
-    right = passwords.matches(password, user.password_hash if user is not None else None)
-    if user is None or not right or user.disabled:
-        # Not the name: what is typed there is a password now and then.
-        log.warning("a log-in was refused", user_id=user.id if user is not None else None, address=address)
-        raise Unauthenticated("login-refused", "name and password do not fit, or the account is disabled", "try again")
-    rates.forget(NAMES, _here(name, address))
-    if user.password_hash is not None and passwords.outdated(user.password_hash):
+    correct = passwords.matches(password, user.password_hash if user is not None else None)
+    if user is None or not correct or user.disabled:
+        # The name is not logged, because users sometimes type their password there.
+        log.warning("login refused", user_id=user.id if user is not None else None, address=address)
+        raise Unauthenticated(
+            "login-refused",
+            "Incorrect user name or password.",
+            "Try again, or ask an administrator whether the account is disabled.",
+        )
+    rates.reset(NAMES, _per_address(name, address))
+    if user.password_hash is not None and passwords.is_outdated(user.password_hash):
         repository.replace_hash(session, user.id, old=user.password_hash, new=passwords.hashed(password))
     return open_session(session, user, "password", address=address, request_id=request_id)
 
 
-def _here(name: str, address: str | None) -> str:
+def _per_address(name: str, address: str | None) -> str:
     return f"{origin(address)} {name}"
 
 
 def open_session(session: Session, user: User, how: str, *, address: str | None, request_id: str | None) -> Opened:
-    """For who has shown who he is: ``user``, locked. The session may what he may now; a role given later needs a new one."""
+    """Open a session for ``user``, who is authenticated and locked. The session keeps at most the current role; a higher role needs a new login."""
     secret = new_secret()
     token = Token(
-        user_id=user.id, name=f"log-in by {how}", kind=TokenKind.SESSION, role=user.role, rollback=user.rollback,
+        user_id=user.id, name=f"login by {how}", kind=TokenKind.SESSION, role=user.role, rollback=user.rollback,
         digest=digest(secret), expires_at=now() + LIFETIME,
     )  # fmt: skip
     session.add(token)
@@ -74,7 +80,7 @@ def open_session(session: Session, user: User, how: str, *, address: str | None,
 
 
 def current(session: Session, caller: Caller) -> tuple[User, Token]:
-    """Of a caller who was let in by a token."""
+    """Return the user and the token of a caller."""
     assert caller.user_id is not None and caller.token_id is not None
     user, token = repository.user(session, caller.user_id), repository.token(session, caller.token_id)
     assert user is not None and token is not None
@@ -85,22 +91,22 @@ def log_out(session: Session, caller: Caller) -> None:
     """Raises Conflict."""
     _, token = current(session, caller)
     if token.kind is not TokenKind.SESSION:
-        raise Conflict("no-session", "this token was not made by logging in", f"revoke it: DELETE /api/v1/tokens/{token.id}")
+        raise Conflict("no-session", "This token is not a session.", f"Revoke it with DELETE /api/v1/tokens/{token.id}.")
     token.revoked_at = now()
-    wake(session, ACCOUNTS)
+    publish(session, ACCOUNTS)
     audit(session, caller, "log-out", "session", token.id)
 
 
-def change_password(session: Session, rates: Rates, caller: Caller, old: str, new: str) -> None:
-    """One's own; all other sessions end. Raises TooMany, Conflict, Invalid."""
-    rates.hit(NAMES, _here(caller.name, caller.address))
+def change_password(session: Session, rates: RateLimiter, caller: Caller, old: str, new: str) -> None:
+    """Change the password of the caller and end their other sessions. Raises TooMany, Conflict, Invalid."""
+    rates.hit(NAMES, _per_address(caller.name, caller.address))
     assert caller.user_id is not None
     user = repository.locked_user(session, caller.user_id)
     if user is None or user.password_hash is None:
-        raise Conflict("no-password", "this account has no password", "an administrator can give it one")
+        raise Conflict("no-password", "This account has no password.", "An administrator can set one.")
     if not passwords.matches(old, user.password_hash):
-        raise Invalid("wrong-password", "the old password is not right", "try again, or ask an administrator for a new one")
-    rates.forget(NAMES, _here(caller.name, caller.address))
+        raise Invalid("wrong-password", "The old password is incorrect.", "Try again, or ask an administrator for a new one.")
+    rates.reset(NAMES, _per_address(caller.name, caller.address))
     user.password_hash = passwords.hashed(new)
     repository.revoke_sessions(session, user.id, except_token=caller.token_id)
     audit(session, caller, "change-password", "user", user.id)

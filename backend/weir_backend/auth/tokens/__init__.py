@@ -1,1 +1,1 @@
-"""Tokens: those of programs, and the sessions of people."""
+"""API tokens and session tokens."""

@@ -1,1 +1,1 @@
-"""Accounts, for administrators."""
+"""User administration."""

@@ -3,62 +3,62 @@ import { DataTable, ReferenceField, TextField } from 'react-admin';
 import { Link as RouterLink } from 'react-router-dom';
 
 import type { Schemas } from '../../api/types';
-import { duration, NOTHING, toMs } from '../../format';
-import { Ago } from '../../shared/Ago';
+import { duration, NO_VALUE, toMs } from '../../format';
+import { RelativeTime } from '../../shared/Time';
 import { ListPanel } from '../../shared/ListPanel';
-import { Empty } from '../../shared/Standins';
-import { State } from '../../shared/State';
+import { EmptyState } from '../../shared/DataStates';
+import { StateChip } from '../../shared/StateChip';
 import { useNow } from '../../shared/useNow';
 
-export type AlertShown = Schemas['AlertShown'];
+export type AlertRead = Schemas['AlertRead'];
 
-/** Workers hold rules against jobs so often; streams do not tell of it. */
+/** The interval at which workers evaluate rules. Streams do not contain alerts. */
 export const ALERTS_REFRESH_MS = 15_000;
 
 interface Props {
   title: string;
   filter: Record<string, unknown>;
   empty: string;
-  emptyWhy?: string;
+  emptyHelp?: string;
   perPage?: number;
 }
 
-/** Alerts of a list of them: what, where, since when, and why it is over. */
-export function AlertsPanel({ title, filter, empty, emptyWhy, perPage = 25 }: Props) {
-  const over = filter.state === 'RESOLVED';
+/** A list of alerts. */
+export function AlertsPanel({ title, filter, empty, emptyHelp, perPage = 25 }: Props) {
+  const resolved = filter.state === 'RESOLVED';
   return (
     <ListPanel
       resource="alerts"
       title={title}
       filter={filter}
-      sort={{ field: over ? 'resolved_at' : 'since', order: 'DESC' }}
+      sort={{ field: resolved ? 'resolved_at' : 'since', order: 'DESC' }}
       perPage={perPage}
       refreshMs={ALERTS_REFRESH_MS}
-      empty={<Empty title={empty}>{emptyWhy}</Empty>}
+      empty={<EmptyState title={empty}>{emptyHelp}</EmptyState>}
     >
       <DataTable bulkActionButtons={false} rowClick={false} size="small">
-        <DataTable.Col label="State" disableSort render={({ state }: AlertShown) => <State of="alert" is={state} />} />
+        <DataTable.Col label="State" disableSort render={({ state }: AlertRead) => <StateChip kind="alert" state={state} />} />
         <DataTable.Col label="Job" disableSort>
-          <ReferenceField source="job_id" reference="jobs" link={(job) => `/jobs/${job.id}`} emptyText={NOTHING}><TextField source="name" /></ReferenceField>
+          <ReferenceField source="job_id" reference="jobs" link={(job) => `/jobs/${job.id}`} emptyText={NO_VALUE}><TextField source="name" /></ReferenceField>
         </DataTable.Col>
-        <DataTable.Col label="Rule" disableSort render={(alert: AlertShown) => <Rule alert={alert} />} />
-        <DataTable.Col label="What" disableSort sx={{ overflowWrap: 'anywhere' }} render={({ message }: AlertShown) => message} />
-        <DataTable.Col source="since" label="Since" render={({ since }: AlertShown) => <Ago at={since} />} />
-        <DataTable.Col label="Lasted" disableSort sx={{ whiteSpace: 'nowrap' }} render={(alert: AlertShown) => <Lasted alert={alert} />} />
+        <DataTable.Col label="Rule" disableSort render={(alert: AlertRead) => <Rule alert={alert} />} />
+        <DataTable.Col label="Message" disableSort sx={{ overflowWrap: 'anywhere' }} render={({ message }: AlertRead) => message} />
+        <DataTable.Col source="since" label="Since" render={({ since }: AlertRead) => <RelativeTime at={since} />} />
+        <DataTable.Col label="Duration" disableSort sx={{ whiteSpace: 'nowrap' }} render={(alert: AlertRead) => <Duration alert={alert} />} />
         {filter.state === 'FIRING' ? null : (
-          <DataTable.Col label="Reason" disableSort sx={{ overflowWrap: 'anywhere' }} render={({ resolution }: AlertShown) => resolution ?? NOTHING} />
+          <DataTable.Col label="Resolution" disableSort sx={{ overflowWrap: 'anywhere' }} render={({ resolution }: AlertRead) => resolution ?? NO_VALUE} />
         )}
       </DataTable>
     </ListPanel>
   );
 }
 
-function Rule({ alert: { rule_id, rule_name } }: { alert: AlertShown }) {
+function Rule({ alert: { rule_id, rule_name } }: { alert: AlertRead }) {
   if (rule_id === null) return <>{rule_name} (deleted)</>;
   return <Link component={RouterLink} to={`/alert-rules/${rule_id}`}>{rule_name}</Link>;
 }
 
-function Lasted({ alert: { since, resolved_at } }: { alert: AlertShown }) {
+function Duration({ alert: { since, resolved_at } }: { alert: AlertRead }) {
   const now = useNow();
   const began = toMs(since);
   return <>{duration(began === null ? null : Math.max(0, (toMs(resolved_at) ?? now) - began))}</>;

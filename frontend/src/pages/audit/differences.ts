@@ -1,22 +1,22 @@
-/** What an entry of the audit says has changed, field by field: a pure function. */
+/** The changed fields of an audit entry. Pure. */
 export interface Difference {
   /** `spec.checkpointing.interval`. */
   path: string;
-  how: 'added' | 'removed' | 'changed';
-  /** As text; null: it was not there, or is not. */
+  kind: 'added' | 'removed' | 'changed';
+  /** As text. Null: the field did not exist. */
   before: string | null;
   after: string | null;
 }
 
 type Fields = Record<string, unknown>;
 
-/** In the order in which fields appear, those of `before` first. What is the same on both sides is left out. */
+/** The changed fields in their order, those of `before` first. */
 export function differences(before: Fields | null, after: Fields | null): Difference[] {
   const [old, now] = [flat(before ?? {}), flat(after ?? {})];
   const found: Difference[] = [];
   for (const path of new Set([...old.keys(), ...now.keys()])) {
     const [was, is] = [old.get(path) ?? null, now.get(path) ?? null];
-    if (was !== is) found.push({ path, how: was === null ? 'added' : is === null ? 'removed' : 'changed', before: was, after: is });
+    if (was !== is) found.push({ path, kind: was === null ? 'added' : is === null ? 'removed' : 'changed', before: was, after: is });
   }
   return found;
 }
@@ -31,8 +31,8 @@ function flat(fields: Fields, prefix = '', into = new Map<string, string>()): Ma
   return into;
 }
 
-/** Of a line of the list: `role, disabled`. */
-export function fieldsOf(found: readonly Difference[], most = 4): string {
+/** The names of changed fields in one line: `role, disabled`. */
+export function summarizeFields(found: readonly Difference[], most = 4): string {
   const names = found.map(({ path }) => path);
   return names.length <= most ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${names.length - most} more`;
 }

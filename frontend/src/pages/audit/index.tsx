@@ -2,18 +2,18 @@ import { Box, Table, TableBody, TableCell, TableHead, TableRow } from '@mui/mate
 import { DataTable, useRecordContext } from 'react-admin';
 
 import type { Schemas } from '../../api/types';
-import { NOTHING } from '../../format';
-import { Ago, When } from '../../shared/Ago';
-import { Facts } from '../../shared/Facts';
-import { ChoiceFilter, TextFilter } from '../../shared/filters';
+import { NO_VALUE } from '../../format';
+import { RelativeTime, AbsoluteTime } from '../../shared/Time';
+import { DescriptionList } from '../../shared/DescriptionList';
+import { SelectFilter, TextFilter } from '../../shared/filters';
 import { ResourceList } from '../../shared/ResourceList';
 import { RowToggle } from '../../shared/rows';
-import { Empty } from '../../shared/Standins';
-import { differences, fieldsOf } from './differences';
-import { nameOf, Thing } from './Thing';
-import { ACTIONS, RESOURCES } from './words';
+import { EmptyState } from '../../shared/DataStates';
+import { differences, summarizeFields } from './differences';
+import { resourceLabel, ResourceLink } from './ResourceLink';
+import { ACTIONS, RESOURCES } from './filterOptions';
 
-type Entry = Schemas['AuditEntryView'];
+type Entry = Schemas['AuditEntryRead'];
 
 const choices = (words: readonly string[]) => words.map((word) => ({ value: word, label: word }));
 
@@ -21,33 +21,33 @@ export default function Audit() {
   return (
     <ResourceList
       resource="audit"
-      title="Audit"
+      title="Audit log"
       sort={{ field: 'id', order: 'DESC' }}
       perPage={50}
       filters={
         <>
-          <TextFilter name="user_name" label="Name of the user" />
-          <ChoiceFilter name="action" label="Action" all="any" choices={choices(ACTIONS)} />
-          <ChoiceFilter name="resource" label="Of what" all="anything" choices={choices(RESOURCES)} />
+          <TextFilter name="user_name" label="User" />
+          <SelectFilter name="action" label="Action" allLabel="any" choices={choices(ACTIONS)} />
+          <SelectFilter name="resource" label="Resource" allLabel="any" choices={choices(RESOURCES)} />
         </>
       }
-      empty={<Empty title="Nothing was changed yet">Every change is listed here, with who made it and what was before.</Empty>}
+      empty={<EmptyState title="No changes yet">Every change appears here with its user and the previous values.</EmptyState>}
     >
       <DataTable bulkActionButtons={false} rowClick="expand" expand={<Detail />} expandSingle size="small">
-        <DataTable.Col source="at" label="When" sx={{ whiteSpace: 'nowrap' }} render={(entry: Entry) => <RowToggle more={said(entry)}><Ago at={entry.at} clock /></RowToggle>} />
-        <DataTable.Col label="Who" disableSort render={({ user_name }: Entry) => (user_name === 'weir' ? 'weir itself' : user_name)} />
+        <DataTable.Col source="at" label="Time" sx={{ whiteSpace: 'nowrap' }} render={(entry: Entry) => <RowToggle more={rowLabel(entry)}><RelativeTime at={entry.at} clock /></RowToggle>} />
+        <DataTable.Col label="User" disableSort render={({ user_name }: Entry) => (user_name === 'weir' ? 'Weir' : user_name)} />
         <DataTable.Col label="Action" disableSort source="action" />
-        <DataTable.Col label="Of what" disableSort render={(entry: Entry) => <Thing entry={entry} />} />
-        <DataTable.Col label="Fields" disableSort sx={{ overflowWrap: 'anywhere', color: 'text.secondary' }} render={({ before, after }: Entry) => fieldsOf(differences(before, after)) || NOTHING} />
-        <DataTable.Col label="From" disableSort render={({ address }: Entry) => address ?? NOTHING} />
+        <DataTable.Col label="Resource" disableSort render={(entry: Entry) => <ResourceLink entry={entry} />} />
+        <DataTable.Col label="Fields" disableSort sx={{ overflowWrap: 'anywhere', color: 'text.secondary' }} render={({ before, after }: Entry) => summarizeFields(differences(before, after)) || NO_VALUE} />
+        <DataTable.Col label="Address" disableSort render={({ address }: Entry) => address ?? NO_VALUE} />
       </DataTable>
     </ResourceList>
   );
 }
 
 /** `update of job 7 by olga`. */
-function said({ action, resource, resource_id, user_name }: Entry): string {
-  return `${action} of ${nameOf(resource, resource_id)} by ${user_name}`;
+function rowLabel({ action, resource, resource_id, user_name }: Entry): string {
+  return `${action} of ${resourceLabel(resource, resource_id)} by ${user_name}`;
 }
 
 function Detail() {
@@ -63,16 +63,16 @@ function Detail() {
             {found.map(({ path, before, after }) => (
               <TableRow key={path}>
                 <TableCell><code>{path}</code></TableCell>
-                <TableCell>{before === null ? NOTHING : <del>{before}</del>}</TableCell>
-                <TableCell>{after === null ? NOTHING : <Box component="ins" sx={{ textDecoration: 'none', fontWeight: 600 }}>{after}</Box>}</TableCell>
+                <TableCell>{before === null ? NO_VALUE : <del>{before}</del>}</TableCell>
+                <TableCell>{after === null ? NO_VALUE : <Box component="ins" sx={{ textDecoration: 'none', fontWeight: 600 }}>{after}</Box>}</TableCell>
               </TableRow>
             ))}
           </TableBody>
         </Table>
       )}
-      <Facts of={[
-        ['At', <When key="at" at={entry.at} />],
-        ['By token', entry.token_id],
+      <DescriptionList items={[
+        ['Time', <AbsoluteTime key="at" at={entry.at} />],
+        ['Token', entry.token_id],
         ['Request', entry.request_id && <code key="request">{entry.request_id}</code>],
       ]}
       />

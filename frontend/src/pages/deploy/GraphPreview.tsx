@@ -2,21 +2,21 @@ import { Box } from '@mui/material';
 import { useTheme } from '@mui/material/styles';
 import { useMemo } from 'react';
 
-import { counted } from '../../format';
-import { drawingOf, NODE_HEIGHT, NODE_WIDTH } from './graphLayout';
+import { pluralize } from '../../format';
+import { layoutGraph, NODE_HEIGHT, NODE_WIDTH } from './graphLayout';
 
 const NAME_MAX = 22;
-/** It gets smaller where there is no room, as long as it can be read. */
+/** The smallest scale at which names are readable. */
 const SMALLEST = 0.75;
 
-/** The graph as it would run. It is small: where it moves is the Overview of the job. */
+/** A static drawing of a version's graph. */
 export function GraphPreview({ graph }: { graph: Record<string, unknown> }) {
-  const { nodes, links, width, height } = useMemo(() => drawingOf(graph), [graph]);
+  const { nodes, links, width, height } = useMemo(() => layoutGraph(graph), [graph]);
   const { palette } = useTheme();
-  const said = nodes.map(({ name, kind, parallelism }) => `${name} (${kind}${parallelism === null ? '' : `, ${counted(parallelism, 'subtask')}`})`).join(', ');
+  const description = nodes.map(({ name, kind, parallelism }) => `${name} (${kind}${parallelism === null ? '' : `, ${pluralize(parallelism, 'subtask')}`})`).join(', ');
   return (
     <Box tabIndex={0} role="region" aria-label="Graph" sx={{ overflow: 'auto', maxHeight: 420 }}>
-      <svg role="img" aria-label={`${counted(nodes.length, 'operator')}: ${said}`} viewBox={`0 0 ${width} ${height}`} style={{ display: 'block', width: `min(${width}px, 100%)`, minWidth: SMALLEST * width }}>
+      <svg role="img" aria-label={`${pluralize(nodes.length, 'operator')}: ${description}`} viewBox={`0 0 ${width} ${height}`} style={{ display: 'block', width: `min(${width}px, 100%)`, minWidth: SMALLEST * width }}>
         {links.map(({ key, path, partitioning }) => (
           <path key={key} d={path} fill="none" stroke={palette.text.secondary} strokeWidth={1.5} strokeDasharray={partitioning === 'forward' ? undefined : '5 4'}><title>{partitioning}</title></path>
         ))}
@@ -29,7 +29,7 @@ export function GraphPreview({ graph }: { graph: Record<string, unknown> }) {
           </g>
         ))}
       </svg>
-      <Box sx={{ color: 'text.secondary', fontSize: '0.8rem', mt: 0.5 }}>Broken lines: records go to other subtasks. Unbroken: they stay in theirs.</Box>
+      <Box sx={{ color: 'text.secondary', fontSize: '0.8rem', mt: 0.5 }}>Dashed lines: records move to other subtasks. Solid lines: records stay in their subtask.</Box>
     </Box>
   );
 }

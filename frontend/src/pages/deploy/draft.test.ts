@@ -1,79 +1,79 @@
 import { describe, expect, it } from 'vitest';
 
-import { bodyOf, draftOf, EMPTY, nameFor, problemsOf, refusedFields, scalarOf, textOf } from './draft';
+import { specFromDraft, draftFromSpec, EMPTY_DRAFT, suggestJobName, missingFields, fieldProblems, parseScalar, formatScalar } from './draft';
 
 describe('parameters', () => {
   it.each([
     ['5', 5], ['-0.5', -0.5], ['1e3', 1000], ['true', true], ['false', false], ['5 min', '5 min'], ['"5"', '5'], ['007', '007'], ['', ''],
     ['12345678901234567890', '12345678901234567890'], ['/data/in', '/data/in'],
-  ])('%s is sent as what it looks like', (typed, value) => expect(scalarOf(typed)).toBe(value));
+  ])('%s is parsed by its form', (typed, value) => expect(parseScalar(typed)).toBe(value));
 
-  it.each([5, -0.5, true, '5', 'true', '5 min', '', '007'])('%s is shown so that it comes back', (value) => expect(scalarOf(textOf(value))).toBe(value));
+  it.each([5, -0.5, true, '5', 'true', '5 min', '', '007'])('%s is formatted so that it is parsed to the same value', (value) => expect(parseScalar(formatScalar(value))).toBe(value));
 });
 
 describe('a version', () => {
-  const typed = { ...EMPTY, name: 'a', parallelism: '4', interval: '', parameters: [{ name: ' window ', value: '5' }, { name: '', value: '' }] };
+  const typed = { ...EMPTY_DRAFT, name: 'a', parallelism: '4', interval: '', parameters: [{ name: ' window ', value: '5' }, { name: '', value: '' }] };
 
-  it('is made of what was typed', () => {
-    expect(bodyOf(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 } });
+  it('is built from the form values', () => {
+    expect(specFromDraft(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 } });
   });
 
   it.each([
     [{ timeout: ' 90s ', minPause: '5s', tolerable: '0' }, { timeout: '90s', min_pause: '5s', tolerable_failed_checkpoints: 0 }],
     [{ minPause: '', tolerable: ' ' }, { timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: null }],
   ])('limits checkpoints by %o', (change, limits) => {
-    const body = bodyOf({ ...typed, ...change }, 'ab');
+    const body = specFromDraft({ ...typed, ...change }, 'ab');
     expect(body.checkpointing).toMatchObject(limits);
-    expect(bodyOf(draftOf({ name: 'a', description: '' }, body), 'ab').checkpointing).toEqual(body.checkpointing);
+    expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab').checkpointing).toEqual(body.checkpointing);
   });
 
-  it('of before checkpoints were limited by it is shown with what it has by itself', () => {
-    const { timeout, minPause, tolerable } = draftOf({ name: 'a', description: '' }, { artifact: 'ab', checkpointing: { interval: '20s', retained: 9 } });
-    expect([timeout, minPause, tolerable]).toEqual([EMPTY.timeout, EMPTY.minPause, EMPTY.tolerable]);
+  it('without checkpoint limits is shown with the defaults', () => {
+    const { timeout, minPause, tolerable } = draftFromSpec({ name: 'a', description: '' }, { artifact: 'ab', checkpointing: { interval: '20s', retained: 9 } });
+    expect([timeout, minPause, tolerable]).toEqual([EMPTY_DRAFT.timeout, EMPTY_DRAFT.minPause, EMPTY_DRAFT.tolerable]);
   });
 
-  it('keeps of the one before what nobody was asked for', () => {
+  it('keeps settings of the previous version that have no field', () => {
     const before = { artifact: 'old', spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: '20s', retained: 9, directory: 's3://a' }, parameters: { gone: 1 } };
-    expect(bodyOf(typed, 'ab', before)).toMatchObject({ spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: 'none', retained: 3, directory: 's3://a' }, parameters: { window: 5 } });
+    expect(specFromDraft(typed, 'ab', before)).toMatchObject({ spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: 'none', retained: 3, directory: 's3://a' }, parameters: { window: 5 } });
   });
 
-  it('is shown as it would be typed', () => {
-    const draft = draftOf({ name: 'a', description: 'd' }, bodyOf(typed, 'ab'));
+  it('is shown as form values', () => {
+    const draft = draftFromSpec({ name: 'a', description: 'd' }, specFromDraft(typed, 'ab'));
     expect(draft).toEqual({ ...typed, description: 'd', parameters: [{ name: 'window', value: '5' }] });
   });
 });
 
-describe('what stands in the way', () => {
+describe('form problems', () => {
   const named = (name: string) => ({ name, size: 12 });
-  const fine = { ...EMPTY, name: 'a' };
-  it('is nothing where all fits', () => expect(problemsOf(fine, { file: named('a.py'), hasFile: false })).toEqual({}));
-  it('is a file that is missing, or is none', () => {
-    expect(problemsOf(fine, { file: null, hasFile: false }).file).toMatch(/Choose a file/);
-    expect(problemsOf(fine, { file: null, hasFile: true })).toEqual({});
-    expect(problemsOf(fine, { file: { name: 'a.py', size: 0 }, hasFile: true }).file).toMatch(/a\.py is empty/);
-    expect(problemsOf(fine, { file: named('a b.py'), hasFile: true }).file).toMatch(/a b\.py is not a name/);
+  const fine = { ...EMPTY_DRAFT, name: 'a' };
+  it('are empty for a valid form', () => expect(missingFields(fine, { file: named('a.py'), hasFile: false })).toEqual({}));
+  it('contain a missing or invalid file', () => {
+    expect(missingFields(fine, { file: null, hasFile: false }).file).toMatch(/Choose a file/);
+    expect(missingFields(fine, { file: null, hasFile: true })).toEqual({});
+    expect(missingFields(fine, { file: { name: 'a.py', size: 0 }, hasFile: true }).file).toMatch(/a\.py is empty/);
+    expect(missingFields(fine, { file: named('a b.py'), hasFile: true }).file).toMatch(/a b\.py is not a name/);
   });
   it.each([
     [{ name: ' ' }, 'name'], [{ parallelism: '0' }, 'parallelism'], [{ parallelism: '2.5' }, 'parallelism'], [{ retained: '1001' }, 'retained'],
     [{ interval: '10' }, 'interval'], [{ interval: '0s' }, 'interval'], [{ timeout: '' }, 'timeout'], [{ timeout: '0ms' }, 'timeout'], [{ timeout: '10001h' }, 'timeout'],
     [{ minPause: 'soon' }, 'minPause'], [{ tolerable: '-1' }, 'tolerable'], [{ tolerable: '1001' }, 'tolerable'], [{ entry: 'a b' }, 'entry'], [{ parameters: [{ name: '5', value: '' }] }, 'parameters.0'],
     [{ parameters: [{ name: 'a', value: '1' }, { name: 'a', value: '2' }] }, 'parameters.1'],
-  ])('is %o', (change, field) => expect(Object.keys(problemsOf({ ...fine, ...change }, { file: named('a.py'), hasFile: false }))).toEqual([field]));
-  it('is an archive whose function is not named', () => {
-    expect(problemsOf(fine, { file: named('a.whl'), hasFile: false }).entry).toMatch(/package\.module:function/);
-    expect(problemsOf({ ...fine, entry: 'a.b:job' }, { file: named('a.whl'), hasFile: false })).toEqual({});
+  ])('is %o', (change, field) => expect(Object.keys(missingFields({ ...fine, ...change }, { file: named('a.py'), hasFile: false }))).toEqual([field]));
+  it('contain the missing module of an archive', () => {
+    expect(missingFields(fine, { file: named('a.whl'), hasFile: false }).entry).toMatch(/package\.module:function/);
+    expect(missingFields({ ...fine, entry: 'a.b:job' }, { file: named('a.whl'), hasFile: false })).toEqual({});
   });
   it.each([{ minPause: '0s' }, { minPause: '' }, { interval: '', minPause: '1h' }, { tolerable: '0' }, { tolerable: '' }, { timeout: '10000h' }])(
-    'is nothing in %o', (change) => expect(problemsOf({ ...fine, ...change }, { file: named('a.py'), hasFile: false })).toEqual({}),
+    'is nothing in %o', (change) => expect(missingFields({ ...fine, ...change }, { file: named('a.py'), hasFile: false })).toEqual({}),
   );
-  it('is what the API refuses, at its field', () => {
-    const refused = (errors: Record<string, string>) => refusedFields({ code: 'invalid', body: { errors } });
+  it('contain field errors of the API', () => {
+    const refused = (errors: Record<string, string>) => fieldProblems({ code: 'invalid', body: { errors } });
     expect(refused({ 'spec.parallelism': 'too many', odd: 'x' })).toEqual({ parallelism: 'too many' });
     expect(refused({
       'spec.checkpointing.interval': 'a', 'spec.checkpointing.timeout': 'b', 'spec.checkpointing.min_pause': 'c', 'spec.checkpointing.tolerable_failed_checkpoints': 'd',
     })).toEqual({ interval: 'a', timeout: 'b', minPause: 'c', tolerable: 'd' });
-    expect(refusedFields({ code: 'name-taken', body: {} }).name).toMatch(/exists already/);
+    expect(fieldProblems({ code: 'name-taken', body: {} }).name).toMatch(/already exists/);
   });
 });
 
-it('makes a name of that of a file', () => expect(['route_delays.py', 'My.Job-1.whl'].map(nameFor)).toEqual(['route-delays', 'my-job-1']));
+it('suggests a job name for a file', () => expect(['route_delays.py', 'My.Job-1.whl'].map(suggestJobName)).toEqual(['route-delays', 'my-job-1']));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { drawingOf, NODE_HEIGHT, NODE_WIDTH, type Drawing } from './graphLayout';
+import { layoutGraph, NODE_HEIGHT, NODE_WIDTH, type Drawing } from './graphLayout';
 
 type Inputs = [operator: string, feedback?: boolean][];
 const graph = (operators: Record<string, Inputs>): Record<string, unknown> => ({
@@ -12,18 +12,18 @@ const columns = ({ nodes }: Drawing): Record<string, number> => {
   return Object.fromEntries(nodes.map(({ uid, x }) => [uid, xs.indexOf(x)]));
 };
 
-it('puts each operator behind all that it reads', () => {
-  expect(columns(drawingOf(graph({ a: [], b: [], c: [['a']], d: [['c'], ['b']], e: [['d']] })))).toEqual({ a: 0, b: 0, c: 1, d: 2, e: 3 });
+it('puts each operator after its inputs', () => {
+  expect(columns(layoutGraph(graph({ a: [], b: [], c: [['a']], d: [['c'], ['b']], e: [['d']] })))).toEqual({ a: 0, b: 0, c: 1, d: 2, e: 3 });
 });
 
-it('does not run in circles over what is fed back', () => {
-  expect(columns(drawingOf(graph({ a: [], b: [['a'], ['c', true]], c: [['b']] })))).toEqual({ a: 0, b: 1, c: 2 });
-  expect(drawingOf(graph({ a: [['b']], b: [['a']] })).nodes).toHaveLength(2);
+it('terminates on feedback edges and cycles', () => {
+  expect(columns(layoutGraph(graph({ a: [], b: [['a'], ['c', true]], c: [['b']] })))).toEqual({ a: 0, b: 1, c: 2 });
+  expect(layoutGraph(graph({ a: [['b']], b: [['a']] })).nodes).toHaveLength(2);
 });
 
-it('draws no two operators over each other, all within the drawing', () => {
+it('places operators without overlap inside the drawing', () => {
   const wide = graph({ a: [], b: [], c: [], d: [['a']], e: [['a']], f: [['a'], ['b']], g: [['c']], h: [['d'], ['e'], ['f'], ['g']] });
-  const { nodes, width, height, links } = drawingOf(wide);
+  const { nodes, width, height, links } = layoutGraph(wide);
   for (const one of nodes) {
     expect(one.x + NODE_WIDTH).toBeLessThanOrEqual(width);
     expect(one.y + NODE_HEIGHT).toBeLessThanOrEqual(height);
@@ -33,4 +33,4 @@ it('draws no two operators over each other, all within the drawing', () => {
   expect(nodes[0]!.parallelism).toBe(4);
 });
 
-it('makes nothing of nothing', () => expect(drawingOf({})).toMatchObject({ nodes: [], links: [] }));
+it('returns an empty drawing for an empty graph', () => expect(layoutGraph({})).toMatchObject({ nodes: [], links: [] }));

@@ -1,4 +1,4 @@
-/** A small drawing of a graph before it runs: operators in layers from left to right. Pure. */
+/** Lays out a graph preview: operators in layers from left to right. Pure. */
 export interface Node {
   uid: string;
   name: string;
@@ -35,7 +35,7 @@ const ACROSS = 56;
 const DOWN = 18;
 const MARGIN = 8;
 
-export function drawingOf(graph: Record<string, unknown>): Drawing {
+export function layoutGraph(graph: Record<string, unknown>): Drawing {
   const { logical, chains = [] } = graph as Graph;
   const operators = logical?.operators ?? [];
   const subtasks = new Map(chains.flatMap(({ operators: uids, parallelism }) => uids.map((uid) => [uid, parallelism])));
@@ -61,7 +61,7 @@ export function drawingOf(graph: Record<string, unknown>): Drawing {
   };
 }
 
-/** One more than the furthest that it reads; what is fed back does not count. */
+/** The layer of each operator: one more than the highest layer of its inputs, without feedback edges. */
 function layersOf(inputs: ReadonlyMap<string, readonly Input[]>): Map<string, number> {
   const found = new Map<string, number>();
   const visit = (uid: string, above: ReadonlySet<string>): number => {
@@ -77,7 +77,7 @@ function layersOf(inputs: ReadonlyMap<string, readonly Input[]>): Map<string, nu
   return found;
 }
 
-/** Within its layer each stands as near to what it reads as others let it. */
+/** The row of each operator: as close to its inputs as the other operators of its layer permit. */
 function rowsOf(uids: readonly string[], inputs: ReadonlyMap<string, readonly Input[]>, layer: ReadonlyMap<string, number>): Map<string, number> {
   const rows = new Map<string, number>();
   const layers = Math.max(-1, ...layer.values()) + 1;

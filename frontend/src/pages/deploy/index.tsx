@@ -3,114 +3,113 @@ import { useState, type ReactNode } from 'react';
 import { usePermissions } from 'react-admin';
 import { useNavigate, useParams, useSearchParams } from 'react-router-dom';
 
-import { answered, api } from '../../api/client';
+import { unwrap, api } from '../../api/client';
 import type { Permission } from '../../api/types';
-import { Answered } from '../../shared/Answered';
+import { EmptyState, LoadingState, QueryContent } from '../../shared/DataStates';
 import { Page } from '../../shared/Page';
-import { Empty, Waiting } from '../../shared/Standins';
-import { draftOf, EMPTY, type Draft } from './draft';
-import { Form } from './Form';
-import { deploy, newestVersion, newVersion, Overtaken, type Before } from './sending';
+import { draftFromSpec, EMPTY_DRAFT, type Draft } from './draft';
+import { SpecForm } from './SpecForm';
+import { deploy, latestVersion, newVersion, NewerVersionError, type BaseVersion } from './submit';
 
-interface Sent {
+interface Submission {
   draft: Draft;
   file: File | null;
 }
 
-/** Nobody fills in a form that he may not send. */
-function ForOperators({ children }: { children: ReactNode }) {
+/** Shows the form only to users who may submit it. */
+function RequireOperator({ children }: { children: ReactNode }) {
   const { permissions, isPending } = usePermissions<Permission[]>();
-  if (isPending) return <Waiting height={320} />;
-  if (!permissions?.includes('operate')) return <Empty title="You may not deploy jobs">This needs the role operator: ask an administrator for it.</Empty>;
+  if (isPending) return <LoadingState height={320} />;
+  if (!permissions?.includes('operate')) return <EmptyState title="You cannot deploy jobs">Deploying requires the role operator. Ask an administrator.</EmptyState>;
   return children;
 }
 
-/** A new job. `?again=7`: job 7 did not compile, and is made anew. */
+/** Deploys a new job. `?again=7`: replaces job 7, which did not compile. */
 export function DeployPage() {
   const [search] = useSearchParams();
   const again = Number(search.get('again') ?? 0);
   return (
     <Page title="Deploy a job">
-      <ForOperators>
-        {again > 0 ? <FromBefore jobId={again} version={null}>{(before) => <Deploy instead={before} />}</FromBefore> : <Deploy instead={null} />}
-      </ForOperators>
+      <RequireOperator>
+        {again > 0 ? <WithBaseVersion jobId={again} version={null}>{(before) => <Deploy instead={before} />}</WithBaseVersion> : <Deploy instead={null} />}
+      </RequireOperator>
     </Page>
   );
 }
 
-function Deploy({ instead }: { instead: Before | null }) {
+function Deploy({ instead }: { instead: BaseVersion | null }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const sending = useMutation({
-    mutationFn: ({ draft, file }: Sent) => deploy(draft, file, instead),
+    mutationFn: ({ draft, file }: Submission) => deploy(draft, file, instead),
     onSuccess: (job) => {
       void queries.invalidateQueries({ queryKey: ['jobs'] });
       void navigate(`/jobs/${job.id}/review/${job.spec_number}`, { replace: instead !== null });
     },
   });
   return (
-    <Form
-      initial={instead ? draftOf(instead.job, instead.body) : EMPTY}
-      named={false}
-      otherwise={instead ? 'the file that was uploaded before' : null}
+    <SpecForm
+      initial={instead ? draftFromSpec(instead.job, instead.body) : EMPTY_DRAFT}
+      isNewVersion={false}
+      defaultFile={instead ? 'The file uploaded before' : null}
       busy={sending.isPending}
       error={sending.error}
       onSend={(draft, file) => sending.mutate({ draft, file })}
     >
-      You see its graph before it is started.
-    </Form>
+      You can review the graph before starting the job.
+    </SpecForm>
   );
 }
 
-/** Another version of a job, from the one in force or from `?from=3`. */
+/** Creates a version of a job, based on the current one or on `?from=3`. */
 export function NewVersionPage() {
   const { jobId } = useParams();
   const [search] = useSearchParams();
   const from = Number(search.get('from') ?? 0);
   return (
-    <Page title="A new version">
-      <ForOperators>
-        <FromBefore jobId={Number(jobId)} version={from > 0 ? from : null}>{(before) => <NewVersion before={before} />}</FromBefore>
-      </ForOperators>
+    <Page title="New version">
+      <RequireOperator>
+        <WithBaseVersion jobId={Number(jobId)} version={from > 0 ? from : null}>{(before) => <NewVersion before={before} />}</WithBaseVersion>
+      </RequireOperator>
     </Page>
   );
 }
 
-function NewVersion({ before }: { before: Before }) {
+function NewVersion({ before }: { before: BaseVersion }) {
   const navigate = useNavigate();
   const [newest, setNewest] = useState(before.newest);
   const sending = useMutation({
-    mutationFn: ({ draft, file }: Sent) => newVersion(draft, file, { ...before, newest }),
+    mutationFn: ({ draft, file }: Submission) => newVersion(draft, file, { ...before, newest }),
     onError: (error) => {
-      if (error instanceof Overtaken) setNewest(error.newest);
+      if (error instanceof NewerVersionError) setNewest(error.newest);
     },
     onSuccess: (spec) => void navigate(`/jobs/${spec.job_id}/review/${spec.number}`),
   });
   return (
-    <Form
-      initial={draftOf(before.job, before.body)}
-      named
-      otherwise="the file of the version before"
+    <SpecForm
+      initial={draftFromSpec(before.job, before.body)}
+      isNewVersion
+      defaultFile="The file of the previous version"
       busy={sending.isPending}
       error={sending.error}
       onSend={(draft, file) => sending.mutate({ draft, file })}
     >
-      {before.job.name} goes on as it is until you upgrade it to this version.
-    </Form>
+      {before.job.name} keeps running its current version until you upgrade it.
+    </SpecForm>
   );
 }
 
-function FromBefore({ jobId, version, children }: { jobId: number; version: number | null; children: (before: Before) => ReactNode }) {
+function WithBaseVersion({ jobId, version, children }: { jobId: number; version: number | null; children: (before: BaseVersion) => ReactNode }) {
   const query = useQuery({
     queryKey: ['deploy', jobId, version],
-    // Typed fields are not to be taken away by an answer that comes again.
+    // A refetch must not reset fields that the user has edited.
     staleTime: Infinity,
     gcTime: 0,
-    queryFn: async ({ signal }): Promise<Before> => {
-      const job = await answered(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: jobId } }, signal }));
-      const { body } = await answered(api.GET('/api/v1/jobs/{job_id}/specs/{number}', { params: { path: { job_id: jobId, number: version ?? job.spec_number } }, signal }));
-      return { job, body, newest: await newestVersion(jobId, signal) };
+    queryFn: async ({ signal }): Promise<BaseVersion> => {
+      const job = await unwrap(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: jobId } }, signal }));
+      const { body } = await unwrap(api.GET('/api/v1/jobs/{job_id}/specs/{number}', { params: { path: { job_id: jobId, number: version ?? job.spec_number } }, signal }));
+      return { job, body, newest: await latestVersion(jobId, signal) };
     },
   });
-  return <Answered query={query} height={320}>{children}</Answered>;
+  return <QueryContent query={query} height={320}>{children}</QueryContent>;
 }

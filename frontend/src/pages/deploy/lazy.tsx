@@ -1,15 +1,15 @@
 import { lazy, Suspense, type ComponentType } from 'react';
 
-import { Waiting } from '../../shared/Standins';
+import { LoadingState } from '../../shared/DataStates';
 
-/** Deploying is seldom: its pages are loaded when they are opened. */
-function later(load: () => Promise<{ default: ComponentType }>): ComponentType {
+/** The deploy pages, loaded when they are opened. */
+function lazyPage(load: () => Promise<{ default: ComponentType }>): ComponentType {
   const Content = lazy(load);
   return function Later() {
-    return <Suspense fallback={<Waiting height={320} />}><Content /></Suspense>;
+    return <Suspense fallback={<LoadingState height={320} />}><Content /></Suspense>;
   };
 }
 
-export const DeployPage = later(async () => ({ default: (await import('.')).DeployPage }));
-export const NewVersionPage = later(async () => ({ default: (await import('.')).NewVersionPage }));
-export const ReviewPage = later(async () => ({ default: (await import('./Review')).ReviewPage }));
+export const DeployPage = lazyPage(async () => ({ default: (await import('.')).DeployPage }));
+export const NewVersionPage = lazyPage(async () => ({ default: (await import('.')).NewVersionPage }));
+export const ReviewPage = lazyPage(async () => ({ default: (await import('./Review')).ReviewPage }));

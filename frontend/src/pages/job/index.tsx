@@ -5,25 +5,25 @@ import { Link, Route, Routes, useParams } from 'react-router-dom';
 
 import { JobLiveProvider, useJobLive } from '../../live/JobLiveProvider';
 import type { JobLive } from '../../live/jobLive';
-import { LIVE, type Line } from '../../live/line';
-import { LineBanner, LineMark } from '../../shared/LineState';
+import { LIVE, type ConnectionState } from '../../live/connectionState';
+import { ConnectionBanner, ConnectionStatus } from '../../shared/ConnectionStatus';
 import { Page } from '../../shared/Page';
 import { Panel } from '../../shared/Panel';
-import { Empty, Failure, Waiting } from '../../shared/Standins';
-import { State } from '../../shared/State';
-import { FailureNotices } from './FailureNotices';
-import { JobVerbs } from './JobVerbs';
-import { RunOutOfReach } from './RunOutOfReach';
+import { EmptyState, ErrorState, LoadingState } from '../../shared/DataStates';
+import { StateChip } from '../../shared/StateChip';
+import { OperationFailures } from './OperationFailures';
+import { JobActions } from './JobActions';
+import { UnreachableDriver } from './UnreachableDriver';
 import { tabAt, TABS } from './tabs';
 import { JobContext, useJob, type Job } from './useJob';
 
-/** Also while its stream tells nothing that changes it: when its driver was last heard does not come by events. */
+/** The stream does not report the last contact of a driver, so the job is also polled. */
 const ASK_EVERY_MS = 15_000;
 
 export function JobPage() {
   const { jobId } = useParams();
-  if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><Empty title="There is no such job">Its number is not in the address.</Empty></Page>;
-  // With another job everything begins anew: what is open, chosen or typed belongs to this one.
+  if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><EmptyState title="No such job">The address contains no job id.</EmptyState></Page>;
+  // Remounts for another job, so that selections and input are not carried over.
   return <OneJob key={jobId} jobId={Number(jobId)} />;
 }
 
@@ -32,14 +32,14 @@ function OneJob({ jobId }: { jobId: number }) {
   if (query.data === undefined) {
     return (
       <Page title="Job">
-        {query.error ? <Failure error={query.error} onRetry={() => void query.refetch()} /> : <Waiting height={320} />}
+        {query.error ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : <LoadingState height={320} />}
       </Page>
     );
   }
   return (
     <JobContext value={query.data}>
       <JobLiveProvider jobId={jobId}>
-        <FailureNotices />
+        <OperationFailures />
         <Shell />
       </JobLiveProvider>
     </JobContext>
@@ -49,48 +49,48 @@ function OneJob({ jobId }: { jobId: number }) {
 function Shell() {
   const job = useJob();
   const { '*': rest } = useParams();
-  // The stream is faster than asking again; but it tells what the run said last, and of one that says nothing the server knows.
+  // The stream is faster than polling, but only the server knows that a driver is unreachable.
   const run = useJobLive((live) => live.run);
   const state = run && job.state !== 'RECONCILING' && (!job.run || run.number >= job.run.number) ? run.state : job.state;
   return (
     <Page
       title={job.name}
-      part={tabAt(rest)?.label}
-      beside={<><State of="run" is={state} /><State of="health" is={job.health} /><Mark /></>}
-      actions={<JobVerbs />}
+      section={tabAt(rest)?.label}
+      titleAddon={<><StateChip kind="run" state={state} /><StateChip kind="health" state={job.health} /><Mark /></>}
+      actions={<JobActions />}
     >
       <Banner />
-      <RunOutOfReach />
-      {job.why && <Box sx={{ color: 'text.secondary', mt: -1, overflowWrap: 'anywhere' }}>{job.why}</Box>}
+      <UnreachableDriver />
+      {job.health_reason && <Box sx={{ color: 'text.secondary', mt: -1, overflowWrap: 'anywhere' }}>{job.health_reason}</Box>}
       <JobTabs id={job.id} />
       <Content id={job.id} />
     </Page>
   );
 }
 
-/** That a live line was heard of again changes nothing: it is, ten times a second. */
-const shownLine = ({ line }: JobLive): Line => (line.is === 'live' ? LIVE : line);
+/** A live stream reports ten times a second; only changes of its status matter here. */
+const shownLine = ({ connection }: JobLive): ConnectionState => (connection.status === 'live' ? LIVE : connection);
 
 function Mark() {
-  return <LineMark line={useJobLive(shownLine)} />;
+  return <ConnectionStatus connection={useJobLive(shownLine)} />;
 }
 
 function Banner() {
-  return <LineBanner line={useJobLive(shownLine)} />;
+  return <ConnectionBanner connection={useJobLive(shownLine)} />;
 }
 
-// What a tab shows is its own matter: it is not drawn anew because something else of the job has changed.
+// Memoized, because tabs do not depend on the rest of the page.
 const Content = memo(function Content({ id }: { id: number }) {
   return (
     <Routes>
-      {TABS.map(({ path, deeper, Content: Shown }) => (
-        <Route key={path} path={path === '' ? '/' : deeper ? `${path}/*` : path} element={<Suspense fallback={<Waiting height={320} />}><Shown /></Suspense>} />
+      {TABS.map(({ path, nested, Content: Shown }) => (
+        <Route key={path} path={path === '' ? '/' : nested ? `${path}/*` : path} element={<Suspense fallback={<LoadingState height={320} />}><Shown /></Suspense>} />
       ))}
       <Route
         path="*"
         element={
           <Panel>
-            <Empty title="There is no such page of this job">Its address may have been mistyped. <MuiLink component={Link} to={`/jobs/${id}`} underline="always">Overview</MuiLink> is its first one.</Empty>
+            <EmptyState title="No such page">Check the address, or go to the <MuiLink component={Link} to={`/jobs/${id}`} underline="always">Overview</MuiLink>.</EmptyState>
           </Panel>
         }
       />

@@ -1,14 +1,42 @@
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { createContext, use } from 'react';
 
+import { unwrap, api } from '../../api/client';
 import type { Schemas } from '../../api/types';
 
-export type Job = Schemas['JobShown'];
+export type Job = Schemas['JobRead'];
 
 export const JobContext = createContext<Job | null>(null);
 
-/** The job whose page this is, kept fresh by its stream. Its `version` is for `ifMatch`. */
+/** The job of this page, updated by its stream. Its `version` is for `ifMatch`. */
 export function useJob(): Job {
   const job = use(JobContext);
-  if (job === null) throw new Error('this is shown on the page of a job only');
+  if (job === null) throw new Error('useJob needs a JobContext.');
   return job;
+}
+
+/** The current version of the job's spec. */
+export function useSpec() {
+  const { id, spec_number } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'specs', spec_number],
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/jobs/{job_id}/specs/{number}', { params: { path: { job_id: id, number: spec_number } }, signal })),
+  });
+}
+
+/** The graph that a run deployed. `keep`: return the graph of the previous run until this one is loaded. */
+export function useGraph(runId: number | null, { keep = false } = {}): UseQueryResult<Schemas['GraphRead']> {
+  const { id } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'graph', runId],
+    enabled: runId !== null,
+    ...(keep ? { placeholderData: keepPreviousData } : {}),
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/runs/{run_id}/graph', { params: { path: { run_id: runId! } }, signal })),
+  });
+}
+
+/** The newest run if it has deployed a graph, else null. */
+export function useDeployedRun(): number | null {
+  const { run } = useJob();
+  return run?.graph_id == null ? null : run.id;
 }

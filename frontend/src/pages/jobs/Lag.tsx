@@ -1,12 +1,12 @@
-import { counted, countedRoughly, duration, NOTHING } from '../../format';
+import { pluralize, pluralizeShort, duration, NO_VALUE } from '../../format';
 import type { Rates } from './useRates';
 
-/** How far sources are behind, as far as they tell: in records, in event time, or both. Each record is counted on pointing at it only. */
-export function Lag({ of }: { of: Rates | undefined }) {
-  const records = of?.lag_records ?? null;
-  const said = [
-    records === null ? null : countedRoughly(records, 'record'),
-    of?.lag_seconds === null || of?.lag_seconds === undefined ? null : duration(of.lag_seconds * 1000),
+/** The lag of a job's sources in records, in event time, or both. The tooltip has the exact number of records. */
+export function Lag({ rates }: { rates: Rates | undefined }) {
+  const records = rates?.lag_records ?? null;
+  const parts = [
+    records === null ? null : pluralizeShort(records, 'record'),
+    rates?.lag_seconds === null || rates?.lag_seconds === undefined ? null : duration(rates.lag_seconds * 1000),
   ].filter((one) => one !== null);
-  return <span title={records === null ? undefined : counted(records, 'record')} style={{ whiteSpace: 'nowrap' }}>{said.length > 0 ? said.join(', ') : NOTHING}</span>;
+  return <span title={records === null ? undefined : pluralize(records, 'record')} style={{ whiteSpace: 'nowrap' }}>{parts.length > 0 ? parts.join(', ') : NO_VALUE}</span>;
 }

@@ -3,25 +3,24 @@ import { useMemo } from 'react';
 import { DataTable, useListContext, useRecordContext } from 'react-admin';
 import { Link } from 'react-router-dom';
 
-import { useCan } from '../../auth/useCan';
+import { useCan } from '../../auth/permissions';
 import { bytes, duration, perSecond } from '../../format';
-import type { JobSummary } from '../../live/jobsLive';
-import { useJobsLive } from '../../live/useJobsLive';
-import { Ago } from '../../shared/Ago';
-import { ChoiceFilter, TextFilter } from '../../shared/filters';
-import { LineBanner, LineMark } from '../../shared/LineState';
+import { type JobSummary, useJobsLive } from '../../live/jobsLive';
+import { RelativeTime } from '../../shared/Time';
+import { SelectFilter, TextFilter } from '../../shared/filters';
+import { ConnectionBanner, ConnectionStatus } from '../../shared/ConnectionStatus';
 import { ResourceList } from '../../shared/ResourceList';
 import { RowLink } from '../../shared/rows';
-import { State, words } from '../../shared/State';
-import { stateNow } from '../home/facts';
+import { StateChip, stateLabel } from '../../shared/StateChip';
+import { currentState } from '../home/summary';
 import { Lag } from './Lag';
-import { NoJobs } from './NoJobs';
+import { NoJobsYet } from './NoJobsYet';
 import { useRates } from './useRates';
-import { HEALTH_AGAIN_MS, type Job } from './useAllJobs';
+import { HEALTH_REFETCH_MS, type Job } from './useAllJobs';
 
-const WANTED = (['RUNNING', 'SUSPENDED', 'CANCELLED'] satisfies Job['desired_state'][]).map((value) => ({ value, label: words(value) }));
-const HEALTH = [{ value: true, label: 'needs a person' }, { value: false, label: 'needs nobody' }];
-/** What is left out where there is no room, least missed first. */
+const DESIRED_STATES = (['RUNNING', 'SUSPENDED', 'CANCELLED'] satisfies Job['desired_state'][]).map((value) => ({ value, label: stateLabel(value) }));
+const HEALTH = [{ value: true, label: 'Needs attention' }, { value: false, label: 'Needs no attention' }];
+/** Columns that narrow screens omit. */
 const IF_VERY_WIDE = { display: { xs: 'none', xl: 'table-cell' } } as const;
 const IF_WIDE = { display: { xs: 'none', lg: 'table-cell' } } as const;
 
@@ -31,43 +30,43 @@ export function JobList() {
     <ResourceList
       resource="jobs"
       title="Jobs"
-      beside={<LineMark line={live.line} />}
-      above={<LineBanner line={live.line} />}
+      titleAddon={<ConnectionStatus connection={live.connection} />}
+      banner={<ConnectionBanner connection={live.connection} />}
       sort={{ field: 'name', order: 'ASC' }}
-      refreshMs={HEALTH_AGAIN_MS}
+      refreshMs={HEALTH_REFETCH_MS}
       actions={<Deploy />}
       filters={
         <>
-          <TextFilter name="q" label="Part of a name" />
-          <ChoiceFilter name="desired_state" label="Wanted" all="anything" choices={WANTED} />
-          <ChoiceFilter name="needs_person" label="Health" all="any" choices={HEALTH} />
+          <TextFilter name="q" label="Name contains" />
+          <SelectFilter name="desired_state" label="Desired state" allLabel="any" choices={DESIRED_STATES} />
+          <SelectFilter name="needs_attention" label="Health" allLabel="any" choices={HEALTH} />
         </>
       }
-      empty={<NoJobs />}
+      empty={<NoJobsYet />}
     >
-      <Jobs told={live.jobs} />
+      <Jobs live={live.jobs} />
     </ResourceList>
   );
 }
 
 function Deploy() {
-  return useCan('operate') ? <Button variant="contained" size="small" component={Link} to="/jobs/deploy">Deploy…</Button> : null;
+  return useCan('operate') ? <Button variant="contained" size="small" component={Link} to="/jobs/deploy">Deploy job</Button> : null;
 }
 
-function Jobs({ told }: { told: ReadonlyMap<number, JobSummary> }) {
+function Jobs({ live }: { live: ReadonlyMap<number, JobSummary> }) {
   const { data } = useListContext<Job>();
   const ids = useMemo(() => (data ?? []).map(({ id }) => id), [data]);
   const rates = useRates(ids);
   return (
     <DataTable bulkActionButtons={false} rowClick={(id) => `/jobs/${id}`} size="small">
       <DataTable.Col source="name" field={Name} />
-      <DataTable.Col label="State" disableSort><NewestState told={told} /></DataTable.Col>
+      <DataTable.Col label="State" disableSort><CurrentState live={live} /></DataTable.Col>
       <DataTable.Col label="Health" disableSort><Health /></DataTable.Col>
-      <DataTable.Col label="Last checkpoint" disableSort><LastCheckpoint told={told} /></DataTable.Col>
-      <DataTable.Col align="right" source="state_bytes" label="State size" disableSort sx={IF_WIDE} render={(job) => bytes((told.get(Number(job.id))?.last_checkpoint ?? job.last_checkpoint)?.state_bytes)} />
+      <DataTable.Col label="Last checkpoint" disableSort><LastCheckpoint live={live} /></DataTable.Col>
+      <DataTable.Col align="right" source="state_bytes" label="State size" disableSort sx={IF_WIDE} render={(job) => bytes((live.get(Number(job.id))?.last_checkpoint ?? job.last_checkpoint)?.state_bytes)} />
       <DataTable.Col align="right" source="records_per_s" label="Throughput" disableSort sx={IF_WIDE} render={(job) => perSecond(rates.get(Number(job.id))?.records_per_s)} />
-      <DataTable.Col align="right" label="Lag" disableSort render={(job) => <Lag of={rates.get(Number(job.id))} />} />
-      <DataTable.Col source="created_at" label="Deployed" sx={IF_VERY_WIDE} render={(job) => <Ago at={job.created_at as string} />} />
+      <DataTable.Col align="right" label="Lag" disableSort render={(job) => <Lag rates={rates.get(Number(job.id))} />} />
+      <DataTable.Col source="created_at" label="Deployed" sx={IF_VERY_WIDE} render={(job) => <RelativeTime at={job.created_at as string} />} />
     </DataTable>
   );
 }
@@ -83,9 +82,9 @@ function Name() {
   );
 }
 
-function NewestState({ told }: { told: ReadonlyMap<number, JobSummary> }) {
+function CurrentState({ live }: { live: ReadonlyMap<number, JobSummary> }) {
   const job = useRecordContext<Job>();
-  return job ? <State of="run" is={stateNow(job, told.get(job.id))} /> : null;
+  return job ? <StateChip kind="run" state={currentState(job, live.get(job.id))} /> : null;
 }
 
 function Health() {
@@ -93,16 +92,16 @@ function Health() {
   if (!job) return null;
   return (
     <Box sx={{ minWidth: 130 }}>
-      <State of="health" is={job.health} />
-      {job.why && <Box sx={{ color: 'text.secondary', mt: 0.25, maxWidth: 320, overflowWrap: 'anywhere' }}>{job.why}</Box>}
+      <StateChip kind="health" state={job.health} />
+      {job.health_reason && <Box sx={{ color: 'text.secondary', mt: 0.25, maxWidth: 320, overflowWrap: 'anywhere' }}>{job.health_reason}</Box>}
     </Box>
   );
 }
 
-/** How long it took goes below where both do not fit beside each other. */
-function LastCheckpoint({ told }: { told: ReadonlyMap<number, JobSummary> }) {
+/** The age and duration of the last checkpoint, in two lines if needed. */
+function LastCheckpoint({ live }: { live: ReadonlyMap<number, JobSummary> }) {
   const job = useRecordContext<Job>();
-  const last = (job && told.get(job.id)?.last_checkpoint) ?? job?.last_checkpoint;
-  if (!last) return <>none yet</>;
-  return <><Ago at={last.completed_at} /> <Box component="span" sx={{ color: 'text.secondary', whiteSpace: 'nowrap' }}>in {duration(last.end_to_end_ms)}</Box></>;
+  const last = (job && live.get(job.id)?.last_checkpoint) ?? job?.last_checkpoint;
+  if (!last) return <>none</>;
+  return <><RelativeTime at={last.completed_at} /> <Box component="span" sx={{ color: 'text.secondary', whiteSpace: 'nowrap' }}>in {duration(last.end_to_end_ms)}</Box></>;
 }

@@ -9,46 +9,46 @@ describe('the list of jobs', () => {
     const row = (await screen.findByText('payments-fraud-score')).closest('tr')!;
     expect(within(row).getByText('running')).toBeVisible();
     expect(within(row).getByText(/s ago/)).toBeVisible();
-    // Shown where there is room for it, and jsdom knows no widths.
+    // Hidden on narrow screens; jsdom has no widths.
     expect(await within(row).findByText(/k\/s$/)).toBeInTheDocument();
     expect(within(row).getByText('2.42 M records')).toBeVisible();
   });
 
-  it('asks for the rates of all its rows at once', async () => {
+  it('fetches the rates of all rows in one request', async () => {
     const { fake } = await renderPage('/jobs');
     await screen.findByText('2.42 M records');
-    const asked = fake.asked.filter(({ url }) => url.includes('/metrics/'));
+    const asked = fake.requests.filter(({ url }) => url.includes('/metrics/'));
     expect(asked).toHaveLength(1);
     expect(new URL(asked[0]!.url).searchParams.getAll('job_id')).toHaveLength(9);
   });
 
-  it('finds jobs by a part of their names', async () => {
+  it('filters jobs by a part of the name', async () => {
     const { user } = await renderPage('/jobs');
     await screen.findByText('clicks-sessions');
-    await user.type(screen.getByRole('textbox', { name: 'Part of a name' }), 'ads');
+    await user.type(screen.getByRole('textbox', { name: 'Name contains' }), 'ads');
     await waitFor(() => expect(screen.queryByText('clicks-sessions')).toBeNull());
     expect(screen.getByText('ads-attribution')).toBeVisible();
-    await user.type(screen.getByRole('textbox', { name: 'Part of a name' }), 'zzz');
-    expect(await screen.findByText('Nothing fits these filters')).toBeVisible();
+    await user.type(screen.getByRole('textbox', { name: 'Name contains' }), 'zzz');
+    expect(await screen.findByText('No results match the filters')).toBeVisible();
   });
 
-  it('finds those that need a person, and those that are wanted otherwise than running', async () => {
+  it('finds those that need attention, and those that are wanted otherwise than running', async () => {
     const { user } = await renderPage('/jobs');
     await screen.findByText('clicks-sessions');
     const choose = async (field: string, option: string): Promise<void> => {
       await user.click(screen.getByLabelText(field));
       await user.click(await screen.findByRole('option', { name: option }));
     };
-    await choose('Health', 'needs a person');
+    await choose('Health', 'Needs attention');
     expect(await screen.findByText('1–1 of 1')).toBeVisible();
     expect(screen.getByText('orders-enrichment')).toBeVisible();
     await choose('Health', 'any');
-    await choose('Wanted', 'suspended');
+    await choose('Desired state', 'suspended');
     await waitFor(() => expect(screen.queryByText('orders-enrichment')).toBeNull());
     expect(screen.getByText('ads-attribution')).toBeVisible();
   });
 
-  it('counts each record of a lag for who points at it', async () => {
+  it('shows the exact lag as a tooltip', async () => {
     await renderPage('/jobs');
     expect(await screen.findByText('2.42 M records')).toHaveAttribute('title', '2,418,000 records');
   });

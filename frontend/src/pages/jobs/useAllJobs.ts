@@ -3,20 +3,20 @@ import { useDataProvider, type DataProvider } from 'react-admin';
 
 import type { Schemas } from '../../api/types';
 
-export type Job = Schemas['JobShown'];
+export type Job = Schemas['JobRead'];
 
-/** The stream tells states of runs, and no health: code that does not compile, a job that is given up. */
-export const HEALTH_AGAIN_MS = 15_000;
+/** The refetch interval of health, which is not in the stream. */
+export const HEALTH_REFETCH_MS = 15_000;
 const PAGE = 500;
-/** Beyond that the page says that it does not show all (home/index.tsx). */
+/** The limit of fetched jobs. The home page says when it covers only a part. */
 export const JOBS_MAX = 2_000;
 
-/** All jobs with their health, in a few requests. The key begins with `jobs`, so that what invalidates lists of jobs invalidates this. */
+/** Fetch all jobs in a few requests. The query key starts with `jobs`, so it is invalidated together with lists of jobs. */
 export function useAllJobs(): UseQueryResult<{ jobs: Job[]; total: number }> {
   const provider = useDataProvider<DataProvider>();
   return useQuery({
     queryKey: ['jobs', 'all'],
-    refetchInterval: HEALTH_AGAIN_MS,
+    refetchInterval: HEALTH_REFETCH_MS,
     queryFn: async ({ signal }) => {
       const jobs: Job[] = [];
       for (let page = 1; ; page += 1) {

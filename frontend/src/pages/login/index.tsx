@@ -4,10 +4,10 @@ import { useLogin } from 'react-admin';
 
 import { ApiProblem } from '../../api/problem';
 import type { Schemas } from '../../api/types';
-import { visit } from '../../auth/session';
-import { Mark } from '../../layout/Mark';
+import { fetchSessionStatus } from '../../auth/session';
+import { Logo } from '../../layout/Logo';
 
-export function LogIn() {
+export function LoginPage() {
   const logIn = useLogin();
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -24,7 +24,7 @@ export function LogIn() {
     try {
       await logIn({ username: String(form.get('name')), password: String(form.get('password')) });
     } catch (error) {
-      setProblem(error instanceof ApiProblem ? error.message : 'That did not work. Try again.');
+      setProblem(error instanceof ApiProblem ? error.message : 'Login failed. Try again.');
       setBusy(false);
     }
   };
@@ -33,24 +33,24 @@ export function LogIn() {
     <Box component="main" sx={{ minHeight: '100vh', display: 'grid', placeItems: 'center', p: 2, bgcolor: 'background.default' }}>
       <Paper component="form" onSubmit={(event: FormEvent<HTMLFormElement>) => void submit(event)} sx={{ p: 4, width: '100%', maxWidth: 380 }}>
         <Box sx={{ display: 'flex', alignItems: 'center', gap: 1.5, mb: 2.5 }}>
-          <Mark size={34} />
+          <Logo size={34} />
           <Box>
             <Typography variant="h1">Log in to Weir</Typography>
             <Typography color="text.secondary">Checkpointed streaming jobs</Typography>
           </Box>
         </Box>
         {problem && <Alert severity="error" variant="outlined" sx={{ mb: 1 }}>{problem}</Alert>}
-        {/* The only thing to do here, so the keyboard may begin with it. */}
+        {/* The form is the only content of the page, so it may take the focus. */}
         {/* eslint-disable-next-line jsx-a11y/no-autofocus */}
         <TextField name="name" label="Name" autoComplete="username" autoFocus required fullWidth margin="normal" />
         <TextField name="password" label="Password" type="password" autoComplete="current-password" required fullWidth margin="normal" />
         <Button type="submit" variant="contained" fullWidth size="large" disabled={busy} sx={{ mt: 2 }}>
-          {busy ? 'Logging in …' : 'Log in'}
+          {busy ? 'Logging in…' : 'Log in'}
         </Button>
         {oidc && (
           <>
             <Divider sx={{ my: 2, color: 'text.secondary' }}>or</Divider>
-            {/* A link: the whole page leaves for the provider, and comes back from it. */}
+            {/* A link, because the browser leaves the page for the provider. */}
             <Button href={oidc.begin} variant="outlined" fullWidth size="large">Log in with {oidc.name}</Button>
           </>
         )}
@@ -59,18 +59,18 @@ export function LogIn() {
   );
 }
 
-/** The provider of OpenID Connect; null: there is none, or it is not known whether there is. */
-function useOidc(): Schemas['OidcView'] | null {
-  const [oidc, setOidc] = useState<Schemas['OidcView'] | null>(null);
+/** The OpenID Connect provider. Null: none, or not known yet. */
+function useOidc(): Schemas['OidcProviderRead'] | null {
+  const [oidc, setOidc] = useState<Schemas['OidcProviderRead'] | null>(null);
   useEffect(() => {
-    let here = true;
-    visit().then(
-      (found) => here && setOidc(found.oidc),
-      // Who is out of reach is said when somebody tries to log in.
+    let mounted = true;
+    fetchSessionStatus().then(
+      (status) => mounted && setOidc(status.oidc),
+      // An unreachable API is reported when the user logs in.
       () => undefined,
     );
     return () => {
-      here = false;
+      mounted = false;
     };
   }, []);
   return oidc;

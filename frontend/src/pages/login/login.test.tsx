@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { renderPage } from '../../testing/render';
 
 describe('logging in', () => {
-  it('is asked of whoever is not, and leads to where he wanted to go', async () => {
+  it('is required without a session, and returns to the requested page', async () => {
     const { user } = await renderPage('/jobs/1/runs', { as: null });
     expect(screen.getByRole('heading', { name: 'Log in to Weir' })).toBeVisible();
     await user.type(screen.getByLabelText(/Name/), 'operator');
@@ -13,13 +13,13 @@ describe('logging in', () => {
     expect(await screen.findByRole('tab', { name: 'Runs', selected: true })).toBeVisible();
   });
 
-  it('is no error at the first visit: nothing is asked that is refused', async () => {
+  it('causes no failed request on the first visit', async () => {
     const { fake } = await renderPage('/', { as: null });
     expect(screen.queryByRole('alert')).toBeNull();
-    expect(fake.asked.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual(['GET /api/v1/session/visit']);
+    expect(fake.requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual(['GET /api/v1/session/visit']);
   });
 
-  it('offers the provider of OpenID Connect where there is one, by its name', async () => {
+  it('offers the configured OpenID Connect provider by name', async () => {
     await renderPage('/', { as: null });
     expect(screen.queryByRole('link')).toBeNull();
     cleanup();
@@ -27,28 +27,28 @@ describe('logging in', () => {
     expect(await screen.findByRole('link', { name: 'Log in with Example Inc.' })).toHaveAttribute('href', '/api/v1/session/oidc');
   });
 
-  it('says what the backend says when it is refused', async () => {
+  it('shows the error of the API', async () => {
     const { user } = await renderPage('/', { as: null });
     await user.type(screen.getByLabelText(/Name/), 'operator');
     await user.type(screen.getByLabelText(/Password/), 'wrong');
     await user.click(screen.getByRole('button', { name: 'Log in' }));
-    expect(await screen.findByText('Name and password do not fit, or the account is disabled. Try again.')).toBeVisible();
+    expect(await screen.findByText('Incorrect user name or password. Try again, or ask an administrator whether the account is disabled.')).toBeVisible();
   });
 
-  it('says that the control plane is out of reach, and not that the password is wrong', async () => {
+  it('distinguishes an unreachable API from a wrong password', async () => {
     const { fake, user } = await renderPage('/', { as: null });
-    fake.away = true;
+    fake.unreachable = true;
     await user.type(screen.getByLabelText(/Name/), 'operator');
     await user.type(screen.getByLabelText(/Password/), 'weir');
     await user.click(screen.getByRole('button', { name: 'Log in' }));
-    expect(await screen.findByText(/The control plane does not answer/)).toBeVisible();
+    expect(await screen.findByText(/The API does not respond\./)).toBeVisible();
   });
 
-  it('is asked again when the session ends while a page is open', async () => {
+  it('is required again when the session ends while a page is open', async () => {
     const { fake, user } = await renderPage('/jobs/1', { as: 'operator' });
-    await user.click(await screen.findByRole('button', { name: 'Savepoint' }));
+    await user.click(await screen.findByRole('button', { name: 'Trigger savepoint' }));
     fake.user = null;
-    await user.click((await screen.findAllByRole('button', { name: 'Savepoint' })).at(-1)!);
+    await user.click((await screen.findAllByRole('button', { name: 'Trigger savepoint' })).at(-1)!);
     expect(await screen.findByRole('heading', { name: 'Log in to Weir' })).toBeVisible();
   });
 });

@@ -1,5 +1,5 @@
 import { CreatePage } from '../../shared/FormPage';
-import { conditionOf } from './conditions';
+import { conditionFromForm } from './conditions';
 import { RuleFields } from './Fields';
 
 export default function NewRule() {
@@ -8,7 +8,7 @@ export default function NewRule() {
       resource="alert-rules"
       title="New rule"
       defaults={{ enabled: true, job_id: null, webhook_id: null, condition: { kind: 'no-checkpoint', minutes: 10, count: 3 } }}
-      transform={({ condition, ...rest }) => ({ ...rest, condition: conditionOf(condition as Record<string, unknown>) })}
+      transform={({ condition, ...rest }) => ({ ...rest, condition: conditionFromForm(condition as Record<string, unknown>) })}
     >
       <RuleFields />
     </CreatePage>

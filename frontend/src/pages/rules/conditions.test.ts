@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { alertKindValues } from '../../api/schema';
-import { conditionOf, conditionSaid, KINDS, lagProblem, type Condition } from './conditions';
+import { conditionFromForm, formatCondition, KINDS, validateLag, type Condition } from './conditions';
 
 describe('conditions of rules', () => {
   it.each<[Condition, string]>([
@@ -11,17 +11,17 @@ describe('conditions of rules', () => {
     [{ kind: 'restarts', count: 5, minutes: 10 }, '5 restarts within 10 min'],
     [{ kind: 'lag', records: 1_000_000, seconds: 90, source: null }, 'a source behind by more than 1,000,000 records or 1 min 30 s'],
     [{ kind: 'lag', records: null, seconds: 60, source: 'orders' }, 'source orders behind by more than 1 min'],
-  ])('%j', (condition, said) => expect(conditionSaid(condition)).toBe(said));
+  ])('%j', (condition, said) => expect(formatCondition(condition)).toBe(said));
 
-  it('has a form for every kind there is', () => expect(KINDS.map(({ id }) => id).sort()).toEqual([...alertKindValues].sort()));
+  it('have a form for every kind', () => expect(KINDS.map(({ id }) => id).sort()).toEqual([...alertKindValues].sort()));
 
-  it('sends nothing of a kind that was not chosen in the end', () => {
-    expect(conditionOf({ kind: 'failures', minutes: 10, count: 3 })).toEqual({ kind: 'failures', count: 3 });
-    expect(conditionOf({ kind: 'lag', records: 5, count: 3 })).toEqual({ kind: 'lag', records: 5, seconds: null, source: null });
+  it('contain only values of the chosen kind', () => {
+    expect(conditionFromForm({ kind: 'failures', minutes: 10, count: 3 })).toEqual({ kind: 'failures', count: 3 });
+    expect(conditionFromForm({ kind: 'lag', records: 5, count: 3 })).toEqual({ kind: 'lag', records: 5, seconds: null, source: null });
   });
 
-  it('wants some limit of a lag', () => {
-    expect(lagProblem({ kind: 'lag', records: null })).toMatch(/how far behind/);
-    expect([lagProblem({ kind: 'lag', seconds: 3 }), lagProblem({ kind: 'failures' })]).toEqual([undefined, undefined]);
+  it('require a limit of a lag', () => {
+    expect(validateLag({ kind: 'lag', records: null })).toMatch(/Enter a limit/);
+    expect([validateLag({ kind: 'lag', seconds: 3 }), validateLag({ kind: 'failures' })]).toEqual([undefined, undefined]);
   });
 });

@@ -1,29 +1,29 @@
-/** Conditions of rules: what people read, and what is sent. Pure. */
+/** Conditions of alert rules: their display and their form values. Pure. */
 import type { Schemas } from '../../api/types';
-import { count, counted, duration } from '../../format';
+import { count, pluralize, duration } from '../../format';
 
-export type Condition = Schemas['RuleShown']['condition'];
+export type Condition = Schemas['AlertRuleRead']['condition'];
 export type Kind = Condition['kind'];
 
-export const KINDS: readonly { id: Kind; name: string; what: string }[] = [
-  { id: 'no-checkpoint', name: 'no checkpoint', what: 'None has completed for so long, or for two of the job’s own intervals if that is longer.' },
-  { id: 'failures', name: 'failures in a row', what: 'The job has failed, or checkpoints of it have, so often without a completed one in between; or it was given up.' },
-  { id: 'restarts', name: 'restarts', what: 'It was restarted so often in that time.' },
-  { id: 'lag', name: 'lag', what: 'A source tells by its gauges that it is further behind than this, now and a minute ago.' },
+export const KINDS: readonly { id: Kind; name: string; help: string }[] = [
+  { id: 'no-checkpoint', name: 'no checkpoint', help: 'Fires if no checkpoint completes within this time, or within two checkpoint intervals if that is longer.' },
+  { id: 'failures', name: 'failures in a row', help: 'Fires after this many failures of the job or its checkpoints without a completed checkpoint in between.' },
+  { id: 'restarts', name: 'restarts', help: 'Fires after this many restarts within this time.' },
+  { id: 'lag', name: 'lag', help: 'Fires if a source’s lag exceeds a limit for one minute.' },
 ];
 
-/** “no checkpoint for 10 min”. */
-export function conditionSaid(condition: Condition): string {
+/** A condition in words: `no checkpoint for 10 min`. */
+export function formatCondition(condition: Condition): string {
   switch (condition.kind) {
     case 'no-checkpoint':
       return `no checkpoint for ${duration(condition.minutes * 60_000)}`;
     case 'failures':
       return condition.count === 1 ? 'a failure' : `${count(condition.count)} failures in a row`;
     case 'restarts':
-      return `${counted(condition.count, 'restart')} within ${duration(condition.minutes * 60_000)}`;
+      return `${pluralize(condition.count, 'restart')} within ${duration(condition.minutes * 60_000)}`;
     case 'lag': {
       const limits = [
-        condition.records === null || condition.records === undefined ? null : counted(condition.records, 'record'),
+        condition.records === null || condition.records === undefined ? null : pluralize(condition.records, 'record'),
         condition.seconds === null || condition.seconds === undefined ? null : duration(condition.seconds * 1000),
       ].filter((one) => one !== null);
       return `${condition.source ? `source ${condition.source}` : 'a source'} behind by more than ${limits.join(' or ')}`;
@@ -35,14 +35,14 @@ const FIELDS: Record<Kind, readonly string[]> = {
   'no-checkpoint': ['minutes'], failures: ['count'], restarts: ['count', 'minutes'], lag: ['records', 'seconds', 'source'],
 };
 
-/** Of what was filled in, what belongs to the kind that was chosen in the end. */
-export function conditionOf(filled: Record<string, unknown>): Record<string, unknown> {
+/** The form values that belong to the chosen kind. */
+export function conditionFromForm(filled: Record<string, unknown>): Record<string, unknown> {
   const kind = filled.kind as Kind;
   return { kind, ...Object.fromEntries(FIELDS[kind].map((name) => [name, filled[name] ?? null])) };
 }
 
-/** The limit of a lag, as the backend wants it: at least one. Undefined: it is all right. */
-export function lagProblem(filled: Record<string, unknown>): string | undefined {
+/** An error if a lag condition has no limit. Undefined: valid. */
+export function validateLag(filled: Record<string, unknown>): string | undefined {
   const { kind, records, seconds } = filled;
-  return kind === 'lag' && (records ?? null) === null && (seconds ?? null) === null ? 'Say how far behind is too far: records, seconds or both' : undefined;
+  return kind === 'lag' && (records ?? null) === null && (seconds ?? null) === null ? 'Enter a limit in records, in seconds or both' : undefined;
 }

@@ -4,34 +4,34 @@ import { useState } from 'react';
 import { Form, maxLength, required, SaveButton, SelectInput, TextInput, useNotify, usePermissions } from 'react-admin';
 import { Link } from 'react-router-dom';
 
-import { answered, api } from '../../api/client';
+import { unwrap, api } from '../../api/client';
 import type { Permission, Schemas } from '../../api/types';
-import { When } from '../../shared/Ago';
-import { roleSaid } from '../../auth/roleSaid';
-import { Facts } from '../../shared/Facts';
-import { FIELDS } from '../../shared/FormPage';
+import { AbsoluteTime } from '../../shared/Time';
+import { formatRole } from '../../auth/permissions';
+import { DescriptionList } from '../../shared/DescriptionList';
+import { FORM_STYLES } from '../../shared/FormPage';
 import { Page } from '../../shared/Page';
 import { Panel } from '../../shared/Panel';
 import { Secret } from '../../shared/Secret';
-import { RoleInput, RollbackInput } from '../users/Role';
-import { rolesWithin } from '../users/roles';
+import { RoleInput, RollbackInput } from '../users/RoleInputs';
+import { grantableRoles } from '../users/roles';
 
 const DAYS = [7, 30, 90, 180, 365].map((days) => ({ id: days, name: `in ${days} days` }));
 const DEFAULT_DAYS = 90;
 
-/** Not by the data provider: react-admin would keep the answer, and with it the secret. It is in this component, and gone with it. */
-export default function NewToken() {
-  const [made, setMade] = useState<Schemas['CreatedToken'] | null>(null);
-  if (made) return <Made token={made} onMore={() => setMade(null)} />;
-  return <Page title="New token"><Panel><Wanted onMade={setMade} /></Panel></Page>;
+/** Not through the data provider: react-admin would cache the response with the secret. Only this component holds it. */
+export default function TokenCreate() {
+  const [made, setMade] = useState<Schemas['TokenCreatedRead'] | null>(null);
+  if (made) return <CreatedToken token={made} onMore={() => setMade(null)} />;
+  return <Page title="New token"><Panel><TokenForm onMade={setMade} /></Panel></Page>;
 }
 
-function Wanted({ onMade }: { onMade: (token: Schemas['CreatedToken']) => void }) {
+function TokenForm({ onMade }: { onMade: (token: Schemas['TokenCreatedRead']) => void }) {
   const { permissions = [] } = usePermissions<Permission[]>();
   const notify = useNotify();
   const queries = useQueryClient();
   const { mutate, isPending } = useMutation({
-    mutationFn: (body: Schemas['NewToken']) => answered(api.POST('/api/v1/tokens', { body })),
+    mutationFn: (body: Schemas['TokenCreate']) => unwrap(api.POST('/api/v1/tokens', { body })),
     gcTime: 0,
     onSuccess: (token) => {
       void queries.invalidateQueries({ queryKey: ['tokens'] });
@@ -42,37 +42,37 @@ function Wanted({ onMade }: { onMade: (token: Schemas['CreatedToken']) => void }
   return (
     <Form
       defaultValues={{ role: 'viewer', rollback: false, expires_in_days: DEFAULT_DAYS }}
-      onSubmit={(filled: Record<string, unknown>) => mutate(filled as Schemas['NewToken'])}
+      onSubmit={(filled: Record<string, unknown>) => mutate(filled as Schemas['TokenCreate'])}
     >
-      <Box sx={{ ...FIELDS, display: 'flex', flexDirection: 'column' }}>
-        <TextInput source="name" validate={[required(), maxLength(100)]} helperText="What it is for, so that somebody knows later: deployments from CI" autoComplete="off" />
-        <RoleInput within={rolesWithin(permissions)} />
+      <Box sx={{ ...FORM_STYLES, display: 'flex', flexDirection: 'column' }}>
+        <TextInput source="name" validate={[required(), maxLength(100)]} helperText="Its purpose, for example: deployments from CI" autoComplete="off" />
+        <RoleInput within={grantableRoles(permissions)} />
         {permissions.includes('rollback') && <RollbackInput />}
         <SelectInput source="expires_in_days" label="Expires" choices={DAYS} validate={required()} />
         <Box sx={{ display: 'flex', gap: 1, pt: 1.5 }}>
           <SaveButton label="Create" icon={<></>} disabled={isPending} />
-          <Button component={Link} to="/tokens">Back to the list</Button>
+          <Button component={Link} to="/tokens">Back to list</Button>
         </Box>
       </Box>
     </Form>
   );
 }
 
-function Made({ token, onMore }: { token: Schemas['CreatedToken']; onMore: () => void }) {
+function CreatedToken({ token, onMore }: { token: Schemas['TokenCreatedRead']; onMore: () => void }) {
   return (
-    <Page title={`Token ${token.name}`} actions={<Button size="small" onClick={onMore}>Make another one</Button>}>
+    <Page title={`Token ${token.name}`} actions={<Button size="small" onClick={onMore}>Create another token</Button>}>
       <Panel>
         <Secret label="Token" value={token.token} />
         <Box sx={{ mt: 1, mb: 2 }}>
-          <Facts of={[
-            ['Sent as', <code key="how">Authorization: Bearer …</code>],
-            ['For weir', <code key="cli">WEIR_TOKEN=… weir jobs</code>],
-            ['May', roleSaid(token)],
-            ['Expires', <When key="until" at={token.expires_at} />],
+          <DescriptionList items={[
+            ['HTTP header', <code key="how">Authorization: Bearer …</code>],
+            ['CLI', <code key="cli">WEIR_TOKEN=… weir jobs</code>],
+            ['Role', formatRole(token)],
+            ['Expires', <AbsoluteTime key="until" at={token.expires_at} />],
           ]}
           />
         </Box>
-        <Button component={Link} to="/tokens" variant="outlined">I have it</Button>
+        <Button component={Link} to="/tokens" variant="outlined">Done</Button>
       </Panel>
     </Page>
   );

@@ -1,14 +1,14 @@
 import { CreateButton, useListContext } from 'react-admin';
 
-import { useCan } from '../../auth/useCan';
-import { ChoiceFilter, TextFilter } from '../../shared/filters';
+import { useCan } from '../../auth/permissions';
+import { SelectFilter, TextFilter } from '../../shared/filters';
 import { ResourceList } from '../../shared/ResourceList';
-import { Empty } from '../../shared/Standins';
+import { EmptyState } from '../../shared/DataStates';
 import { TokenTable } from './TokenTable';
 
-const OF_WHOM = [{ value: true, label: 'everybody’s' }];
-const KINDS = [{ value: 'api', label: 'a program' }, { value: 'session', label: 'a browser or terminal' }];
-const LIVE = [{ value: true, label: 'valid' }, { value: false, label: 'not any more' }];
+const OWNERS = [{ value: true, label: 'all users' }];
+const KINDS = [{ value: 'api', label: 'API token' }, { value: 'session', label: 'session' }];
+const LIVE = [{ value: true, label: 'valid' }, { value: false, label: 'expired or revoked' }];
 
 export default function Tokens() {
   const all = useCan('administer');
@@ -21,13 +21,13 @@ export default function Tokens() {
       actions={<CreateButton label="New token" variant="contained" size="small" />}
       filters={
         <>
-          <TextFilter name="name" label="Part of a name" />
-          {all && <ChoiceFilter name="everybody" label="Whose" all="mine" choices={OF_WHOM} />}
-          <ChoiceFilter name="kind" label="For" all="anything" choices={KINDS} width={200} />
-          <ChoiceFilter name="live" label="State" all="any" choices={LIVE} />
+          <TextFilter name="name" label="Name contains" />
+          {all && <SelectFilter name="everybody" label="User" allLabel="you" choices={OWNERS} />}
+          <SelectFilter name="kind" label="Kind" allLabel="any" choices={KINDS} width={200} />
+          <SelectFilter name="live" label="State" allLabel="any" choices={LIVE} />
         </>
       }
-      empty={<Empty title="You have no token that is valid">Programs and pipelines call the API with tokens: make one with “New token”.</Empty>}
+      empty={<EmptyState title="No valid tokens">Programs call the API with tokens. Create one with New token.</EmptyState>}
     >
       <Table all={all} />
     </ResourceList>
@@ -36,5 +36,5 @@ export default function Tokens() {
 
 function Table({ all }: { all: boolean }) {
   const { filterValues } = useListContext();
-  return <TokenTable whose={all && (filterValues as { everybody?: boolean }).everybody === true} />;
+  return <TokenTable showOwner={all && (filterValues as { everybody?: boolean }).everybody === true} />;
 }

@@ -2,35 +2,35 @@ import { Alert, Box } from '@mui/material';
 import { BooleanInput, useGetIdentity, useRecordContext } from 'react-admin';
 
 import type { Schemas } from '../../api/types';
-import { When } from '../../shared/Ago';
-import { Facts } from '../../shared/Facts';
+import { AbsoluteTime } from '../../shared/Time';
+import { DescriptionList } from '../../shared/DescriptionList';
 import { EditPage } from '../../shared/FormPage';
 import { ListPanel } from '../../shared/ListPanel';
 import { Panel } from '../../shared/Panel';
-import { Empty } from '../../shared/Standins';
-import { State } from '../../shared/State';
+import { EmptyState } from '../../shared/DataStates';
+import { StateChip } from '../../shared/StateChip';
 import { TokenTable } from '../tokens/TokenTable';
-import { logsInBy } from '.';
-import { RoleInput, RollbackInput } from './Role';
+import { loginMethods } from '.';
+import { RoleInput, RollbackInput } from './RoleInputs';
 import { ResetPassword } from './ResetPassword';
 
-type User = Schemas['UserView'];
+type User = Schemas['UserRead'];
 
 export default function EditUser() {
   return (
     <EditPage<User>
       resource="users"
-      what="User"
+      noun="User"
       titleOf={({ name }) => name}
-      beside={({ disabled }) => <State of="account" is={disabled ? 'disabled' : 'active'} />}
+      titleAddon={({ disabled }) => <StateChip kind="account" state={disabled ? 'disabled' : 'active'} />}
       actions={(user) => <ResetPassword key={user.id} user={user} />}
-      deleted="Tokens go with the account, at once. What was done with it stays in the audit. To keep the name from being taken again, disable the account instead."
+      deleteWarning="Its tokens are revoked immediately. Its audit entries are kept. To reserve the name, disable the account instead."
       form={<Fields />}
     >
       {(user) => (
         <>
           <Panel title="Account">
-            <Facts of={[['Logs in by', logsInBy(user)], ['Made', <When key="made" at={user.created_at} />]]} />
+            <DescriptionList items={[['Login methods', loginMethods(user)], ['Created', <AbsoluteTime key="created" at={user.created_at} />]]} />
           </Panel>
           <ListPanel
             resource="tokens"
@@ -38,7 +38,7 @@ export default function EditUser() {
             filter={{ user_id: user.id, live: true }}
             sort={{ field: 'id', order: 'DESC' }}
             perPage={10}
-            empty={<Empty title="None is valid">Tokens are made by whoever needs them, under “Tokens”.</Empty>}
+            empty={<EmptyState title="No valid tokens">Users create their own tokens under Tokens.</EmptyState>}
           >
             <TokenTable />
           </ListPanel>
@@ -51,17 +51,17 @@ export default function EditUser() {
 function Fields() {
   return (
     <>
-      <Myself />
+      <OwnAccountNotice />
       <RoleInput />
       <RollbackInput />
-      <BooleanInput source="disabled" label="Disabled" helperText="Nobody can log in with it, and none of its tokens is taken any more" />
+      <BooleanInput source="disabled" label="Disabled" helperText="The user cannot log in, and its tokens are rejected" />
     </>
   );
 }
 
-/** Whoever takes his own role away cannot give it back. */
-function Myself() {
+/** Warns users who edit their own account. */
+function OwnAccountNotice() {
   const { data } = useGetIdentity();
   const user = useRecordContext<User>();
-  return user && data?.id === user.id ? <Box sx={{ mb: 1 }}><Alert severity="info" variant="outlined">This is you. What you take away here you cannot give back to yourself.</Alert></Box> : null;
+  return user && data?.id === user.id ? <Box sx={{ mb: 1 }}><Alert severity="info" variant="outlined">This is your account. You cannot restore permissions that you remove from yourself.</Alert></Box> : null;
 }

@@ -3,21 +3,21 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNotify, useRefresh } from 'react-admin';
 
-import { answered, api, ifMatch } from '../../api/client';
+import { unwrap, api, ifMatch } from '../../api/client';
 import type { Schemas } from '../../api/types';
 import { Secret } from '../../shared/Secret';
-import { newPassword } from './roles';
+import { generatePassword } from './roles';
 
-/** A password is made up and shown once. It is sent, and counts, when somebody says so. */
-export function ResetPassword({ user }: { user: Schemas['UserView'] }) {
+/** Generates a password, sets it after confirmation, and shows it once. */
+export function ResetPassword({ user }: { user: Schemas['UserRead'] }) {
   const [open, setOpen] = useState(false);
   const [made, setMade] = useState<string | null>(null);
   const notify = useNotify();
   const refresh = useRefresh();
   const { mutate, isPending } = useMutation({
     mutationFn: async () => {
-      const password = newPassword();
-      await answered(api.PATCH('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user.version) }, body: { password } }));
+      const password = generatePassword();
+      await unwrap(api.PATCH('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user.version) }, body: { password } }));
       return password;
     },
     onSuccess: setMade,
@@ -28,25 +28,25 @@ export function ResetPassword({ user }: { user: Schemas['UserView'] }) {
     if (made !== null) refresh();
     setMade(null);
   };
-  // Who went while it is asked for would not know to what it was changed.
-  const leaves = made === null && !isPending;
+  // Keep the dialog open during the request: the user would never see the new password.
+  const canClose = made === null && !isPending;
   return (
     <>
-      <Button size="small" variant="outlined" onClick={() => setOpen(true)}>{user.has_password ? 'Reset the password' : 'Give a password'}</Button>
-      <Dialog open={open} onClose={leaves ? close : undefined} maxWidth="sm" fullWidth aria-labelledby="reset-password">
-        <DialogTitle id="reset-password">{made === null ? `A new password for ${user.name}?` : `The new password of ${user.name}`}</DialogTitle>
+      <Button size="small" variant="outlined" onClick={() => setOpen(true)}>{user.has_password ? 'Reset password' : 'Set password'}</Button>
+      <Dialog open={open} onClose={canClose ? close : undefined} maxWidth="sm" fullWidth aria-labelledby="reset-password">
+        <DialogTitle id="reset-password">{made === null ? `Set a new password for ${user.name}?` : `New password of ${user.name}`}</DialogTitle>
         <DialogContent>
           {made === null
-            ? <DialogContentText>One is made up and shown to you once, for you to hand on. All sessions of the account end; tokens for programs go on. Whose it is can change it.</DialogContentText>
+            ? <DialogContentText>Weir generates a password and shows it to you once. All sessions of the user end; API tokens stay valid.</DialogContentText>
             : <Secret label="Password" value={made} />}
         </DialogContent>
         <DialogActions>
           {made === null ? (
             <>
-              <Button disabled={!leaves} onClick={close}>Leave it</Button>
-              <Button variant="contained" disabled={isPending} onClick={() => mutate()}>Make a new one</Button>
+              <Button disabled={!canClose} onClick={close}>Cancel</Button>
+              <Button variant="contained" disabled={isPending} onClick={() => mutate()}>Generate password</Button>
             </>
-          ) : <Button onClick={close}>I have it</Button>}
+          ) : <Button onClick={close}>Done</Button>}
         </DialogActions>
       </Dialog>
     </>

@@ -1,29 +1,29 @@
 import { screen, waitFor, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 
-import { hold, renderPage } from '../../testing/render';
+import { holdResponses, renderPage } from '../../testing/render';
 
-it('a password that is being made cannot be left before it was shown', async () => {
+it('the dialog stays open until the generated password is shown', async () => {
   const rendered = await renderPage('/users/2');
   const { user } = rendered;
-  await user.click(await screen.findByRole('button', { name: /Reset the password|Give a password/ }));
-  const dialog = await screen.findByRole('dialog', { name: /^A new password for / });
-  const answer = hold(rendered, 'PATCH');
-  await user.click(within(dialog).getByRole('button', { name: 'Make a new one' }));
+  await user.click(await screen.findByRole('button', { name: /Reset password|Set password/ }));
+  const dialog = await screen.findByRole('dialog', { name: /^Set a new password for / });
+  const answer = holdResponses(rendered, 'PATCH');
+  await user.click(within(dialog).getByRole('button', { name: 'Generate password' }));
 
-  await waitFor(() => expect(within(dialog).getByRole('button', { name: 'Leave it' })).toBeDisabled());
+  await waitFor(() => expect(within(dialog).getByRole('button', { name: 'Cancel' })).toBeDisabled());
   await user.keyboard('{Escape}');
   await user.click(document.querySelector('.MuiDialog-container')!);
   answer();
   expect(await within(dialog).findByRole('textbox', { name: 'Password' })).toBeVisible();
-  await user.click(within(dialog).getByRole('button', { name: 'I have it' }));
+  await user.click(within(dialog).getByRole('button', { name: 'Done' }));
   await waitFor(() => expect(dialog).not.toBeInTheDocument());
 });
 
-it('one that is not asked for yet is left by any way', async () => {
+it('the dialog can be cancelled before a password is generated', async () => {
   const { user } = await renderPage('/users/2');
-  await user.click(await screen.findByRole('button', { name: /Reset the password|Give a password/ }));
-  const dialog = await screen.findByRole('dialog', { name: /^A new password for / });
+  await user.click(await screen.findByRole('button', { name: /Reset password|Set password/ }));
+  const dialog = await screen.findByRole('dialog', { name: /^Set a new password for / });
   await user.keyboard('{Escape}');
   await waitFor(() => expect(dialog).not.toBeInTheDocument());
 });

@@ -2,22 +2,22 @@ import type { Schemas } from '../../api/types';
 
 type Role = Schemas['Role'];
 
-/** What each role is, as docs/control-plane.md has it. */
+/** The roles and what they permit. */
 export const ROLES: readonly { id: Role; name: string; may: string }[] = [
-  { id: 'viewer', name: 'viewer', may: 'looks' },
-  { id: 'operator', name: 'operator', may: 'deploys, starts, stops, takes savepoints, applies plans that go forward, writes rules of alerts' },
-  { id: 'admin', name: 'admin', may: 'all of that; users, everybody’s tokens, webhooks, audit' },
+  { id: 'viewer', name: 'viewer', may: 'Read only' },
+  { id: 'operator', name: 'operator', may: 'Deploy, start and stop jobs, trigger savepoints, apply upgrades, edit alert rules' },
+  { id: 'admin', name: 'admin', may: 'All of this, and manage users, tokens, webhooks and the audit log' },
 ];
 
-/** Roles of a token that whoever has these permissions may make: no more than he has. */
-export function rolesWithin(permissions: readonly string[]): Role[] {
+/** The roles that a user with these permissions may give a token: at most the user's own. */
+export function grantableRoles(permissions: readonly string[]): Role[] {
   return ROLES.map(({ id }) => id).filter((role) => (role === 'viewer' ? true : permissions.includes(role === 'operator' ? 'operate' : 'administer')));
 }
 
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const LENGTH = 20;
 
-/** A password that nobody has to think up: 20 of 56 characters, none of which looks like another. */
-export function newPassword(random: (count: number) => Uint32Array = (count) => crypto.getRandomValues(new Uint32Array(count))): string {
+/** Generate a password of 20 characters from an alphabet of 56 without look-alikes. */
+export function generatePassword(random: (count: number) => Uint32Array = (count) => crypto.getRandomValues(new Uint32Array(count))): string {
   return Array.from(random(LENGTH), (value) => ALPHABET[value % ALPHABET.length]).join('');
 }

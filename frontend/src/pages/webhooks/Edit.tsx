@@ -1,59 +1,59 @@
 import { DataTable } from 'react-admin';
 
 import type { Schemas } from '../../api/types';
-import { useCan } from '../../auth/useCan';
-import { NOTHING } from '../../format';
-import { Ago, When } from '../../shared/Ago';
-import { Facts } from '../../shared/Facts';
+import { useCan } from '../../auth/permissions';
+import { NO_VALUE } from '../../format';
+import { RelativeTime, AbsoluteTime } from '../../shared/Time';
+import { DescriptionList } from '../../shared/DescriptionList';
 import { EditPage } from '../../shared/FormPage';
 import { ListPanel } from '../../shared/ListPanel';
 import { Panel } from '../../shared/Panel';
-import { Empty } from '../../shared/Standins';
-import { State } from '../../shared/State';
+import { EmptyState } from '../../shared/DataStates';
+import { StateChip } from '../../shared/StateChip';
 import { WebhookFields } from './Fields';
 import { SendTest } from './SendTest';
 
-type Webhook = Schemas['WebhookShown'];
-type Delivery = Schemas['DeliveryShown'];
+type Webhook = Schemas['WebhookRead'];
+type Delivery = Schemas['DeliveryRead'];
 
-/** Messages come and go without a stream that tells of them. */
+/** The refetch interval of deliveries, which are in no stream. */
 const DELIVERIES_REFRESH_MS = 10_000;
-const ABOUT: Record<Delivery['about'], string> = { FIRING: 'it fires', RESOLVED: 'it is over', TEST: 'a test' };
+const ABOUT: Record<Delivery['about'], string> = { FIRING: 'firing', RESOLVED: 'resolved', TEST: 'test' };
 
 export default function EditWebhook() {
-  const may = useCan('administer');
+  const canEdit = useCan('administer');
   return (
     <EditPage<Webhook>
       resource="webhooks"
-      what="Webhook"
-      readable
+      noun="Webhook"
+      publiclyReadable
       titleOf={({ name }) => name}
-      beside={({ enabled }) => <State of="switched" is={enabled ? 'on' : 'off'} />}
-      deleted="The list of its deliveries goes with it. It is refused while a rule names it."
-      form={may ? <WebhookFields /> : null}
+      titleAddon={({ enabled }) => <StateChip kind="switched" state={enabled ? 'on' : 'off'} />}
+      deleteWarning="Its deliveries are deleted as well. A webhook that a rule uses cannot be deleted."
+      form={canEdit ? <WebhookFields /> : null}
     >
       {(webhook) => (
         <>
-          {may && <Panel title="Does it work?"><SendTest key={`${webhook.id} ${webhook.version}`} webhook={webhook} /></Panel>}
+          {canEdit && <Panel title="Test"><SendTest key={`${webhook.id} ${webhook.version}`} webhook={webhook} /></Panel>}
           <Panel title="Webhook">
-            <Facts of={[['Receiver', webhook.receiver], ['Key', webhook.secret_reference ?? 'messages are not signed'], ['Made', <When key="made" at={webhook.created_at} />]]} />
+            <DescriptionList items={[['Receiver', webhook.receiver], ['Signing key', webhook.secret_reference ?? 'none: messages are not signed'], ['Created', <AbsoluteTime key="created" at={webhook.created_at} />]]} />
           </Panel>
           <ListPanel
             resource="deliveries"
-            title="Last deliveries"
+            title="Deliveries"
             filter={{ webhook_id: webhook.id }}
             sort={{ field: 'id', order: 'DESC' }}
             perPage={10}
             refreshMs={DELIVERIES_REFRESH_MS}
-            empty={<Empty title="Nothing was sent yet">Messages go out when an alert of a rule that names this webhook begins or ends.</Empty>}
+            empty={<EmptyState title="No deliveries yet">Weir sends a message when an alert of a rule with this webhook fires or is resolved.</EmptyState>}
           >
             <DataTable bulkActionButtons={false} rowClick={false} size="small">
-              <DataTable.Col source="created_at" label="When" render={({ created_at }: Delivery) => <Ago at={created_at} />} />
-              <DataTable.Col label="About" disableSort render={({ about, alert_id }: Delivery) => (alert_id === null ? ABOUT[about] : `alert ${alert_id}: ${ABOUT[about]}`)} />
-              <DataTable.Col label="State" disableSort render={({ state }: Delivery) => <State of="delivery" is={state} />} />
-              <DataTable.NumberCol source="tries" disableSort />
-              <DataTable.Col label="Answer" disableSort sx={{ overflowWrap: 'anywhere' }} render={(delivery: Delivery) => answerOf(delivery)} />
-              <DataTable.Col label="Next try" disableSort render={({ ended_at, next_try_at }: Delivery) => (ended_at === null ? <Ago at={next_try_at} /> : NOTHING)} />
+              <DataTable.Col source="created_at" label="Time" render={({ created_at }: Delivery) => <RelativeTime at={created_at} />} />
+              <DataTable.Col label="Message" disableSort render={({ about, alert_id }: Delivery) => (alert_id === null ? ABOUT[about] : `alert ${alert_id}: ${ABOUT[about]}`)} />
+              <DataTable.Col label="State" disableSort render={({ state }: Delivery) => <StateChip kind="delivery" state={state} />} />
+              <DataTable.NumberCol source="tries" label="Attempts" disableSort />
+              <DataTable.Col label="Response" disableSort sx={{ overflowWrap: 'anywhere' }} render={(delivery: Delivery) => responseText(delivery)} />
+              <DataTable.Col label="Next attempt" disableSort render={({ ended_at, next_try_at }: Delivery) => (ended_at === null ? <RelativeTime at={next_try_at} /> : NO_VALUE)} />
             </DataTable>
           </ListPanel>
         </>
@@ -62,6 +62,6 @@ export default function EditWebhook() {
   );
 }
 
-export function answerOf({ status, problem, tries }: Pick<Delivery, 'status' | 'problem' | 'tries'>): string {
-  return problem ?? (status === null ? (tries === 0 ? NOTHING : 'none') : String(status));
+export function responseText({ status, problem, tries }: Pick<Delivery, 'status' | 'problem' | 'tries'>): string {
+  return problem ?? (status === null ? (tries === 0 ? NO_VALUE : 'none') : String(status));
 }

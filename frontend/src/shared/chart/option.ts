@@ -1,83 +1,83 @@
-/** What all charts have in common: calm axes, a tooltip that the canvas draws itself, colours of the theme. Pure. */
+/** Options that all charts share: axes, a tooltip drawn on the canvas, and the theme's colours. Pure. */
 import type { HeatmapSeriesOption, LineSeriesOption } from 'echarts/charts';
 import type { GridComponentOption, LegendComponentOption, TooltipComponentOption, VisualMapComponentOption } from 'echarts/components';
 import type { ComposeOption } from 'echarts/core';
 
-import { absolute, toMs, untenthed } from '../../format';
-import type { Mode } from '../../look/states';
+import { absolute, toMs, dropZeroTenths } from '../../format';
+import type { Mode } from '../../theme/states';
 
 export type Option = ComposeOption<
   LineSeriesOption | HeatmapSeriesOption | GridComponentOption | LegendComponentOption | TooltipComponentOption | VisualMapComponentOption
 >;
-/** A moment and a value; null: not known, so the line is interrupted. */
+/** A time and a value. Null: unknown, so the line is interrupted. */
 export type Point = [ms: number, value: number | null];
 
-/** What of the theme a chart needs. */
-export interface Ink {
+/** The colours and font of a chart. */
+export interface ChartTheme {
   mode: Mode;
   text: string;
-  faint: string;
-  line: string;
-  paper: string;
+  secondaryText: string;
+  gridLine: string;
+  background: string;
   font: string;
 }
 
-export interface Line {
+export interface Series {
   name: string;
   colour: string;
   points: Point[];
-  /** Dashed lines can be told apart without their colours. */
+  /** Distinguishes lines without colour. */
   dashed?: boolean;
-  /** Shows each point: for few of them. */
+  /** Shows each point; for short series. */
   dots?: boolean;
 }
 
-interface Lines {
-  lines: readonly Line[];
-  ink: Ink;
-  /** Of a value, in words. */
-  said: (value: number) => string;
-  /** On top of each other, as shares of a whole. */
+interface TimeSeriesProps {
+  lines: readonly Series[];
+  theme: ChartTheme;
+  /** Formats a value. */
+  format: (value: number) => string;
+  /** Stacks the lines as shares of a whole. */
   stacked?: boolean;
   max?: number;
   scale?: Scale;
 }
 
-/** Logarithmic: one checkpoint of 13 s leaves a hundred of 20 ms to be seen. */
+/** On a logarithmic scale, one checkpoint of 13 s does not hide a hundred of 20 ms. */
 export type Scale = 'linear' | 'logarithmic';
 
-export function frame(ink: Ink): Pick<Option, 'animation' | 'textStyle' | 'tooltip' | 'legend' | 'grid'> {
+export function baseOption(ink: ChartTheme): Pick<Option, 'animation' | 'textStyle' | 'tooltip' | 'legend' | 'grid'> {
   return {
     animation: false,
     textStyle: { fontFamily: ink.font, color: ink.text },
     grid: { left: 8, right: 12, top: 10, bottom: 26, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
-    legend: { bottom: 0, left: 4, itemWidth: 16, itemHeight: 8, icon: 'roundRect', textStyle: { color: ink.faint, fontSize: 11 } },
+    legend: { bottom: 0, left: 4, itemWidth: 16, itemHeight: 8, icon: 'roundRect', textStyle: { color: ink.secondaryText, fontSize: 11 } },
     tooltip: {
-      // Not as HTML: what is in it (names of operators) is other people's text.
-      renderMode: 'richText', confine: true, backgroundColor: ink.paper, borderColor: ink.line, padding: [6, 9],
+      // Not HTML: operator names are user input.
+      renderMode: 'richText', confine: true, backgroundColor: ink.background, borderColor: ink.gridLine, padding: [6, 9],
       textStyle: { color: ink.text, fontSize: 12, fontFamily: ink.font },
     },
   };
 }
 
-/** Lines over time. */
-export function linesOverTime({ lines, ink, said, stacked = false, max, scale = 'linear' }: Lines): Option {
+/** A line chart over time. */
+export function timeSeriesOption({ lines, theme, format, stacked = false, max, scale = 'linear' }: TimeSeriesProps): Option {
   const floor = scale === 'logarithmic' ? floorOf(lines) : null;
-  const axis = { axisLine: { show: false }, axisTick: { show: false }, axisLabel: { color: ink.faint, fontSize: 11, hideOverlap: true } };
+  const axis = { axisLine: { show: false }, axisTick: { show: false }, axisLabel: { color: theme.secondaryText, fontSize: 11, hideOverlap: true } };
   return {
-    ...frame(ink),
-    ...(lines.length < 2 ? { legend: { show: false }, grid: { ...(frame(ink).grid as GridComponentOption), bottom: 6 } } : {}),
+    ...baseOption(theme),
+    ...(lines.length < 2 ? { legend: { show: false }, grid: { ...(baseOption(theme).grid as GridComponentOption), bottom: 6 } } : {}),
     tooltip: {
-      ...(frame(ink).tooltip as TooltipComponentOption), trigger: 'axis', axisPointer: { lineStyle: { color: ink.faint } },
-      formatter: (found) => tooltip(Array.isArray(found) ? found : [found], said),
+      ...(baseOption(theme).tooltip as TooltipComponentOption), trigger: 'axis', axisPointer: { lineStyle: { color: theme.secondaryText } },
+      formatter: (found) => tooltipText(Array.isArray(found) ? found : [found], format),
     },
     xAxis: { type: 'time', ...axis, splitLine: { show: false } },
     yAxis: {
-      ...(floor === null ? { type: 'value' as const, min: 0 } : { type: 'log' as const, logBase: 10, min: floor }), ...axis, ...(max === undefined ? { minInterval: 1 } : { max, interval: max / 4 }), splitNumber: 3, splitLine: { lineStyle: { color: ink.line } },
-      axisLabel: { ...axis.axisLabel, formatter: (value: number) => (value === floor ? orLess(onAxis(value, said)) : onAxis(value, said)) },
+      ...(floor === null ? { type: 'value' as const, min: 0 } : { type: 'log' as const, logBase: 10, min: floor }), ...axis, ...(max === undefined ? { minInterval: 1 } : { max, interval: max / 4 }), splitNumber: 3, splitLine: { lineStyle: { color: theme.gridLine } },
+      axisLabel: { ...axis.axisLabel, formatter: (value: number) => (value === floor ? orLess(axisLabel(value, format)) : axisLabel(value, format)) },
     },
     series: lines.map(({ name, colour, points, dashed = false, dots = false }) => ({
-      type: 'line' as const, name, data: floor === null ? points : points.map((point) => above(floor, point)), showSymbol: dots, symbol: 'circle', symbolSize: 4, connectNulls: false,
+      type: 'line' as const, name, data: floor === null ? points : points.map((point) => raiseToFloor(floor, point)), showSymbol: dots, symbol: 'circle', symbolSize: 4, connectNulls: false,
       itemStyle: { color: colour }, lineStyle: { width: stacked ? 1 : 1.5, type: dashed ? ('dashed' as const) : ('solid' as const), color: colour },
       ...(stacked ? { stack: 'all', areaStyle: { color: colour, opacity: 0.35 } } : {}),
       emphasis: { disabled: true },
@@ -85,39 +85,39 @@ export function linesOverTime({ lines, ink, said, stacked = false, max, scale = 
   };
 }
 
-/** The power of ten below all that is more than nothing. */
-function floorOf(lines: readonly Line[]): number {
+/** The largest power of ten not above any positive value. */
+function floorOf(lines: readonly Series[]): number {
   const least = lines.flatMap(({ points }) => points).reduce((found, [, value]) => (value !== null && value > 0 && value < found ? value : found), Infinity);
   return Number.isFinite(least) ? 10 ** Math.floor(Math.log10(least)) : 1;
 }
 
-/** Nothing has no logarithm: it is drawn at the floor, and told as what it is. */
-function above(floor: number, [ms, value]: Point): Point | [...Point, number] {
+/** Zero has no logarithm: draw it at the floor and keep its value for the tooltip. */
+function raiseToFloor(floor: number, [ms, value]: Point): Point | [...Point, number] {
   return value !== null && value < floor ? [ms, floor, value] : [ms, value];
 }
 
-/** Of the floor, at which all is drawn that is less. */
-const orLess = (said: string): string => (said.startsWith('<') ? said : `≤ ${said}`);
+/** The label of the floor, where smaller values are drawn as well. */
+const orLess = (label: string): string => (label.startsWith('<') ? label : `≤ ${label}`);
 
-/** 5 s and not 5.0 s, which says how well something was measured; and nothing is nothing in every unit. */
-const onAxis = (value: number, said: (value: number) => string): string => (value === 0 ? '0' : untenthed(said(value)));
+/** 5 s instead of 5.0 s; 0 without a unit. */
+const axisLabel = (value: number, said: (value: number) => string): string => (value === 0 ? '0' : dropZeroTenths(said(value)));
 
-interface Pointed {
+interface HoveredPoint {
   seriesName?: string;
   value?: unknown;
 }
 
-/** When, and what each line says. */
-export function tooltip(pointed: readonly Pointed[], said: (value: number) => string): string {
+/** The time and the value of each line. */
+export function tooltipText(pointed: readonly HoveredPoint[], said: (value: number) => string): string {
   const at = pointed.map(({ value }) => (Array.isArray(value) ? (value[0] as number) : null)).find((one) => one !== null);
   const rows = pointed.flatMap(({ seriesName, value }) => (Array.isArray(value) && typeof value[1] === 'number' ? [`${seriesName}: ${said(Number(value[2] ?? value[1]))}`] : []));
   return [absolute(at), ...rows].join('\n');
 }
 
-/** Where nothing was told for longer than this many steps the line is interrupted. */
+/** A line is interrupted after this many steps without a point. */
 const GAP_STEPS = 2.5;
 
-/** Points of a series whose lists belong together. Between two that are far from each other there is a gap. */
+/** Zip times and values to points, with a null point in each gap. */
 export function pointsOf(at: readonly string[], values: readonly (number | null)[], stepMs = Infinity): Point[] {
   const found: Point[] = [];
   let before: number | null = null;
@@ -131,8 +131,8 @@ export function pointsOf(at: readonly string[], values: readonly (number | null)
   return found;
 }
 
-/** How far two neighbours usually are from each other, in ms (the median): for series of what has no fixed step. */
-export function usualStepMs(at: readonly string[]): number {
+/** The median distance of neighbouring points in ms, for series without a fixed step. */
+export function medianStepMs(at: readonly string[]): number {
   const moments = at.map(toMs).filter((one) => one !== null);
   const steps = moments.slice(1).map((one, place) => one - moments[place]!).filter((step) => step > 0).sort((a, b) => a - b);
   return steps[Math.floor((steps.length - 1) / 2)] ?? Infinity;

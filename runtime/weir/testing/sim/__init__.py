@@ -1,9 +1,9 @@
-"""The deterministic simulator: whole jobs, many processes, one thread, one seed.
+"""The deterministic simulator: runs whole jobs with many processes in one thread, from one seed.
 
-The kernel (``JobMaster``) and the runtime of a slot (``SlotRuntime``) are the production code. Around them
-everything that time and luck decide is simulated: the clock, processes that crash and pause, connections
-that delay and drop, storage that fails, tears and lies. ``Oracle`` watches what happens and raises
-``Violation`` at the first thing that must not. One seed decides everything, so a seed replays a run:
+The job master (``JobMaster``), the effect runner and the slot runtime (``SlotRuntime``) are production code. Their
+environment is simulated: the clock, processes that crash and pause, connections that delay and break, and storage that
+fails. ``InvariantChecker`` observes the run and raises ``Violation`` when an invariant is broken. The seed determines
+everything, so it replays a run:
 
     python -m weir.testing.sim --seed 1234 -v
 

@@ -1,4 +1,4 @@
-"""``python -m weir.testing.sim --seed N`` replays one run; ``--seeds N`` or ``--seeds FROM:TO`` tries many."""
+"""``python -m weir.testing.sim --seed N`` replays one run. ``--seeds N`` or ``--seeds FROM:TO`` runs many seeds."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import sys
 import time
 from collections.abc import Iterator
 
-from weir.testing.sim.run import Result, quiet, run
+from weir.testing.sim.run import RunResult, run, silence_logs
 
-SHOWN_MAX = 10
+PRINTED_MAX = 10
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m weir.testing.sim", description="The deterministic simulator of Weir.")
+    parser = argparse.ArgumentParser(prog="python -m weir.testing.sim", description="Run the deterministic simulator of Weir.")
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--seed", type=int, help="replay one run")
-    which.add_argument("--seeds", help="how many, or FROM:TO (TO excluded)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print what happens (with --seed)")
+    which.add_argument("--seeds", help="number of runs, or FROM:TO (TO is excluded)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the events of the run (with --seed)")
     options = parser.parse_args()
-    quiet()
+    silence_logs()
     if options.seed is not None:
         return _report(run(options.seed, verbose=options.verbose))
     first, _, last = options.seeds.rpartition(":")
     return _many(range(int(first or 0), int(last)), options.jobs)
 
 
-def _report(result: Result) -> int:
+def _report(result: RunResult) -> int:
     print(
         f"seed {result.seed}: {result.events} events, {result.virtual_ms} ms of virtual time, "
         f"{result.generations} generations, checkpoints up to {result.checkpoints}"
@@ -42,35 +42,35 @@ def _report(result: Result) -> int:
 
 
 def _many(seeds: range, jobs: int) -> int:
-    began = time.monotonic()
-    failed: list[Result] = []
+    started = time.monotonic()
+    failures: list[RunResult] = []
     generations = checkpoints = count = 0
     for result in _results(seeds, jobs):
         count += 1
         generations += result.generations
         checkpoints += result.checkpoints
         if result.violation is not None:
-            failed.append(result)
-            if len(failed) <= SHOWN_MAX:
+            failures.append(result)
+            if len(failures) <= PRINTED_MAX:
                 print(
                     f"seed {result.seed}: {result.violation}\n  replay: python -m weir.testing.sim --seed {result.seed} -v",
                     flush=True,
                 )
         if count % 10_000 == 0:
-            print(f"{count} of {len(seeds)} runs, {len(failed)} failed", flush=True)
-    seconds = time.monotonic() - began
+            print(f"{count} of {len(seeds)} runs, {len(failures)} failed", flush=True)
+    seconds = time.monotonic() - started
     print(
         f"{count} runs in {seconds:.0f} s ({1000 * seconds * jobs / max(count, 1):.1f} ms each on one core), "
-        f"{generations} generations, {checkpoints} checkpoints: {len(failed)} failed"
+        f"{generations} generations, {checkpoints} checkpoints: {len(failures)} failed"
     )
-    return 1 if failed else 0
+    return 1 if failures else 0
 
 
-def _results(seeds: range, jobs: int) -> Iterator[Result]:
+def _results(seeds: range, jobs: int) -> Iterator[RunResult]:
     if jobs == 1:
         yield from map(run, seeds)
         return
-    with multiprocessing.get_context("spawn").Pool(jobs, initializer=quiet) as pool:
+    with multiprocessing.get_context("spawn").Pool(jobs, initializer=silence_logs) as pool:
         yield from pool.imap_unordered(run, seeds, chunksize=20)
 
 

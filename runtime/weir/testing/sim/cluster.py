@@ -1,4 +1,4 @@
-"""What surrounds the processes: Spark, which starts slots anew, a supervisor, which starts drivers anew, and misfortune."""
+"""The environment of the processes: Spark, which restarts slots, a supervisor, which restarts drivers, and the faults."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import Finish, Outcome
 from weir.protocol.messages import Deploy
 from weir.testing.sim.driver import SimDriver
-from weir.testing.sim.lanes import Workers
+from weir.testing.sim.invariants import InvariantChecker
 from weir.testing.sim.network import Connection, End
-from weir.testing.sim.oracle import Oracle
 from weir.testing.sim.process import Process
 from weir.testing.sim.scenario import FAULTS_END_NS, SLOTS_MAX, Fault, FaultKind, Scenario
-from weir.testing.sim.slot import SimSlot
+from weir.testing.sim.simulation import MS, Simulation, Violation
+from weir.testing.sim.slot import SimSlot, SlotDriver
 from weir.testing.sim.storage import NO_FAULTS, SimStorage
-from weir.testing.sim.world import MS, Violation, World
+from weir.testing.sim.threads import Threads
 
 DRIVERS_MAX = 40
 
 
 class Cluster:
-    def __init__(self, world: World, scenario: Scenario, workers: Workers) -> None:
-        self.world = world
+    def __init__(self, simulation: Simulation, scenario: Scenario, threads: Threads) -> None:
+        self.simulation = simulation
         self.scenario = scenario
-        self.workers = workers
-        self.storage = SimStorage(world, scenario.storage)
-        self.oracle = Oracle(self)
-        self.storage.watcher = self.oracle
+        self.threads = threads
+        self.storage = SimStorage(simulation, scenario.storage)
+        self.checker = InvariantChecker(self)
+        self.storage.observer = self.checker
         self.drivers: list[SimDriver] = []
         self.slots: list[SimSlot] = []
         self.finished = False
         self._meshes: dict[tuple[str, int], dict[int, SimSlot]] = {}
         self._compiled: dict[int, PhysicalGraph] = {}
         self._by_step = [fault for fault in scenario.faults if fault.step is not None]
-        world.on_step = self._on_step
+        simulation.on_step = self._on_step
         for fault in scenario.faults:
             if fault.at_ns is not None:
-                world.at(fault.at_ns, partial(self._strike, fault))
-        world.at(FAULTS_END_NS, self._calm_down)
-        self._launch(slots=scenario.slots, goes_back=False)
+                simulation.schedule(fault.at_ns, partial(self._inject, fault))
+        simulation.schedule(FAULTS_END_NS, self._end_faults)
+        self._launch(slots=scenario.slots, rolls_back=False)
 
     @property
     def processes(self) -> list[Process]:
@@ -55,69 +55,73 @@ class Cluster:
 
     # ---- the supervisor --------------------------------------------------------------------------
 
-    def _launch(self, *, slots: int, goes_back: bool) -> None:
+    def _launch(self, *, slots: int, rolls_back: bool) -> None:
         if len(self.drivers) >= DRIVERS_MAX:
             raise Violation(f"{DRIVERS_MAX} drivers were not enough")
-        driver = SimDriver(self, len(self.drivers) + 1, slots=slots, goes_back=goes_back)
-        self.world.say(f"{driver.name} starts")
+        driver = SimDriver(self, len(self.drivers) + 1, slots=slots, rolls_back=rolls_back)
+        self.simulation.trace(f"{driver.name} starts")
         self.drivers.append(driver)
         for task in range(slots):
             self._launch_slot(driver, task)
 
-    def _relaunch(self, after_ns: int) -> None:
-        """A driver is gone or believed to be; whether another one runs by then is not known to be looked at."""
-        self.world.at(after_ns, self._relaunch_now)
+    def _schedule_restart(self, after_ns: int) -> None:
+        """Start another driver after ``after_ns``, unless the newest one runs then."""
+        self.simulation.schedule(after_ns, self._restart_driver)
 
-    def _relaunch_now(self) -> None:
+    def _restart_driver(self) -> None:
         newest = self.drivers[-1]
         if self.finished or (newest.alive and not newest.paused and newest.finish is None):
             return
-        rng = self.world.random
+        rng = self.simulation.random
         slots = newest.slots
         if self.scenario.rescales and rng.random() < 0.6:
             lowest = max((operator.parallelism or 1) for operator in self.scenario.logical.operators)
             slots = rng.randint(lowest, SLOTS_MAX)
-        calm = self.world.now_ns >= FAULTS_END_NS
-        self._launch(slots=slots, goes_back=self.scenario.goes_back and not calm and rng.random() < 0.7)
+        faults_ended = self.simulation.now_ns >= FAULTS_END_NS
+        self._launch(slots=slots, rolls_back=self.scenario.rolls_back and not faults_ended and rng.random() < 0.7)
 
     def on_start_failed(self, driver: SimDriver) -> None:
-        driver.exit("could not start")
-        self._relaunch(self.world.between(1 * MS, 60 * MS))
+        driver.exit("cannot start")
+        self._schedule_restart(self.simulation.between(1 * MS, 60 * MS))
 
     def on_finished(self, driver: SimDriver, finish: Finish) -> None:
-        self.oracle.on_finish(driver, finish)
-        driver.post(self.world.between(1 * MS, 5 * MS), lambda: driver.exit(f"finished: {finish.outcome}"))
+        self.checker.on_finish(driver, finish)
+        driver.post(self.simulation.between(1 * MS, 5 * MS), lambda: driver.exit(f"finished: {finish.outcome}"))
         if finish.outcome is Outcome.FINISHED and driver is self.drivers[-1]:
-            if self.scenario.goes_back and self.world.now_ns < FAULTS_END_NS and self.world.chance(0.3):
-                self.world.at(20 * MS, lambda: self._launch(slots=driver.slots, goes_back=True))
+            if self.scenario.rolls_back and self.simulation.now_ns < FAULTS_END_NS and self.simulation.chance(0.3):
+                self.simulation.schedule(20 * MS, lambda: self._launch(slots=driver.slots, rolls_back=True))
             else:
                 self.finished = True
         else:
-            self._relaunch(self.world.between(1 * MS, 60 * MS))
+            self._schedule_restart(self.simulation.between(1 * MS, 60 * MS))
 
     # ---- Spark -----------------------------------------------------------------------------------
 
-    def _launch_slot(self, driver: SimDriver, task: int) -> None:
+    def _launch_slot(self, driver: SlotDriver, task: int) -> None:
         if driver.alive and driver.finish is None:
             self.slots.append(SimSlot(self, driver, task, len(self.slots) + 1))
 
     def replace(self, slot: SimSlot, reason: str) -> None:
-        """Killing is best effort: some go on as zombies until they find out by themselves."""
-        if self.world.chance(0.7):
-            self.world.at(self.world.between(0, 50 * MS), lambda: self._end_slot(slot, f"killed by Spark: {reason}"))
-        self._start_anew(slot)
+        """Kill and replace a slot. Killing is best effort: some slots continue as zombies until they detect it."""
+        if self.simulation.chance(0.7):
+            self.simulation.schedule(
+                self.simulation.between(0, 50 * MS), lambda: self._end_slot(slot, f"killed by Spark: {reason}")
+            )
+        self._schedule_replacement(slot)
 
-    def _start_anew(self, slot: SimSlot) -> None:
+    def _schedule_replacement(self, slot: SimSlot) -> None:
         if not slot.replaced:
             slot.replaced = True
-            self.world.at(self.world.between(10 * MS, 150 * MS), lambda: self._launch_slot(slot.driver, slot.task))
+            self.simulation.schedule(
+                self.simulation.between(10 * MS, 150 * MS), lambda: self._launch_slot(slot.driver, slot.task)
+            )
 
-    def _end_slot(self, slot: SimSlot, why: str) -> None:
-        slot.exit(why)
-        self._start_anew(slot)
+    def _end_slot(self, slot: SimSlot, reason: str) -> None:
+        slot.exit(reason)
+        self._schedule_replacement(slot)
 
     def on_slot_exit(self, slot: SimSlot) -> None:
-        self._start_anew(slot)
+        self._schedule_replacement(slot)
 
     # ---- data connections --------------------------------------------------------------------------
 
@@ -142,26 +146,26 @@ class Cluster:
         )
         one.links[other_index] = link
         other.links[one_index] = link
-        one.post(self.world.between(1 * MS, 5 * MS), lambda: one.on_link_ready(other_index, link))
-        other.post(self.world.between(1 * MS, 5 * MS), lambda: other.on_link_ready(one_index, link))
+        one.post(self.simulation.between(1 * MS, 5 * MS), lambda: one.on_link_ready(other_index, link))
+        other.post(self.simulation.between(1 * MS, 5 * MS), lambda: other.on_link_ready(one_index, link))
 
-    # ---- misfortune --------------------------------------------------------------------------------
+    # ---- faults ------------------------------------------------------------------------------------
 
     def _on_step(self, kind: str, count: int) -> None:
         for fault in self._by_step:
             if fault.step == kind and fault.count == count:
-                self.world.at(0, partial(self._strike, fault))
+                self.simulation.schedule(0, partial(self._inject, fault))
 
-    def _calm_down(self) -> None:
-        self.world.calm = True
+    def _end_faults(self) -> None:
+        self.simulation.faults_ended = True
         self.storage.faults = NO_FAULTS
 
-    def _strike(self, fault: Fault) -> None:
-        if self.world.now_ns >= FAULTS_END_NS or self.finished:
+    def _inject(self, fault: Fault) -> None:
+        if self.simulation.now_ns >= FAULTS_END_NS or self.finished:
             return
-        rng, driver = self.world.random, self.drivers[-1]
+        rng, driver = self.simulation.random, self.drivers[-1]
         slots = [slot for slot in self.slots if slot.alive]
-        self.world.say(f"FAULT {fault.kind}")
+        self.simulation.trace(f"FAULT {fault.kind}")
         match fault.kind:
             case FaultKind.CRASH_SLOT if slots:
                 self._end_slot(rng.choice(slots), "kill -9")
@@ -169,13 +173,13 @@ class Cluster:
                 rng.choice(slots).pause(fault.duration_ns)
             case FaultKind.CRASH_DRIVER:
                 driver.exit("kill -9")
-                self._relaunch(self.world.between(5 * MS, 200 * MS))
+                self._schedule_restart(self.simulation.between(5 * MS, 200 * MS))
             case FaultKind.PAUSE_DRIVER:
                 driver.pause(fault.duration_ns)
                 if rng.random() < 0.7:
-                    self._relaunch(int(fault.duration_ns * rng.random()))
+                    self._schedule_restart(int(fault.duration_ns * rng.random()))
             case FaultKind.CUT_CONTROL | FaultKind.CUT_DATA | FaultKind.HOLD:
-                self._strike_network(fault)
+                self._inject_network(fault)
             case FaultKind.SUSPEND:
                 driver.deliver(lambda: driver.feed(lambda master, now_ms: master.suspend(now_ms)))
             case FaultKind.CANCEL:
@@ -187,18 +191,18 @@ class Cluster:
             case _:
                 pass
 
-    def _strike_network(self, fault: Fault) -> None:
+    def _inject_network(self, fault: Fault) -> None:
         wants_driver = fault.kind is FaultKind.CUT_CONTROL
         either = fault.kind is FaultKind.HOLD
-        found = [
+        connections = [
             connection
             for slot in self.slots
             if slot.alive
             for connection in slot.connections
             if either or wants_driver == any(isinstance(process, SimDriver) for process in connection.processes)
         ]
-        if found:
-            connection = self.world.random.choice(found)
+        if connections:
+            connection = self.simulation.random.choice(connections)
             if either:
                 connection.hold(fault.duration_ns)
             else:

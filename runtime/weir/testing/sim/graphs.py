@@ -1,4 +1,4 @@
-"""Random jobs: one to three sources, stateless operators, folds by coarser and coarser keys, unions, one or two sinks."""
+"""Random jobs: one to three sources, stateless operators, folds by successively coarser keys, unions, and one or two sinks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JOB = "sim"
 
 @dataclass(frozen=True, slots=True)
 class SourceShape:
-    """How many records each split holds."""
+    """The number of records in each split."""
 
     lengths: tuple[int, ...]
 
@@ -27,7 +27,7 @@ class SourceShape:
 
 
 class GraphMaker:
-    """``rng`` decides; ``parallelism_max`` is the number of slots."""
+    """Makes a random graph. ``parallelism_max``: the number of slots."""
 
     def __init__(self, rng: random.Random, parallelism_max: int) -> None:
         self._rng = rng
@@ -103,8 +103,8 @@ class GraphMaker:
         return uid
 
 
-def becomes(kind: OperatorKind, uid: str, identity: Identity) -> tuple[Identity, ...]:
-    """What a stateless operator makes of a record."""
+def transform(kind: OperatorKind, uid: str, identity: Identity) -> tuple[Identity, ...]:
+    """Return the output of a stateless operator for one record."""
     match kind:
         case OperatorKind.FILTER_ROWS:
             return (through(identity, uid),) if (identity.position + identity.split) % 3 else ()

@@ -1,4 +1,4 @@
-"""Operators of simulated jobs: sources, stateless ones, and one that holds records back."""
+"""Operators of simulated jobs: sources, stateless operators, and an operator that delays records."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from weir.operators.base import Batch, Operator, PendingSnapshot, SnapshotReader
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot, Split
 from weir.testing.sim.records import Identity, Row, SimBatch, through
-from weir.testing.sim.world import MS, World
+from weir.testing.sim.simulation import MS, Simulation
 
 
 class SimSource(SourceOperator):
-    """Splits of numbered records. Cuts its batches differently every time, as a real source may on a replay."""
+    """Reads splits of numbered records. Batch sizes are random, because a real source may cut them differently on a replay."""
 
-    def __init__(self, world: World, *, rows_max: int, row_bytes: int, splits_open_max: int) -> None:
-        self._world = world
+    def __init__(self, simulation: Simulation, *, rows_max: int, row_bytes: int, splits_open_max: int) -> None:
+        self._simulation = simulation
         self._rows_max = rows_max
         self._row_bytes = row_bytes
         self._splits_open_max = splits_open_max
@@ -30,13 +30,13 @@ class SimSource(SourceOperator):
         return len(self._open) < self._splits_open_max
 
     def poll(self) -> Batch | None:
-        if not self._open or self._world.chance(0.1):
+        if not self._open or self._simulation.chance(0.1):
             return None
-        split = self._world.random.choice(list(self._open.values()))
-        begin = _position(split)
-        end = min(_length(split), begin + 1 + int(self._world.random.random() * self._rows_max))
+        split = self._simulation.random.choice(list(self._open.values()))
+        start = _position(split)
+        end = min(_length(split), start + 1 + int(self._simulation.random.random() * self._rows_max))
         number = int(split.id.rsplit("-", 1)[1])
-        rows = [Row(Identity(self.context.uid, number, position, ()), ()) for position in range(begin, end)]
+        rows = [Row(Identity(self.context.uid, number, position, ()), ()) for position in range(start, end)]
         if end == _length(split):
             del self._open[split.id]
         else:
@@ -47,7 +47,7 @@ class SimSource(SourceOperator):
         return tuple(self._open.values())
 
     def next_poll_after_ns(self) -> int:
-        return self._world.between(0, 2 * MS)
+        return self._simulation.between(0, 2 * MS)
 
 
 def _position(split: Split) -> int:
@@ -60,76 +60,78 @@ def _length(split: Split) -> int:
 
 
 class SimStateless(Operator):
-    """Map, filter, flat map, union: ``apply`` says what becomes of one record. Sometimes it works beside the loop."""
+    """Map, filter, flat map and union: ``apply`` transforms one record. Sometimes it waits for a background call."""
 
-    def __init__(self, world: World, apply: Callable[[Identity], Sequence[Identity]], *, rows_max: int, row_bytes: int) -> None:
-        self._world = world
+    def __init__(
+        self, simulation: Simulation, apply: Callable[[Identity], Sequence[Identity]], *, rows_max: int, row_bytes: int
+    ) -> None:
+        self._simulation = simulation
         self._apply = apply
         self._rows_max = rows_max
         self._row_bytes = row_bytes
 
     def process(self, batch: Batch, input_index: int) -> Step:
         rows = [Row(identity, row.stamps) for row in _rows(batch) for identity in self._apply(row.identity)]
-        while self._world.chance(0.05):
+        while self._simulation.chance(0.05):
             yield None
         yield from sliced(rows, self._rows_max, self._row_bytes)
 
 
 class SimHoldback(Operator):
-    """Keeps the newest ``held_max`` records back until more arrive or the input ends. State that is not keyed."""
+    """Delays the newest ``held_max`` records until more arrive or the input ends. Its state is not keyed."""
 
-    def __init__(self, world: World, *, held_max: int, rows_max: int, row_bytes: int) -> None:
-        self._world = world
-        self._held_max = held_max
+    def __init__(self, simulation: Simulation, *, held_max: int, rows_max: int, row_bytes: int) -> None:
+        self._simulation = simulation
+        self._delayed_max = held_max
         self._rows_max = rows_max
         self._row_bytes = row_bytes
-        self._held: list[Row] = []
+        self._delayed: list[Row] = []
         self._ended = False
 
     def process(self, batch: Batch, input_index: int) -> Step:
         assert not self._ended, "data after the end of input"
-        self._held += [Row(through(row.identity, self.context.uid), row.stamps) for row in _rows(batch)]
-        surplus = len(self._held) - self._held_max
+        self._delayed += [Row(through(row.identity, self.context.uid), row.stamps) for row in _rows(batch)]
+        surplus = len(self._delayed) - self._delayed_max
         if surplus > 0:
-            out, self._held = self._held[:surplus], self._held[surplus:]
+            out, self._delayed = self._delayed[:surplus], self._delayed[surplus:]
             yield from sliced(out, self._rows_max, self._row_bytes)
 
     def on_end_of_input(self) -> Step:
         self._ended = True
-        out, self._held = self._held, []
+        out, self._delayed = self._delayed, []
         yield from sliced(out, self._rows_max, self._row_bytes)
 
     def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot:
-        return WrittenLater(self._world, self.context.uid, self.context.subtask, [(None, tuple(self._held))])
+        return DelayedSnapshot(self._simulation, self.context.uid, self.context.subtask, [(None, tuple(self._delayed))])
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
         for snapshot in snapshots:
             for file in snapshot.files:
-                self._held += reader.read(file)
+                self._delayed += reader.read(file)
 
 
-class WrittenLater:
-    """A snapshot that takes some turns of the loop to gather and is then written in the background.
+class DelayedSnapshot:
+    """A snapshot that needs several turns of the loop and is then written in the background.
 
-    ``parts``: key groups (None: not keyed) and content of each file; empty ones are left out.
+    ``parts``: key groups (None: not keyed) and content of each file. Empty files are omitted.
     """
 
     def __init__(
-        self, world: World, uid: OperatorUid, subtask: int, parts: Sequence[tuple[tuple[int, int] | None, object]]
+        self, simulation: Simulation, uid: OperatorUid, subtask: int, parts: Sequence[tuple[tuple[int, int] | None, object]]
     ) -> None:
         self._uid = uid
         self._subtask = subtask
         self._parts = [part for part in parts if part[1]]
-        self._units = int(world.random.random() * 4)
+        self._units = int(simulation.random.random() * 4)
         self._finished = False
 
     def advance(self) -> bool:
-        assert not self._finished, "advanced after it was discarded or written"
+        assert not self._finished, "advanced after discard or write"
         self._units -= 1
         return self._units < 0
 
     def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
-        assert not self._finished, "written after it was discarded, or twice"
+        assert not self._finished, "written after discard, or twice"
         self._finished = True
         files = [writer.put(self._uid, [content], rows=1, key_groups=groups) for groups, content in self._parts]
         return OperatorSnapshot(self._uid, self._subtask, tuple(files))
@@ -139,8 +141,8 @@ class WrittenLater:
 
 
 def sliced(rows: Sequence[Row], rows_max: int, row_bytes: int) -> Iterator[Batch]:
-    for begin in range(0, len(rows), rows_max):
-        yield SimBatch(rows[begin : begin + rows_max], row_bytes)
+    for start in range(0, len(rows), rows_max):
+        yield SimBatch(rows[start : start + rows_max], row_bytes)
 
 
 def _rows(batch: Batch) -> tuple[Row, ...]:

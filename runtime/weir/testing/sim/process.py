@@ -1,37 +1,37 @@
-"""A simulated process: it can crash, and it can be paused and wake up with everything as it was."""
+"""A simulated process. It can crash, or be paused and resume with unchanged state."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from weir.testing.sim.lanes import Lane, Workers
 from weir.testing.sim.network import Connection
-from weir.testing.sim.world import MS, World
+from weir.testing.sim.simulation import MS, Simulation
+from weir.testing.sim.threads import SimExecutor, Threads
 
 
 class Process:
-    def __init__(self, world: World, workers: Workers, name: str) -> None:
-        self.world = world
+    def __init__(self, simulation: Simulation, threads: Threads, name: str) -> None:
+        self.simulation = simulation
         self.name = name
         self.alive = True
         self.paused = False
         self.paused_ns = 0
-        """Total time in pauses that are over."""
+        """Total duration of finished pauses."""
         self.connections: list[Connection] = []
-        self._workers = workers
-        self._lanes: list[Lane] = []
+        self._threads = threads
+        self._executors: list[SimExecutor] = []
         self._paused_at_ns = 0
         self._deferred: list[Callable[[], None]] = []
 
-    def lane(self) -> Lane:
-        """A thread of this process that touches storage."""
-        lane = Lane(self.world, self._workers, self.post)
-        self._lanes.append(lane)
-        return lane
+    def executor(self) -> SimExecutor:
+        """Create an executor for calls that access storage."""
+        executor = SimExecutor(self.simulation, self._threads, self.post)
+        self._executors.append(executor)
+        return executor
 
     def post(self, delay_ns: int, action: Callable[[], None]) -> None:
-        """Do ``action`` in this process after a while, if it is still there; when paused, on waking up."""
-        self.world.at(delay_ns, lambda: self.deliver(action))
+        """Run ``action`` in this process after ``delay_ns`` if it is alive, and after the pause if it is paused."""
+        self.simulation.schedule(delay_ns, lambda: self.deliver(action))
 
     def deliver(self, action: Callable[[], None]) -> None:
         if not self.alive:
@@ -42,20 +42,20 @@ class Process:
             action()
 
     def pause(self, duration_ns: int) -> None:
-        """SIGSTOP, and SIGCONT after ``duration_ns``. What it has asked of storage and network goes on."""
+        """SIGSTOP, and SIGCONT after ``duration_ns``. Running storage calls and messages in transit continue."""
         if not self.alive or self.paused:
             return
-        self.world.say(f"{self.name} PAUSED for {duration_ns // MS} ms")
+        self.simulation.trace(f"{self.name} PAUSED for {duration_ns // MS} ms")
         self.paused = True
-        self._paused_at_ns = self.world.now_ns
-        self.world.at(duration_ns, self._resume)
+        self._paused_at_ns = self.simulation.now_ns
+        self.simulation.schedule(duration_ns, self._resume)
 
     def _resume(self) -> None:
         if not self.alive:
             return
-        self.world.say(f"{self.name} WAKES UP")
+        self.simulation.trace(f"{self.name} RESUMES")
         self.paused = False
-        self.paused_ns += self.world.now_ns - self._paused_at_ns
+        self.paused_ns += self.simulation.now_ns - self._paused_at_ns
         deferred, self._deferred = self._deferred, []
         for position, action in enumerate(deferred):
             if not self.alive:
@@ -66,13 +66,13 @@ class Process:
             action()
 
     def exit(self, why: str) -> None:
-        """Gone, whether killed or of its own will. The system closes its connections; calls of storage that are out may happen."""
+        """End the process, killed or by itself. Its connections are closed. Running storage calls may still take effect."""
         if not self.alive:
             return
-        self.world.say(f"{self.name} EXITS: {why}")
+        self.simulation.trace(f"{self.name} EXITS: {why}")
         self.alive = False
         self._deferred.clear()
-        for lane in self._lanes:
-            lane.kill()
+        for executor in self._executors:
+            executor.kill()
         for connection in list(self.connections):
             connection.close(self)

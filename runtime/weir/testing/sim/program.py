@@ -1,4 +1,4 @@
-"""The parts of a simulated job: operators by kind, and partitioners that hold rows back."""
+"""The program of a simulated job: its operators and partitioners."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Sequence
 from typing import cast
 
 from weir.connectors.sink_operator import SinkOperator
-from weir.graph.keygroups import subtask_of
+from weir.graph.key_groups import subtask_of
 from weir.graph.logical import LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.operators.base import Batch, Operator, SourceOperator
 from weir.protocol.ids import SubtaskId
-from weir.subtask.ports import Partitioner
-from weir.testing.sim.graphs import becomes
+from weir.subtask.environment import BatchPartitioner
+from weir.testing.sim.graphs import transform
 from weir.testing.sim.operators import SimHoldback, SimSource, SimStateless
 from weir.testing.sim.records import Row, SimBatch, key_group, key_of
-from weir.testing.sim.stateful import SimFold, SimSinkWriter
+from weir.testing.sim.simulation import Simulation
+from weir.testing.sim.sinks import SimFold, SimSinkWriter
 from weir.testing.sim.storage import SimStorage, StoragePort
-from weir.testing.sim.world import World
 
 
 class SimProgram:
-    """``rows_max``: of a batch. ``held_max``: rows that a partitioner, or an operator that holds back, keeps for later."""
+    """``rows_max``: maximum rows of a batch. ``held_max``: rows that a partitioner or a delaying operator buffers."""
 
     def __init__(
-        self, world: World, storage: SimStorage, port: StoragePort, *, rows_max: int, row_bytes: int, held_max: int
+        self, simulation: Simulation, storage: SimStorage, port: StoragePort, *, rows_max: int, row_bytes: int, held_max: int
     ) -> None:
-        self._world = world
+        self._simulation = simulation
         self._storage = storage
         self._port = port
         self._rows_max = rows_max
@@ -40,33 +40,33 @@ class SimProgram:
         rows_max, row_bytes = self._rows_max, self._row_bytes
         match operator.kind:
             case OperatorKind.SOURCE:
-                return SimSource(self._world, rows_max=rows_max, row_bytes=row_bytes, splits_open_max=1 + self._held_max % 2)
+                return SimSource(self._simulation, rows_max=rows_max, row_bytes=row_bytes, splits_open_max=1 + self._held_max % 2)
             case OperatorKind.MAP_BATCHES:
-                return SimHoldback(self._world, held_max=self._held_max, rows_max=rows_max, row_bytes=row_bytes)
+                return SimHoldback(self._simulation, held_max=self._held_max, rows_max=rows_max, row_bytes=row_bytes)
             case OperatorKind.AGGREGATE:
                 assert isinstance(operator.config, dict) and isinstance(operator.config["divisor"], int)
-                return SimFold(self._world, divisor=operator.config["divisor"], rows_max=rows_max, row_bytes=row_bytes)
+                return SimFold(self._simulation, divisor=operator.config["divisor"], rows_max=rows_max, row_bytes=row_bytes)
             case OperatorKind.SINK:
                 return SinkOperator(SimSinkWriter(self._storage, self._port))
             case kind:
                 uid = operator.uid
                 return SimStateless(
-                    self._world, lambda identity: becomes(kind, uid, identity), rows_max=rows_max, row_bytes=row_bytes
+                    self._simulation, lambda identity: transform(kind, uid, identity), rows_max=rows_max, row_bytes=row_bytes
                 )
 
-    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> Partitioner:
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> BatchPartitioner:
         target = graph.chains[edge.target]
         if edge.partitioning is Partitioning.HASH:
             divisor = int(edge.key[0].removeprefix("k"))
             maximum = graph.max_parallelism[target.operators[0]]
-            return _ByKey(divisor, target.parallelism, maximum, self._row_bytes, self._held_max)
+            return _KeyPartitioner(divisor, target.parallelism, maximum, self._row_bytes, self._held_max)
         match edge.partitioning:
             case Partitioning.REBALANCE:
-                return _InTurn(range(target.parallelism), source_index)
+                return _RoundRobin(range(target.parallelism), source_index)
             case Partitioning.FORWARD:
-                return _InTurn((source_index,), 0)
+                return _RoundRobin((source_index,), 0)
             case _:
-                return _InTurn((0,), 0)
+                return _RoundRobin((0,), 0)
 
     def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
         return True
@@ -75,8 +75,8 @@ class SimProgram:
         return SimBatch((row for batch in cast("Sequence[SimBatch]", batches) for row in batch.rows), self._row_bytes)
 
 
-class _InTurn:
-    """Whole batches; with one target everything goes there. ``first``: where in ``targets`` to begin, modulo their number."""
+class _RoundRobin:
+    """Sends whole batches to ``targets`` in turn. ``first``: index of the first target, modulo their number."""
 
     def __init__(self, targets: Sequence[int], first: int) -> None:
         self._targets = targets
@@ -94,8 +94,8 @@ class _InTurn:
         return 0
 
 
-class _ByKey:
-    """Holds rows back until more than ``held_max`` wait for a target."""
+class _KeyPartitioner:
+    """Buffers rows for each target until there are more than ``held_max``."""
 
     def __init__(self, divisor: int, parallelism: int, max_parallelism: int, row_bytes: int, held_max: int) -> None:
         self._divisor = divisor

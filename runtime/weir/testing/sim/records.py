@@ -1,4 +1,4 @@
-"""Records, and what identifies them; batches that look like Arrow's to the runtime; hashing that is the same everywhere."""
+"""Records with an identity, batches with the interface of Arrow batches, and stable hashes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weir.protocol.ids import OperatorUid
 
 
 class Stamp(NamedTuple):
-    """What a keyed fold did to a record: it was the ``number``-th of its key (from 1), after which the chain's hash was ``hash``."""
+    """What a keyed fold recorded about a record: its ``number`` within its key (from 1) and the hash chain after it."""
 
     fold: OperatorUid
     key: int
@@ -19,7 +19,7 @@ class Stamp(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """Unique in the output of any operator: where the record was read, and every operator that it came through."""
+    """Unique in the output of any operator: the position of the record in its source, and the operators that it has passed."""
 
     source: OperatorUid
     split: int
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 class SimBatch:
-    """``nbytes`` is what the scenario says a row weighs, so that a few rows fill a window."""
+    """The scenario sets the bytes of a row, so that a few rows can fill a credit window."""
 
     __slots__ = ("nbytes", "num_rows", "rows")
 
@@ -47,7 +47,7 @@ KEYS = 12
 
 
 def base_key(identity: Identity) -> int:
-    """Nothing that happens to a record on its way changes its key."""
+    """The key of a record, which no operator changes."""
     return (identity.position * 7 + identity.split * 13 + len(identity.source) + ord(identity.source[-1])) % KEYS
 
 
@@ -65,5 +65,5 @@ def chain_hash(previous: int, identity: Identity) -> int:
 
 
 def through(identity: Identity, uid: str) -> Identity:
-    """The record after operator ``uid``."""
+    """Return the identity after operator ``uid``."""
     return identity._replace(path=(*identity.path, uid))

@@ -1,4 +1,4 @@
-"""One seed, one run."""
+"""Runs the simulator with one seed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import structlog
 
 from weir.testing.sim.cluster import Cluster
-from weir.testing.sim.lanes import Workers
-from weir.testing.sim.scenario import DEADLINE_NS, EVENTS_MAX, Scenario, scenario
-from weir.testing.sim.world import MS, Violation, World
+from weir.testing.sim.scenario import DEADLINE_NS, EVENTS_MAX, Scenario, make_scenario
+from weir.testing.sim.simulation import MS, Simulation, Violation
+from weir.testing.sim.threads import Threads
 
-ZOMBIES_NS = 8_000 * MS
-"""How long processes of the past may linger after the job's end."""
-_WORKERS = Workers()
+ZOMBIE_TIMEOUT_NS = 8_000 * MS
+"""How long processes of older generations may run after the end of the job."""
+_THREADS = Threads()
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class RunResult:
     seed: int
     violation: str | None
     events: int
@@ -26,38 +26,38 @@ class Result:
     generations: int
     checkpoints: int
     trimmed: int
-    """Entries of the log that were deleted."""
+    """Number of deleted log entries."""
     created_late: int
-    """Entries that a process created at a number that was trimmed."""
+    """Number of entries that a process created at a trimmed number."""
 
 
-def run(seed: int, *, verbose: bool = False, scenario_of: Scenario | None = None) -> Result:
-    """Deterministic: the same seed gives the same result. A violation is returned, not raised."""
-    chosen = scenario_of or scenario(seed)
-    world = World(seed, verbose=verbose)
-    cluster = Cluster(world, chosen, _WORKERS)
+def run(seed: int, *, verbose: bool = False, scenario: Scenario | None = None) -> RunResult:
+    """Run one seed. The result is deterministic. A violation is returned, not raised."""
+    chosen = scenario or make_scenario(seed)
+    simulation = Simulation(seed, verbose=verbose)
+    cluster = Cluster(simulation, chosen, _THREADS)
     violation: str | None = None
     try:
-        world.run(lambda: cluster.finished, deadline_ns=DEADLINE_NS, events_max=EVENTS_MAX)
+        simulation.run(lambda: cluster.finished, deadline_ns=DEADLINE_NS, events_max=EVENTS_MAX)
         if not cluster.finished:
-            raise Violation("nothing is left to happen, and the job has not ended")
-        lingering = world.now_ns + ZOMBIES_NS
-        world.run(
-            lambda: not any(process.alive for process in cluster.processes), deadline_ns=lingering, events_max=2 * EVENTS_MAX
+            raise Violation("the event queue is empty, and the job has not ended")
+        zombies_end_ns = simulation.now_ns + ZOMBIE_TIMEOUT_NS
+        simulation.run(
+            lambda: not any(process.alive for process in cluster.processes), deadline_ns=zombies_end_ns, events_max=2 * EVENTS_MAX
         )
-        cluster.oracle.on_end()
-    except Violation as found:
-        violation = str(found)
+        cluster.checker.on_end()
+    except Violation as error:
+        violation = str(error)
     finally:
-        world.on_step = None
+        simulation.on_step = None
         for process in cluster.processes:
             process.exit("the run is over")
-    log = cluster.oracle.log
-    return Result(
+    log = cluster.checker.log
+    return RunResult(
         seed,
         violation,
-        world.events,
-        world.now_ms,
+        simulation.events,
+        simulation.now_ms,
         log.view.generation,
         log.view.highest_checkpoint,
         log.trimmed,
@@ -65,6 +65,6 @@ def run(seed: int, *, verbose: bool = False, scenario_of: Scenario | None = None
     )
 
 
-def quiet() -> None:
-    """No log lines of the code under test: faults are what a run is made of."""
+def silence_logs() -> None:
+    """Turn off the logging of the code under test, which would report every injected fault."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

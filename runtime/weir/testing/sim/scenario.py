@@ -1,4 +1,4 @@
-"""What a seed decides before anything runs: the job, its input, its settings, and what will go wrong."""
+"""The scenario of a seed: the job, its input, its settings and the faults."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from weir.graph.logical import LogicalGraph
-from weir.kernel.checkpoints import CheckpointConfig
+from weir.kernel.config import CheckpointConfig, RestartConfig
 from weir.kernel.job import JobConfig
-from weir.kernel.restarts import RestartConfig
 from weir.protocol.ids import OperatorUid
 from weir.testing.sim.graphs import GraphMaker, SourceShape
+from weir.testing.sim.simulation import MS
 from weir.testing.sim.storage import StorageFaults
-from weir.testing.sim.world import MS
 
 SLOTS_MAX = 4
 FAULTS_END_NS = 1_200 * MS
-"""From here on nothing new goes wrong, so that the job must come to its end."""
+"""No fault occurs after this time, so that the job must end."""
 DEADLINE_NS = 60_000 * MS
 EVENTS_MAX = 120_000
 STEPS = (
@@ -26,8 +25,8 @@ STEPS = (
     "stage",
     "publish",
     "discard",
-    "take over",
-    "abandon",
+    "fence",
+    "revoke",
     "reinstate",
     "delete",
     "deploy",
@@ -40,23 +39,23 @@ STEPS = (
 
 
 class FaultKind(StrEnum):
-    CRASH_SLOT = "crash slot"
-    PAUSE_SLOT = "pause slot"
-    CRASH_DRIVER = "crash driver"
-    PAUSE_DRIVER = "pause driver"
-    CUT_CONTROL = "cut control connection"
-    CUT_DATA = "cut data connection"
-    HOLD = "hold a connection"
+    CRASH_SLOT = "crash_slot"
+    PAUSE_SLOT = "pause_slot"
+    CRASH_DRIVER = "crash_driver"
+    PAUSE_DRIVER = "pause_driver"
+    CUT_CONTROL = "cut_control_connection"
+    CUT_DATA = "cut_data_connection"
+    HOLD = "hold_connection"
     SUSPEND = "suspend"
     CANCEL = "cancel"
     SAVEPOINT = "savepoint"
     CHECKPOINT = "checkpoint"
-    """Somebody asks for one, as for a savepoint."""
+    """A user requests a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """At ``at_ns``, or right after the ``count``-th step of kind ``step``, whichever is given."""
+    """Occurs at ``at_ns``, or after the ``count``-th step of kind ``step``."""
 
     kind: FaultKind
     duration_ns: int
@@ -79,18 +78,18 @@ class Scenario:
     storage: StorageFaults
     faults: tuple[Fault, ...]
     slowness: float
-    """Of the network, as a factor."""
-    over_the_wire: bool
-    """Control messages go through their JSON form."""
+    """Factor for network delays."""
+    serialise_messages: bool
+    """Control messages are encoded and decoded."""
     rescales: bool
-    goes_back: bool
-    """Some restart restores an older checkpoint than the newest."""
+    rolls_back: bool
+    """Some restarts restore an older checkpoint."""
     retained: int
     summary_every: int
-    """Entries of the log until they are summarised: few, as a run is short."""
+    """Number of log entries between summaries: few, because a run is short."""
 
 
-def scenario(seed: int) -> Scenario:
+def make_scenario(seed: int) -> Scenario:
     rng = random.Random(f"scenario {seed}")
     slots = rng.choice((1, 2, 2, 3, 3, 4))
     maker = GraphMaker(rng, slots)
@@ -103,10 +102,10 @@ def scenario(seed: int) -> Scenario:
     )
     faults = () if calm else tuple(_fault(rng) for _ in range(rng.choice((1, 1, 2, 3, 5))))
     if faults and rng.random() < 0.2:
-        faults = (*faults, _long_sleep(rng))
-    goes_back = rng.random() < 0.15
-    if faults and goes_back:
-        faults = (*faults, *_going_back_and_forth(rng))
+        faults = (*faults, _long_pause(rng))
+    rolls_back = rng.random() < 0.15
+    if faults and rolls_back:
+        faults = (*faults, *_rollback_faults(rng))
     return Scenario(
         seed=seed,
         logical=logical,
@@ -115,21 +114,21 @@ def scenario(seed: int) -> Scenario:
         rows_max=rng.choice((1, 3, 6)),
         row_bytes=rng.choice((1_000, 300_000, 900_000, 1_500_000, 5_000_000)),
         held_max=rng.choice((0, 1, 4)),
-        config=_config(rng, often=goes_back),
+        config=_config(rng, often=rolls_back),
         tick_ns=rng.choice((5, 10, 20)) * MS,
         storage=storage if bad_storage else StorageFaults(),
         faults=faults,
         slowness=rng.choice((0.5, 1.0, 1.0, 3.0)),
-        over_the_wire=rng.random() < 0.04,
+        serialise_messages=rng.random() < 0.04,
         rescales=rng.random() < 0.4,
-        goes_back=goes_back,
-        retained=3 if goes_back else rng.choice((1, 2, 3)),
+        rolls_back=rolls_back,
+        retained=3 if rolls_back else rng.choice((1, 2, 3)),
         summary_every=rng.choice((1, 1, 1, 1, 2, 2, 3, 6)),
     )
 
 
 def _config(rng: random.Random, *, often: bool) -> JobConfig:
-    """``often``: checkpoints as fast as they go, so that there is something to go back to."""
+    """``often``: frequent checkpoints, so that rollbacks have targets."""
     periodic = rng.random() < 0.85 or often
     return JobConfig(
         checkpoints=CheckpointConfig(
@@ -158,17 +157,17 @@ def _fault(rng: random.Random) -> Fault:
     return Fault(kind, duration_ns, step=rng.choice(STEPS), count=int(1 + rng.random() ** 2 * 25))
 
 
-def _long_sleep(rng: random.Random) -> Fault:
-    """With a checkpoint in hand, and long enough for a successor to complete some and to trim the log."""
+def _long_pause(rng: random.Random) -> Fault:
+    """A pause during a checkpoint, long enough for a successor to complete checkpoints and trim the log."""
     return Fault(FaultKind.PAUSE_DRIVER, rng.choice((900, 1_800)) * MS, step="acknowledge", count=rng.randint(1, 12))
 
 
-def _going_back_and_forth(rng: random.Random) -> tuple[Fault, ...]:
-    """Drivers that die after some checkpoints, so that there is something to go back behind; and one that sleeps in the midst of
-    taking back or giving back output, until a successor has gone elsewhere and published more."""
+def _rollback_faults(rng: random.Random) -> tuple[Fault, ...]:
+    """Crashes of drivers after some checkpoints, so that rollbacks abandon some, and pauses during a revocation or
+    reinstatement that are long enough for a successor to roll back and publish output."""
     crashes = [Fault(FaultKind.CRASH_DRIVER, 0, step="publish", count=rng.randint(3, 30)) for _ in range(rng.randint(1, 4))]
-    sleeps = [
+    pauses = [
         Fault(FaultKind.PAUSE_DRIVER, rng.choice((350, 900)) * MS, step=step, count=rng.choice((1, 1, 1, 2, 3)))
-        for step in rng.sample(("take over", "abandon", "reinstate"), 2)
+        for step in rng.sample(("fence", "revoke", "reinstate"), 2)
     ]
-    return (*crashes, *sleeps)
+    return (*crashes, *pauses)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from weir.errors import CheckpointError, NotFound
 from weir.graph.physical import PhysicalGraph
-from weir.operators.base import Beside, SnapshotFiles, SnapshotReader, SnapshotWriter
+from weir.kernel.effects import Finish
+from weir.operators.base import BackgroundCall, SnapshotFiles, SnapshotReader, SnapshotWriter
 from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
 from weir.protocol.messages import (
@@ -30,22 +31,52 @@ from weir.testing.sim.graphs import JOB
 from weir.testing.sim.network import Connection
 from weir.testing.sim.process import Process
 from weir.testing.sim.program import SimProgram
+from weir.testing.sim.scenario import Scenario
+from weir.testing.sim.simulation import MS, US, Simulation
 from weir.testing.sim.storage import SimStorage, StoragePort, Torn
-from weir.testing.sim.world import MS, US
-
-if TYPE_CHECKING:
-    from weir.testing.sim.cluster import Cluster
-    from weir.testing.sim.driver import SimDriver
+from weir.testing.sim.threads import Threads
 
 HEARTBEAT_NS = 40 * MS
 LAYOUT = JobLayout(JOB)
 
 
-class SimSlot(Process):
-    """Registers with ``driver``; ends itself when that connection closes or the lease runs out."""
+class SlotObserver(Protocol):
+    def on_sent_by_slot(self, slot: SimSlot, message: FromSlot) -> None: ...
+    def on_deployed(self, slot: SimSlot) -> None: ...
+    def on_checkpoint_aborted(self, slot: SimSlot, checkpoint: CheckpointId) -> None: ...
+    def on_turn(self, slot: SimSlot, turns: int) -> None: ...
 
-    def __init__(self, cluster: Cluster, driver: SimDriver, task: int, number: int) -> None:
-        super().__init__(cluster.world, cluster.workers, f"slot{number}(task {task} of {driver.name})")
+
+class SlotCluster(Protocol):
+    """The part of the cluster that slots use."""
+
+    simulation: Simulation
+    scenario: Scenario
+    threads: Threads
+    storage: SimStorage
+
+    @property
+    def checker(self) -> SlotObserver: ...
+    def join(self, slot: SimSlot, deploy: Deploy) -> None: ...
+    def leave(self, slot: SimSlot) -> None: ...
+    def on_slot_exit(self, slot: SimSlot) -> None: ...
+
+
+class SlotDriver(Protocol):
+    """The part of a driver that slots use."""
+
+    name: str
+    alive: bool
+    finish: Finish | None
+
+    def accept(self, slot: SimSlot) -> Connection: ...
+
+
+class SimSlot(Process):
+    """Registers with ``driver``. Exits when the control connection closes or the lease expires."""
+
+    def __init__(self, cluster: SlotCluster, driver: SlotDriver, task: int, number: int) -> None:
+        super().__init__(cluster.simulation, cluster.threads, f"slot{number}(task {task} of {driver.name})")
         self.cluster = cluster
         self.driver = driver
         self.task = task
@@ -53,66 +84,66 @@ class SimSlot(Process):
         self.incarnation = SlotIncarnation(f"i{number}")
         self.replaced = False
         scenario = cluster.scenario
-        port = StoragePort(cluster.storage, cluster.workers, self.name)
+        port = StoragePort(cluster.storage, cluster.threads, self.name)
         program = SimProgram(
-            self.world, cluster.storage, port,
+            self.simulation, cluster.storage, port,
             rows_max=scenario.rows_max, row_bytes=scenario.row_bytes, held_max=scenario.held_max,
         )  # fmt: skip
         self.runtime = SlotRuntime(program, self, SlotSettings(batch_rows=scenario.rows_max))
         self.links: dict[int, Connection] = {}
         self.deployed: Deploy | None = None
         self._port = port
-        self._background = self.lane()
-        self._beside = self.lane()
+        self._background = self.executor()
+        self._blocking_calls = self.executor()
         self._control: Connection | None = None
         self._ready: set[int] = set()
-        self._step_ns_max = self.world.random.choice((200, 300, 400, 1_500)) * US
+        self._step_ns_max = self.simulation.random.choice((200, 300, 400, 1_500)) * US
         self._clock_ns = 0
         self._turn_due_ns: int | None = None
         self._turns = 0
         self._lease_until_ns: int | None = None
-        self.post(self.world.between(2 * MS, 40 * MS), self._connect)
+        self.post(self.simulation.between(2 * MS, 40 * MS), self._connect)
 
-    # ---- the line to the coordinator -----------------------------------------------------------
+    # ---- control connection -------------------------------------------------------------------
 
     def _connect(self) -> None:
         if not self.driver.alive:
-            self.exit("nobody to register with")
+            self.exit("the driver is dead")
             return
-        self.world.step("register", self.name)
+        self.simulation.step("register", self.name)
         self._control = self.driver.accept(self)
         self.send_control(Register(self.incarnation, self.task, "sim", 1, self.number, "sim"))
         self._beat()
 
     def _beat(self) -> None:
-        if self._lease_until_ns is not None and self.world.now_ns > self._lease_until_ns:
-            self.exit("the lease has run out")
+        if self._lease_until_ns is not None and self.simulation.now_ns > self._lease_until_ns:
+            self.exit("the lease has expired")
             return
         self.send_control(Heartbeat(self._turns))
         self.post(HEARTBEAT_NS, self._beat)
 
     def on_control(self, message: object) -> None:
         if isinstance(message, Lease):
-            self._lease_until_ns = self.world.now_ns + message.lease_ms * MS
+            self._lease_until_ns = self.simulation.now_ns + message.lease_ms * MS
             return
-        if self.cluster.scenario.over_the_wire:
+        if self.cluster.scenario.serialise_messages:
             message = decode_to_slot(encode(message))  # type: ignore[arg-type]  # what the driver sent
         if isinstance(message, Deploy):
-            self.world.step("deploy", f"{self.name} generation {message.generation}")
+            self.simulation.step("deploy", f"{self.name} generation {message.generation}")
             self.deployed = message
-        self._clock_ns = max(self._clock_ns, self.world.now_ns)
+        self._clock_ns = max(self._clock_ns, self.simulation.now_ns)
         self.runtime.on_control(message)  # type: ignore[arg-type]  # what the driver sent
         if isinstance(message, Deploy):
-            self.cluster.oracle.on_deployed(self)
+            self.cluster.checker.on_deployed(self)
         elif isinstance(message, CheckpointAborted):
-            self.cluster.oracle.on_checkpoint_aborted(self, message.checkpoint)
+            self.cluster.checker.on_checkpoint_aborted(self, message.checkpoint)
         if self.runtime.stop_reason is not None:
-            self.exit(f"told to stop: {self.runtime.stop_reason}")
+            self.exit(f"stopped: {self.runtime.stop_reason}")
         self.wake()
 
     def on_control_closed(self, reason: str) -> None:
-        late_ns = self.world.between(0, 60 * MS) if self.world.chance(0.3) else 0
-        self.post(late_ns, lambda: self.exit(f"the coordinator is gone: {reason}"))
+        late_ns = self.simulation.between(0, 60 * MS) if self.simulation.chance(0.3) else 0
+        self.post(late_ns, lambda: self.exit(f"control connection closed: {reason}"))
 
     def exit(self, why: str) -> None:
         if self.alive:
@@ -123,22 +154,22 @@ class SimSlot(Process):
     # ---- the loop --------------------------------------------------------------------------------
 
     def wake(self, at_ns: int = 0) -> None:
-        now_ns = self.world.now_ns
+        now_ns = self.simulation.now_ns
         due_ns = max(now_ns, self._clock_ns, at_ns)
         if self.alive and (self._turn_due_ns is None or due_ns < self._turn_due_ns):
             self._turn_due_ns = due_ns
-            self.world.at(due_ns - now_ns, lambda: self.deliver(lambda: self._turn(due_ns)))
+            self.simulation.schedule(due_ns - now_ns, lambda: self.deliver(lambda: self._turn(due_ns)))
 
     def _turn(self, due_ns: int) -> None:
         if self._turn_due_ns != due_ns:
             return
         self._turn_due_ns = None
-        self._clock_ns = max(self._clock_ns, self.world.now_ns)
+        self._clock_ns = max(self._clock_ns, self.simulation.now_ns)
         self._turns += 1
         worked = self.runtime.turn()
         if worked:
-            self.cluster.oracle.on_turn(self, self._turns)
-            self._clock_ns += self.world.between(20 * US, self._step_ns_max)
+            self.cluster.checker.on_turn(self, self._turns)
+            self._clock_ns += self.simulation.between(20 * US, self._step_ns_max)
             self.wake()
         else:
             wake_at_ns = self.runtime.wake_at_ns()
@@ -158,11 +189,11 @@ class SimSlot(Process):
         return self._clock_ns
 
     def send_control(self, message: FromSlot) -> None:
-        self.cluster.oracle.on_sent_by_slot(self, message)
+        self.cluster.checker.on_sent_by_slot(self, message)
         if self._control is not None:
             self._control.send(self, message)
         if isinstance(message, Cancelled):
-            self.world.step("cancel", self.name)
+            self.simulation.step("cancel", self.name)
 
     def send_frame(self, slot: int, frame: Frame) -> None:
         link = self.links.get(slot)
@@ -183,7 +214,7 @@ class SimSlot(Process):
             link.close(self)
         self.links = {}
 
-    def background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
+    def write_in_background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
         future = self._background.submit(work)
 
         def finished() -> None:
@@ -191,10 +222,10 @@ class SimSlot(Process):
             done(None if error else future.result(), error)
             self.wake()
 
-        future.when_done(lambda: self.post(0, finished))
+        future.on_done(lambda: self.post(0, finished))
 
-    def run_beside(self, work: Callable[[], object]) -> Beside:
-        return self._beside.submit(work)
+    def run_in_background(self, work: Callable[[], object]) -> BackgroundCall:
+        return self._blocking_calls.submit(work)
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles:
         return _Files(self.cluster.storage, self._port, generation, checkpoint)
@@ -214,7 +245,7 @@ class SimSlot(Process):
 
     def on_frame(self, frame: object) -> None:
         assert isinstance(frame, Frame)
-        self._clock_ns = max(self._clock_ns, self.world.now_ns)
+        self._clock_ns = max(self._clock_ns, self.simulation.now_ns)
         self.runtime.on_frame(frame)
         self.wake()
 
@@ -224,7 +255,7 @@ class SimSlot(Process):
 
 
 class _Files:
-    """Objects, not bytes; what matters is when they are there and under which name. All of a slot share one, at ``offset``."""
+    """Stores Python objects instead of bytes. All files of a slot share one object, at ``offset``."""
 
     def __init__(self, storage: SimStorage, port: StoragePort, generation: Generation, checkpoint: CheckpointId) -> None:
         self._storage = storage
@@ -242,7 +273,7 @@ class _Files:
 
     def flush(self) -> None:
         if self._contents:
-            self._port.ask(lambda: self._storage.put(LAYOUT.absolute(self._path), tuple(self._contents)))
+            self._port.call(lambda: self._storage.put(LAYOUT.absolute(self._path), tuple(self._contents)))
 
 
 class _Reader:
@@ -260,5 +291,5 @@ class _Reader:
         return content[file.offset]
 
 
-def over_the_wire(message: FromSlot) -> FromSlot:
+def serialise_messages(message: FromSlot) -> FromSlot:
     return decode_from_slot(encode(message))

@@ -3,29 +3,29 @@ import { describe, expect, it } from 'vitest';
 
 import { renderJob } from '../../../testing/render';
 
-const now = (): Promise<HTMLElement> => screen.findByRole('region', { name: 'Subtasks, now' });
+const now = (): Promise<HTMLElement> => screen.findByRole('region', { name: 'Subtasks now' });
 
-describe('backpressure and alignment', () => {
-  it('show each subtask, and begin with the operator that is held up most', async () => {
+describe('the backpressure tab', () => {
+  it('shows each subtask and selects the most backpressured operator', async () => {
     await renderJob(2, '/backpressure');
     const map = await now();
-    expect(await within(map).findAllByRole('button', { name: /^events → clean \[\d\]: \d+ % back-pressured$/ })).toHaveLength(8);
+    expect(await within(map).findAllByRole('button', { name: /^events → clean \[\d\]: \d+ % backpressured$/ })).toHaveLength(8);
     expect(within(map).getByText('high')).toBeVisible();
     const operator = await screen.findByRole('region', { name: 'events → clean' });
-    expect(await within(operator).findByRole('img', { name: /^Use of time in the last 15 min: Back-pressured \d+ %/ })).toBeVisible();
+    expect(await within(operator).findByRole('img', { name: /^Use of time in the last 15 min: Backpressured last \d+ %/ })).toBeVisible();
   });
 
-  it('say of a source that it has nothing to align, and of others how long they did', async () => {
+  it('shows alignment, except for sources', async () => {
     const { user } = await renderJob(2, '/backpressure');
     const source = await screen.findByRole('region', { name: 'events → clean' });
-    expect(await within(source).findByText('A source has no inputs to align')).toBeVisible();
+    expect(await within(source).findByText('No alignment')).toBeVisible();
     expect(within(source).queryByRole('img', { name: /^Alignment/ })).toBeNull();
     await user.click(within(await now()).getByRole('button', { name: 'counts by user → counts' }));
     const operator = await screen.findByRole('region', { name: 'counts by user → counts' });
     expect(await within(operator).findByRole('img', { name: /^Alignment: / })).toBeVisible();
   });
 
-  it('have who is looked at in the address, so it can be linked and gone back from', async () => {
+  it('keeps the selection in the address', async () => {
     const { user } = await renderJob(2, '/backpressure?operator=1&subtask=2');
     expect(await screen.findByRole('region', { name: 'counts by user → counts [2]' })).toBeVisible();
     const map = await now();
@@ -37,12 +37,12 @@ describe('backpressure and alignment', () => {
     expect(await screen.findByRole('region', { name: 'counts by user → counts [2]' })).toBeVisible();
   });
 
-  it('begin with the worst operator where the address names one that is not there', async () => {
+  it('selects the most backpressured operator if the address names an unknown one', async () => {
     await renderJob(2, '/backpressure?operator=17');
     expect(await screen.findByRole('region', { name: 'events → clean' })).toBeVisible();
   });
 
-  it('have a table that scrolls by itself, the worst operators first, or as the graph has them', async () => {
+  it('sorts the table by backpressure or in graph order', async () => {
     const { user, fake } = await renderJob(1, '/backpressure');
     const table = await screen.findByRole('region', { name: 'Operators and their subtasks' });
     expect(table).toHaveAttribute('tabindex', '0');
@@ -50,41 +50,41 @@ describe('backpressure and alignment', () => {
     const ranks = rows().map((row) => ['ok', 'low', 'high'].findIndex((level) => within(row).queryByText(level)));
     expect(ranks).toEqual(ranks.toSorted((a, b) => b - a));
     expect(within(rows()[0]!).getByRole('rowheader').firstChild).toHaveAttribute('aria-pressed', 'true');
-    await user.click(screen.getByRole('button', { name: 'In the order of the graph' }));
-    const { chains, logical } = fake.world.find(1)!.scene.graph;
+    await user.click(screen.getByRole('button', { name: 'Graph order' }));
+    const { chains, logical } = fake.installation.find(1)!.template.graph;
     const names = chains.map(({ operators }) => operators.map((uid) => logical.operators.find((one) => one.uid === uid)!.name).join(' → '));
     expect(rows().map((row) => within(row).getByRole('rowheader').textContent)).toEqual(names);
   });
 
-  it('show the one subtask that was chosen', async () => {
+  it('shows charts of a selected subtask', async () => {
     const { user, fake } = await renderJob(2, '/backpressure');
     await user.click(await within(await now()).findByRole('button', { name: /^counts by user → counts \[1\]/ }));
     const chosen = await screen.findByRole('region', { name: 'counts by user → counts [1]' });
     expect(await within(chosen).findByText('Use of time, subtask 1')).toBeVisible();
     expect(await within(chosen).findByText(/^Alignment in the last \d+ checkpoints, subtask 1$/)).toBeVisible();
-    expect(fake.asked.some(({ url }) => /checkpoints\/series\?.*chain=1/.test(url))).toBe(true);
+    expect(fake.requests.some(({ url }) => /checkpoints\/series\?.*chain=1/.test(url))).toBe(true);
   });
 
-  it('go back as far as is asked for', async () => {
+  it('queries the selected time range', async () => {
     const { user, fake } = await renderJob(2, '/backpressure');
     await user.click(await screen.findByRole('button', { name: '24 h' }));
     expect(await screen.findByRole('img', { name: /^Use of time in the last 24 h/ })).toBeVisible();
-    const asked = fake.asked.map(({ url }) => new URL(url).searchParams).find((query) => query.get('step_s') === '240')!;
+    const asked = fake.requests.map(({ url }) => new URL(url).searchParams).find((query) => query.get('step_s') === '240')!;
     expect(Date.now() - Date.parse(asked.get('since')!)).toBeGreaterThan(86_000_000);
   });
 
-  it('show alignment by the last checkpoint', async () => {
+  it('shows the alignment of the last checkpoint', async () => {
     const { user } = await renderJob(2, '/backpressure');
     await user.click(await screen.findByRole('button', { name: 'Alignment' }));
-    const map = await screen.findByRole('region', { name: /^Subtasks, in checkpoint \d+$/ });
+    const map = await screen.findByRole('region', { name: /^Subtasks in checkpoint \d+$/ });
     expect(within(map).getAllByRole('button', { name: /^counts by user → counts \[\d\]: .* alignment$/ })).toHaveLength(8);
   });
 
-  it('of a job that rests say so, and let look at its past', async () => {
+  it('shows past metrics of a stopped job, without querying current ones', async () => {
     const { fake } = await renderJob(7, '/backpressure');
-    expect(await screen.findByText(/Nothing is measured just now/)).toBeVisible();
-    // What it did last would be shown as what it does, for as long as that was told of late.
-    expect(fake.asked.filter(({ url }) => /\/metrics/.test(url)).every(({ url }) => /chain=/.test(url))).toBe(true);
-    expect(await screen.findByText('Nothing was measured in the last 15 min')).toBeVisible();
+    expect(await screen.findByText(/No current metrics/)).toBeVisible();
+    // Recent metrics of a stopped job must not be shown as current.
+    expect(fake.requests.filter(({ url }) => /\/metrics/.test(url)).every(({ url }) => /chain=/.test(url))).toBe(true);
+    expect(await screen.findByText('No metrics in the last 15 min')).toBeVisible();
   });
 });

@@ -2,109 +2,107 @@ import { Alert, ToggleButton, ToggleButtonGroup } from '@mui/material';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router-dom';
 
-import { Answered } from '../../../shared/Answered';
+import { EmptyState, LoadingState, QueryContent } from '../../../shared/DataStates';
 import { Panel } from '../../../shared/Panel';
-import { Empty, Waiting } from '../../../shared/Standins';
-import { useDeployedRun, useGraph } from '../useGraph';
-import { useJob } from '../useJob';
-import { useDetail } from '../checkpoints/useDetail';
-import { isMeasured } from '../overview/figures';
-import { graphOf } from '../overview/graph';
-import { chosenIn, withChosen, type Chosen } from './address';
-import { deployedOf, heatOfAlignment, heatOfNothing, heatOfTime, inOrder, LABELS, TIMES, type HeatRow, type Measure } from './heat';
+import { useCheckpointDetails } from '../checkpoints/useCheckpoints';
+import { reportsMetrics } from '../overview/graph/chainMetrics';
+import { parseGraph } from '../physicalGraph';
+import { useDeployedRun, useGraph, useJob } from '../useJob';
 import { HeatMap } from './HeatMap';
-import { Operator } from './Operator';
-import { useNowMetrics } from './useMetrics';
-import { useOrder, type OrderedBy } from './useOrder';
+import { alignmentRows, deployedSubtasks, emptyRows, LABELS, sortRows, timeRows, TIMES, type HeatRow, type Measure } from './heatRows';
+import { OperatorCharts } from './OperatorCharts';
+import { parseSelection, withSelection, type Selection } from './selection';
+import { useCurrentMetrics } from './useMetrics';
+import { useOperatorOrder, type OrderBy } from './useOperatorOrder';
 
 const MEASURES: readonly Measure[] = [...TIMES, 'alignment'];
-const ORDERS: Record<OrderedBy, string> = { worst: 'Worst first', graph: 'In the order of the graph' };
+const ORDERS: Record<OrderBy, string> = { worst: 'Most backpressured first', graph: 'Graph order' };
 const NONE: readonly never[] = [];
 
 export default function Backpressure() {
   const { state, last_checkpoint: completed } = useJob();
   const [measure, setMeasure] = useState<Measure>('backpressured');
-  const running = isMeasured(state);
-  const query = useNowMetrics(running);
-  const { data: last } = useDetail(measure === 'alignment' && completed ? { id: completed.id, state: 'COMPLETED' } : null);
+  const running = reportsMetrics(state);
+  const query = useCurrentMetrics(running);
+  const { data: last } = useCheckpointDetails(measure === 'alignment' && completed ? { id: completed.id, state: 'COMPLETED' } : null);
   const aligned = last?.statistics.chains;
   const { data: deployed, isLoading: isAsking } = useGraph(useDeployedRun());
-  const { chains, edges } = useMemo(() => graphOf(deployed?.graph ?? {}), [deployed]);
-  const told = running ? query.data?.subtasks : NONE;
-  const subtasks = useMemo(() => deployedOf(told ?? NONE, chains), [told, chains]);
-  const rests = told !== undefined && subtasks.length === 0;
+  const { chains, edges } = useMemo(() => parseGraph(deployed?.graph ?? {}), [deployed]);
+  const samples = running ? query.data?.subtasks : NONE;
+  const subtasks = useMemo(() => deployedSubtasks(samples ?? NONE, chains), [samples, chains]);
+  const stopped = samples !== undefined && subtasks.length === 0;
   const map = useRef<HTMLDivElement>(null);
-  const order = useOrder(subtasks, map);
+  const order = useOperatorOrder(subtasks, map);
   const rows = useMemo(() => {
-    if (measure === 'alignment') return heatOfAlignment(aligned ?? [], subtasks);
-    // Of a job that rests there is a past to look at.
-    return rests ? heatOfNothing(chains) : heatOfTime(subtasks, measure);
-  }, [measure, subtasks, aligned, rests, chains]);
-  const ordered = useMemo(() => inOrder(rows, order.chains), [rows, order.chains]);
-  const [asked, choose] = useChosen();
-  // Who is held up most when the page is opened: it would jump if it followed that.
+    if (measure === 'alignment') return alignmentRows(aligned ?? [], subtasks);
+    // A stopped job still has past metrics.
+    return stopped ? emptyRows(chains) : timeRows(subtasks, measure);
+  }, [measure, subtasks, aligned, stopped, chains]);
+  const ordered = useMemo(() => sortRows(rows, order.chains), [rows, order.chains]);
+  const [selected, choose] = useSelection();
+  // Selected once when the page opens; following the metrics would make the charts jump.
   const [first, setFirst] = useState<number | null>(null);
-  if (first === null && told !== undefined && ordered.length > 0) setFirst(ordered[0]!.chain);
-  const chosen = useMemo(() => existing(asked, rows) ?? (first === null ? null : { chain: first, index: null }), [asked, rows, first]);
+  if (first === null && samples !== undefined && ordered.length > 0) setFirst(ordered[0]!.chain);
+  const chosen = useMemo(() => existing(selected, rows) ?? (first === null ? null : { chain: first, index: null }), [selected, rows, first]);
   const name = rows.find(({ chain }) => chain === chosen?.chain)?.name;
   const source = chains.some(({ index }) => index === chosen?.chain) && !edges.some(({ target, feedback }) => target === chosen?.chain && !feedback);
   const shown =
     rows.length === 0 && isAsking ? (
-      <Waiting height={220} />
+      <LoadingState height={220} />
     ) : rows.length === 0 ? (
       measure === 'alignment' ? (
-        <Empty title="No checkpoint has completed yet">How long alignment takes is measured by checkpoints.</Empty>
+        <EmptyState title="No completed checkpoints yet">Alignment is measured by checkpoints.</EmptyState>
       ) : (
-        <Empty title="Nothing is measured just now">A running job tells what its subtasks do every few seconds.</Empty>
+        <EmptyState title="No current metrics">A running job reports metrics every few seconds.</EmptyState>
       )
     ) : (
       <>
-        {rests && measure !== 'alignment' && <Alert severity="info" sx={{ mx: 2, mb: 1 }}>Nothing is measured just now. What was measured in the last day is shown below.</Alert>}
+        {stopped && measure !== 'alignment' && <Alert severity="info" sx={{ mx: 2, mb: 1 }}>No current metrics. The charts below show the last day.</Alert>}
         <HeatMap ref={map} rows={ordered} measure={measure} chosen={chosen} onChoose={choose} />
       </>
     );
   return (
     <>
       <Panel
-        title={measure === 'alignment' && last ? `Subtasks, in checkpoint ${last.number}` : 'Subtasks, now'}
+        title={measure === 'alignment' && last ? `Subtasks in checkpoint ${last.number}` : 'Subtasks now'}
         flush
         actions={
           <>
-            <ToggleButtonGroup size="small" exclusive aria-label="Order of operators" value={order.by} onChange={(_, by: OrderedBy | null) => order.orderBy(by ?? order.by)}>
+            <ToggleButtonGroup size="small" exclusive aria-label="Order of operators" value={order.by} onChange={(_, by: OrderBy | null) => order.orderBy(by ?? order.by)}>
               {Object.entries(ORDERS).map(([by, label]) => <ToggleButton key={by} value={by} sx={{ py: 0.25 }}>{label}</ToggleButton>)}
             </ToggleButtonGroup>
-            <ToggleButtonGroup size="small" exclusive aria-label="What is shown" value={measure} onChange={(_, one: Measure | null) => setMeasure(one ?? measure)}>
+            <ToggleButtonGroup size="small" exclusive aria-label="Metric" value={measure} onChange={(_, one: Measure | null) => setMeasure(one ?? measure)}>
               {MEASURES.map((one) => <ToggleButton key={one} value={one} sx={{ py: 0.25 }}>{LABELS[one]}</ToggleButton>)}
             </ToggleButtonGroup>
           </>
         }
       >
-        {running ? <Answered query={query} height={220}>{() => shown}</Answered> : shown}
+        {running ? <QueryContent query={query} height={220}>{() => shown}</QueryContent> : shown}
       </Panel>
-      {chosen && <Operator key={chosen.chain} chosen={chosen} name={name ?? `chain ${chosen.chain}`} measure={measure === 'alignment' ? 'backpressured' : measure} source={source} />}
+      {chosen && <OperatorCharts key={chosen.chain} chosen={chosen} name={name ?? `chain ${chosen.chain}`} measure={measure === 'alignment' ? 'backpressured' : measure} source={source} />}
     </>
   );
 }
 
-/** Null if it is not there: an address may be older than the graph. */
-function existing(asked: Chosen | null, rows: readonly HeatRow[]): Chosen | null {
-  const row = rows.find(({ chain }) => chain === asked?.chain);
-  if (!asked || (!row && rows.length > 0)) return null;
-  return row && row.cells.length > 0 && !row.cells.some(({ index }) => index === asked.index) ? { ...asked, index: null } : asked;
+/** Return the selection if it exists in the current graph, else null. */
+function existing(selected: Selection | null, rows: readonly HeatRow[]): Selection | null {
+  const row = rows.find(({ chain }) => chain === selected?.chain);
+  if (!selected || (!row && rows.length > 0)) return null;
+  return row && row.cells.length > 0 && !row.cells.some(({ index }) => index === selected.index) ? { ...selected, index: null } : selected;
 }
 
-/** Who is looked at by the address. What chooses stays the same function: each of thousands of cells has it. */
-function useChosen(): [Chosen | null, (chosen: Chosen) => void] {
+/** The selection in the address. The setter is stable, because each of thousands of cells has it. */
+function useSelection(): [Selection | null, (chosen: Selection) => void] {
   const [params, setParams] = useSearchParams();
   const latest = useRef({ params, setParams });
   useEffect(() => {
     latest.current = { params, setParams };
   }, [params, setParams]);
-  const choose = useCallback((chosen: Chosen): void => {
+  const choose = useCallback((chosen: Selection): void => {
     const before = latest.current.params;
-    const after = withChosen(before, chosen);
-    // To choose the same again is not a step that anybody would go back.
+    const after = withSelection(before, chosen);
+    // Selecting the same again adds no history entry.
     latest.current.setParams(after, { replace: after.toString() === before.toString() });
   }, []);
-  return [useMemo(() => chosenIn(params), [params]), choose];
+  return [useMemo(() => parseSelection(params), [params]), choose];
 }

@@ -1,19 +1,18 @@
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 
-import { answered, api } from '../../../api/client';
+import { unwrap, api } from '../../../api/client';
 import { serverNow } from '../../../api/serverClock';
 import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
-import { NOW_AGAIN_MS, NOW_S, NOW_STEP_S, type Range } from './ranges';
 
-type Metrics = Schemas['MetricsBody'];
+type Metrics = Schemas['MetricsRead'];
 
-/** What all subtasks do just now, of a job that does something: see `isMeasured`. */
-export function useNowMetrics(measured: boolean): UseQueryResult<Metrics> {
+/** Current metrics of all subtasks; enabled for jobs that report some, see `reportsMetrics`. */
+export function useCurrentMetrics(measured: boolean): UseQueryResult<Metrics> {
   return useMetrics({ label: 'now', seconds: NOW_S, stepS: NOW_STEP_S, againMs: NOW_AGAIN_MS }, null, measured);
 }
 
-/** What the subtasks of one operator did: of a large job nobody could take in all of them. */
+/** Metrics of the subtasks of one operator. */
 export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: number | null, enabled = true): UseQueryResult<Metrics> {
   const { id } = useJob();
   return useQuery({
@@ -21,13 +20,31 @@ export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: num
     enabled,
     refetchInterval: againMs,
     placeholderData: keepPreviousData,
-    // New numbers each time: to compare them with the old ones would only take time, of thousands of subtasks a lot.
+    // Comparing new with old numbers of thousands of subtasks costs time and never finds them equal.
     structuralSharing: false,
     queryFn: ({ signal }) => {
       const since = new Date(serverNow() - seconds * 1000).toISOString();
-      return answered(api.GET('/api/v1/jobs/{job_id}/metrics', {
+      return unwrap(api.GET('/api/v1/jobs/{job_id}/metrics', {
         params: { path: { job_id: id }, query: { since, step_s: stepS, ...(chain === null ? {} : { chain }) } }, signal,
       }));
     },
   });
 }
+
+export interface Range {
+  label: string;
+  seconds: number;
+  stepS: number;
+  againMs: number;
+}
+
+export const RANGES: readonly Range[] = [
+  { label: '15 min', seconds: 900, stepS: 10, againMs: 5_000 },
+  { label: '1 h', seconds: 3_600, stepS: 20, againMs: 20_000 },
+  { label: '6 h', seconds: 21_600, stepS: 60, againMs: 60_000 },
+  { label: '24 h', seconds: 86_400, stepS: 240, againMs: 60_000 },
+];
+/** Samples of this age count as current; slots report every few seconds. */
+export const NOW_S = 45;
+export const NOW_STEP_S = 10;
+export const NOW_AGAIN_MS = 5_000;

@@ -1,16 +1,15 @@
-import { Answered } from '../../../shared/Answered';
-import { Facts } from '../../../shared/Facts';
+import { QueryContent } from '../../../shared/DataStates';
+import { DescriptionList } from '../../../shared/DescriptionList';
 import { Panel } from '../../../shared/Panel';
-import { useJob } from '../useJob';
-import { useSpec } from '../useSpec';
-import { settings } from './settings';
+import { useJob, useSpec } from '../useJob';
+import { checkpointSettings } from './settings';
 
 export function Configuration() {
   const { spec_number } = useJob();
   const query = useSpec();
   return (
     <Panel title={`Configuration of version ${spec_number}`}>
-      <Answered query={query}>{(spec) => <Facts of={settings(spec.body)} />}</Answered>
+      <QueryContent query={query}>{(spec) => <DescriptionList items={checkpointSettings(spec.body)} />}</QueryContent>
     </Panel>
   );
 }

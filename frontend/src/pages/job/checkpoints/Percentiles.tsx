@@ -2,35 +2,34 @@ import { Table, TableBody, TableCell, TableHead, TableRow } from '@mui/material'
 
 import type { Schemas } from '../../../api/types';
 import { bytes, count, duration } from '../../../format';
-import { Answered } from '../../../shared/Answered';
+import { EmptyState, QueryContent } from '../../../shared/DataStates';
 import { Panel } from '../../../shared/Panel';
-import { Empty } from '../../../shared/Standins';
-import { summaryOf, type Summary } from '../../../shared/statistics';
-import { useSeries, useSummary } from './useSeries';
+import { summarize, type Summary } from '../../../shared/statistics';
+import { useCheckpointSeries, useCheckpointSummary } from './useCheckpoints';
 
 const COLUMNS: readonly [keyof Summary, string][] = [
   ['min', 'Min'], ['avg', 'Average'], ['p50', 'p50'], ['p90', 'p90'], ['p95', 'p95'], ['p99', 'p99'], ['p999', 'p99.9'], ['max', 'Max'],
 ];
 
-/** How long the last ones took, and how large they were. */
+/** Durations and sizes of the last completed checkpoints. */
 export function Percentiles() {
-  const query = useSummary();
-  return <Answered query={query}>{(summary) => <OfLast of={summary} />}</Answered>;
+  const query = useCheckpointSummary();
+  return <QueryContent query={query}>{(summary) => <Statistics of={summary} />}</QueryContent>;
 }
 
-function OfLast({ of }: { of: Schemas['JobSummaryBody'] }) {
-  const { data: series } = useSeries();
+function Statistics({ of }: { of: Schemas['CheckpointOverviewRead'] }) {
+  const { data: series } = useCheckpointSeries();
   const alignments = (series?.checkpoints ?? []).flatMap(({ alignment_ms }) => (alignment_ms === null ? [] : [alignment_ms]));
   const rows: [string, Summary | null, (value: number) => string][] = [
-    ['End to end', of.end_to_end_duration, duration],
-    ['Alignment of the slowest subtask', summaryOf(alignments), duration],
+    ['End-to-end duration', of.end_to_end_duration, duration],
+    ['Alignment, slowest subtask', summarize(alignments), duration],
     ['Checkpointed size', of.checkpointed_size, bytes],
     ['State size', of.state_size, bytes],
   ];
   return (
-    <Panel title={of.over === 0 ? 'Summary' : `Summary of the last ${count(of.over)} completed`} flush>
+    <Panel title={of.over === 0 ? 'Statistics' : `Statistics of the last ${count(of.over)} completed`} flush>
       {of.over === 0 ? (
-        <Empty title="None has completed yet">The first one comes an interval after the job has begun to run.</Empty>
+        <EmptyState title="No completed checkpoints yet">Statistics appear here after the first one.</EmptyState>
       ) : (
         <Table size="small">
           <TableHead>

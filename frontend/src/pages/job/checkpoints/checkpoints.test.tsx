@@ -1,72 +1,72 @@
 import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
-import { bytes, NOTHING } from '../../../format';
-import { World } from '../../../fake/world';
+import { bytes, NO_VALUE } from '../../../format';
+import { Installation } from '../../../fake/installation';
 import { renderJob } from '../../../testing/render';
 
 const CLICKS = 3;
 const ADS = 7;
 const history = (): Promise<HTMLElement> => screen.findByRole('region', { name: 'History' });
 
-/** The row of a checkpoint, opened. */
+/** Expand the row of a checkpoint. */
 async function open(number: number, user: Awaited<ReturnType<typeof renderJob>>['user']): Promise<HTMLElement> {
   await user.click(await within(await history()).findByText(String(number)));
   return screen.findByRole('region', { name: `Checkpoint ${number}` });
 }
 const paths = (fake: Awaited<ReturnType<typeof renderJob>>['fake'], method: string): string[] =>
-  fake.asked.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
+  fake.requests.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
 
-/** The first job, as if its newest run had begun like this. */
-function withStart(start: Record<string, unknown>): World {
-  const world = new World(Date.now());
+/** A world in which the newest run of the first job started like this. */
+function withStart(start: Record<string, unknown>): Installation {
+  const world = new Installation(Date.now());
   world.find(1)!.runs[0]!.start = start;
   return world;
 }
 
 describe('checkpoints of a job', () => {
-  it('are summed up, and drawn over time', async () => {
+  it('are summarized and charted', async () => {
     await renderJob(CLICKS, '/checkpoints');
-    const summary = await screen.findByRole('region', { name: /^Summary of the last \d+ completed$/ });
-    expect(within(summary).getByRole('row', { name: /^Alignment of the slowest subtask \d/ })).toBeVisible();
+    const summary = await screen.findByRole('region', { name: /^Statistics of the last \d+ completed$/ });
+    expect(within(summary).getByRole('row', { name: /^Alignment, slowest subtask \d/ })).toBeVisible();
     const trends = await screen.findByRole('region', { name: 'Trends' });
-    expect(await within(trends).findByRole('img', { name: /^Duration: end to end .* at most$/ })).toBeVisible();
+    expect(await within(trends).findByRole('img', { name: /^Duration: end to end last .*, maximum .*$/ })).toBeVisible();
     const configuration = within(await screen.findByRole('region', { name: 'Configuration of version 2' }));
     expect(configuration.getByText('10s')).toBeVisible();
-    expect(configuration.getByText(/^5s from the end of one/)).toBeVisible();
+    expect(configuration.getByText(/^5s between the end/)).toBeVisible();
   });
 
-  it('say which was restored last, and by what', async () => {
+  it('include the last restore and its run', async () => {
     const { fake } = await renderJob(1, '/checkpoints');
-    const overview = within(await screen.findByRole('region', { name: 'Overview' }));
-    const said = async (name: string): Promise<Element> => (await overview.findByText(name)).nextElementSibling!;
-    expect(await said('Latest restore')).toHaveTextContent(/^No\. 46, \d+ min ago, by run 4 \(undo\)$/);
-    expect(await said('Last completed')).toHaveTextContent(/^No\. 60, .* ago, in \d.* s, [\d.]+ [kM]B$/);
+    const overview = within(await screen.findByRole('region', { name: 'Latest checkpoints' }));
+    const valueOf = async (name: string): Promise<Element> => (await overview.findByText(name)).nextElementSibling!;
+    expect(await valueOf('Last restore')).toHaveTextContent(/^No\. 46, \d+ min ago, by run 4 \(undo\)$/);
+    expect(await valueOf('Last completed')).toHaveTextContent(/^No\. 60, .* ago, in \d.* s, [\d.]+ [kM]B$/);
 
-    fake.world.startFrom(fake.world.find(1)!, 'rollback', { mode: 'from', checkpoint: 50 });
-    await waitFor(async () => expect(await said('Latest restore')).toHaveTextContent(/^No\. 50 \(savepoint\), .*, by run 5 \(rollback\)$/), { timeout: 3_000 });
-    fake.world.startFrom(fake.world.find(1)!, 'restore', { mode: 'path', path: '/srv/other#12' });
-    await waitFor(async () => expect(await said('Latest restore')).toHaveTextContent(/^No\. 12 in \/srv\/other, .*, by run 6 \(restore\)$/), { timeout: 3_000 });
+    fake.installation.startFrom(fake.installation.find(1)!, 'rollback', { mode: 'from', checkpoint: 50 });
+    await waitFor(async () => expect(await valueOf('Last restore')).toHaveTextContent(/^No\. 50 \(savepoint\), .*, by run 5 \(rollback\)$/), { timeout: 3_000 });
+    fake.installation.startFrom(fake.installation.find(1)!, 'restore', { mode: 'path', path: '/srv/other#12' });
+    await waitFor(async () => expect(await valueOf('Last restore')).toHaveTextContent(/^No\. 12 in \/srv\/other, .*, by run 6 \(restore\)$/), { timeout: 3_000 });
   });
 
-  it('of a job that began without any were restored from nothing', async () => {
-    await renderJob(1, '/checkpoints', { world: withStart({ mode: 'from', checkpoint: 0 }) });
-    const overview = within(await screen.findByRole('region', { name: 'Overview' }));
-    expect((await overview.findByText('Latest restore')).nextElementSibling).toHaveTextContent(NOTHING);
+  it('show no restore if the job started without state', async () => {
+    await renderJob(1, '/checkpoints', { installation: withStart({ mode: 'from', checkpoint: 0 }) });
+    const overview = within(await screen.findByRole('region', { name: 'Latest checkpoints' }));
+    expect((await overview.findByText('Last restore')).nextElementSibling).toHaveTextContent(NO_VALUE);
   });
 
-  it('show who took how long, slowest first', async () => {
+  it('show the durations of subtasks, slowest first', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
-    const { number } = fake.world.find(CLICKS)!.job.last_checkpoint!;
+    const { number } = fake.installation.find(CLICKS)!.job.last_checkpoint!;
     const detail = await open(number, user);
     const timeline = await within(detail).findByRole('region', { name: 'Timeline' });
     const took = within(timeline).getAllByRole('row').slice(1).map((row) => within(row).getAllByRole('cell')[0]!.textContent);
-    const { body: taken, measured } = fake.world.find(CLICKS)!.checkpoints.find(({ body }) => body.number === number)!;
-    expect(within(detail).getByText('Has written').nextElementSibling).toHaveTextContent(bytes(taken.checkpointed_bytes));
-    expect(within(detail).getByText('Is at').nextElementSibling).toHaveTextContent(`checkpoints/${number}/manifest-g`);
-    const slowest = measured.at(-1)!;
+    const { body: taken, snapshots } = fake.installation.find(CLICKS)!.checkpoints.find(({ body }) => body.number === number)!;
+    expect(within(detail).getByText('Data written').nextElementSibling).toHaveTextContent(bytes(taken.checkpointed_bytes));
+    expect(within(detail).getByText('Path').nextElementSibling).toHaveTextContent(`checkpoints/${number}/manifest-g`);
+    const slowest = snapshots.at(-1)!;
     expect(took[0]).toContain(`[${slowest.index}]`);
-    expect(within(timeline).getAllByRole('img', { name: /sync .*async/ })).toHaveLength(measured.length);
+    expect(within(timeline).getAllByRole('img', { name: /sync .*async/ })).toHaveLength(snapshots.length);
 
     const operators = within(detail).getByRole('region', { name: 'Operators' });
     expect(within(operators).getAllByText('2 of 2')).toHaveLength(2);
@@ -74,38 +74,38 @@ describe('checkpoints of a job', () => {
     expect(within(operators).getByText('subtask 1')).toBeVisible();
   });
 
-  it('can be gone back to, each of them', async () => {
+  it('can each be rolled back to', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
-    const { number } = fake.world.find(CLICKS)!.job.last_checkpoint!;
+    const { number } = fake.installation.find(CLICKS)!.job.last_checkpoint!;
     const detail = await open(number, user);
-    await user.click(within(detail).getByRole('button', { name: `Go back to checkpoint ${number}: see what would happen` }));
-    expect(await screen.findByText(/A worker reads the files/)).toBeVisible();
+    await user.click(within(detail).getByRole('button', { name: `Roll back to checkpoint ${number}…` }));
+    expect(await screen.findByText(/A worker is verifying the files/)).toBeVisible();
     expect(paths(fake, 'POST')).toContain(`/api/v1/jobs/${CLICKS}/plans`);
   });
 
-  it('grow while they are in progress, subtask by subtask', async () => {
+  it('grow subtask by subtask while in progress', async () => {
     const { user, fake } = await renderJob(1, '/checkpoints');
-    fake.world.advance(fake.world.nowMs + 7_000);
+    fake.installation.advance(fake.installation.nowMs + 7_000);
     const row = (await within(await history()).findByText('in progress')).closest('tr')!;
     await user.click(within(row).getByText('in progress'));
     const detail = await screen.findByRole('region', { name: /^Checkpoint \d+$/ });
     const timeline = await within(detail).findByRole('region', { name: 'Timeline' });
-    expect(await within(timeline).findByText(/^not acknowledged by 24 of 24 subtasks, after \d/)).toBeVisible();
+    expect(await within(timeline).findByText(/^not acknowledged by 24 of 24 subtasks after \d/)).toBeVisible();
     expect(within(timeline).getAllByRole('img', { name: 'not acknowledged' })).toHaveLength(10);
     const operators = within(detail).getByRole('region', { name: 'Operators' });
     expect((await within(operators).findAllByText('0 of 4')).length).toBeGreaterThan(0);
-    fake.world.advance(fake.world.nowMs + 1_500);
+    fake.installation.advance(fake.installation.nowMs + 1_500);
     expect((await within(operators).findAllByText(/^[1-4] of 4$/)).length).toBeGreaterThan(0);
     expect(within(timeline).queryByText('straggler')).toBeNull();
   });
 
-  it('that have failed show first who has not acknowledged, up to the failure, and blame nobody else', async () => {
+  it('show missing subtasks first after a failure, and no stragglers', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
-    const { body, measured } = fake.world.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
+    const { body, snapshots } = fake.installation.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
     await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));
     const timeline = await within(await open(body.number, user)).findByRole('region', { name: 'Timeline' });
-    const missing = measured.at(-1)!;
-    expect(await within(timeline).findByText(/^not acknowledged by 1 of \d+ subtasks until it failed, after \d/)).toBeVisible();
+    const missing = snapshots.at(-1)!;
+    expect(await within(timeline).findByText(/^not acknowledged by 1 of \d+ subtasks when it failed, after \d/)).toBeVisible();
     const [first, second] = within(timeline).getAllByRole('row').slice(1);
     expect(within(first!).getByText('not acknowledged')).toBeVisible();
     expect(within(first!).getAllByRole('cell')[0]).toHaveTextContent(`[${missing.index}]`);
@@ -113,29 +113,29 @@ describe('checkpoints of a job', () => {
     expect(within(timeline).queryByText(/straggler/)).toBeNull();
   });
 
-  it('stay where they are while one is looked into, however many come meanwhile', async () => {
+  it('stay in place while one is expanded and new ones are taken', async () => {
     const { user, fake } = await renderJob(1, '/checkpoints');
-    const { number } = fake.world.find(1)!.job.last_checkpoint!;
+    const { number } = fake.installation.find(1)!.job.last_checkpoint!;
     const detail = await open(number, user);
-    const newest = (): number => fake.world.find(1)!.job.last_checkpoint!.number;
-    while (newest() < number + 15) fake.world.advance(fake.world.nowMs + 1_000);
-    const show = await within(await history()).findByRole('button', { name: /^Show 1\d newer ones$/ });
+    const newest = (): number => fake.installation.find(1)!.job.last_checkpoint!.number;
+    while (newest() < number + 15) fake.installation.advance(fake.installation.nowMs + 1_000);
+    const show = await within(await history()).findByRole('button', { name: /^Show 1\d newer$/ });
     expect(detail).toBeVisible();
-    expect(within(await history()).queryByRole('button', { name: `${newest()} more about this checkpoint` })).toBeNull();
+    expect(within(await history()).queryByRole('button', { name: `${newest()} checkpoint details` })).toBeNull();
 
     await user.click(show);
-    expect(await within(await history()).findByRole('button', { name: `${newest()} more about this checkpoint` })).toBeVisible();
+    expect(await within(await history()).findByRole('button', { name: `${newest()} checkpoint details` })).toBeVisible();
     expect(screen.queryByRole('region', { name: /^Checkpoint \d+$/ })).toBeNull();
     expect(within(await history()).queryByRole('button', { name: /^Show/ })).toBeNull();
     expect(screen.getByRole('heading', { name: 'History' })).toHaveFocus();
   });
 
-  it('are shown by kind, and it is said that there are none of one', async () => {
+  it('are filtered by kind, with an empty state if none matches', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
-    const all = fake.world.find(CLICKS)!.checkpoints.map(({ body }) => body);
+    const all = fake.installation.find(CLICKS)!.checkpoints.map(({ body }) => body);
     const list = within(await history());
     const only = async (name: string): Promise<void> => user.click(await list.findByRole('button', { name }));
-    const numbers = async (): Promise<number[]> => (await list.findAllByRole('button', { name: /more about this checkpoint$/ })).map((one) => parseInt(one.textContent, 10));
+    const numbers = async (): Promise<number[]> => (await list.findAllByRole('button', { name: /checkpoint details$/ })).map((one) => parseInt(one.textContent, 10));
     await only('Failed');
     expect(await list.findByText('1–3 of 3')).toBeVisible();
     expect(await numbers()).toEqual(all.filter(({ state }) => state === 'FAILED').map(({ number }) => number));
@@ -145,29 +145,29 @@ describe('checkpoints of a job', () => {
     expect(await list.findByText('1–2 of 2')).toBeVisible();
     expect(await numbers()).toEqual(all.filter(({ is_savepoint }) => is_savepoint).map(({ number }) => number));
     await only('Pinned');
-    expect(await list.findByText('None of this kind')).toBeVisible();
+    expect(await list.findByText('No matching checkpoints')).toBeVisible();
   });
 
-  it('come the largest first at the first click, those that have no size last', async () => {
+  it('are sorted by size, largest first and unknown sizes last', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     await user.click(await within(await history()).findByRole('button', { name: 'Sort by state size descending' }));
     await within(await history()).findByRole('button', { name: 'Sort by state size ascending' });
-    const largest = Math.max(...fake.world.find(CLICKS)!.checkpoints.map(({ body }) => body.state_bytes ?? 0));
+    const largest = Math.max(...fake.installation.find(CLICKS)!.checkpoints.map(({ body }) => body.state_bytes ?? 0));
     const [, first] = within(await history()).getAllByRole('row');
     expect(await within(first!).findByText(bytes(largest))).toBeVisible();
   });
 
-  it('are pinned with a reason, once, as the version that was seen', async () => {
+  it('are pinned with a reason, once, at the displayed version', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
-    const one = fake.world.find(CLICKS)!;
+    const one = fake.installation.find(CLICKS)!;
     const { number } = one.job.last_checkpoint!;
     const detail = await open(number, user);
     await user.click(within(detail).getByRole('button', { name: 'Pin' }));
     const dialog = await screen.findByRole('dialog');
     await user.type(within(dialog).getByRole('textbox'), 'before the release');
-    await user.click(within(dialog).getByRole('button', { name: 'Pin' }));
+    await user.click(within(dialog).getByRole('button', { name: 'Pin checkpoint' }));
     expect(await within(detail).findByText(/before the release/)).toBeVisible();
-    const asked = fake.asked.find(({ method }) => method === 'PATCH')!;
+    const asked = fake.requests.find(({ method }) => method === 'PATCH')!;
     expect(asked.headers.get('If-Match')).toBe('"1"');
     expect(await asked.json()).toEqual({ pinned: true, reason: 'before the release' });
 
@@ -176,62 +176,62 @@ describe('checkpoints of a job', () => {
     expect(one.checkpoints.find(({ body }) => body.number === number)!.body.pinned).toBe(false);
   });
 
-  it('say why they cannot be deleted, and do nothing then', async () => {
+  it('show why they cannot be deleted, and send no request', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
-    const detail = await open(fake.world.find(CLICKS)!.job.last_checkpoint!.number, user);
+    const detail = await open(fake.installation.find(CLICKS)!.job.last_checkpoint!.number, user);
     const button = within(detail).getByRole('button', { name: 'Delete' });
-    expect(button).toHaveAccessibleDescription(/of a running job only its driver deletes. Suspend the job first/);
+    expect(button).toHaveAccessibleDescription(/is still running\. Suspend the job first/);
     await user.click(button);
     expect(screen.queryByRole('dialog')).toBeNull();
     expect(paths(fake, 'DELETE')).toEqual([]);
   });
 
-  it('of a job that rests are deleted by who says so twice, and verified', async () => {
+  it('of a stopped job are verified, and deleted after a confirmation', async () => {
     const { user, fake } = await renderJob(ADS, '/checkpoints', { as: 'operator' });
-    const one = fake.world.find(ADS)!;
+    const one = fake.installation.find(ADS)!;
     const number = one.job.last_checkpoint!.number - 1;
     const detail = await open(number, user);
     await user.click(within(detail).getByRole('button', { name: 'Verify' }));
     expect(await within(detail).findByText('Verified')).toBeVisible();
     await user.click(within(detail).getByRole('button', { name: 'Delete' }));
     await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
-    expect(await within(await history()).findByText('files gone')).toBeVisible();
-    expect(await within(detail).findByText('Was at')).toBeVisible();
-    expect(within(detail).getByText('Files gone').nextElementSibling).toHaveTextContent(/^\d{4}-/);
+    expect(await within(await history()).findByText('files deleted')).toBeVisible();
+    expect(await within(detail).findByText('Former path')).toBeVisible();
+    expect(within(detail).getByText('Files deleted').nextElementSibling).toHaveTextContent(/^\d{4}-/);
     expect(paths(fake, 'DELETE')).toEqual([`/api/v1/jobs/${ADS}/checkpoints/${number}`]);
     expect(paths(fake, 'POST')).toEqual([`/api/v1/jobs/${ADS}/checkpoints/${number}/verify`]);
   });
 
   it.each([
     ['Trigger checkpoint', 'checkpoints', 'manual', false],
-    ['Take savepoint', 'savepoints', 'savepoint', true],
-  ])('are taken when somebody asks for it: %s', async (name, path, trigger, kept) => {
+    ['Trigger savepoint', 'savepoints', 'savepoint', true],
+  ])('are taken on request: %s', async (name, path, trigger, kept) => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
-    const before = fake.world.find(CLICKS)!.checkpoints[0]!.body.number;
-    await user.click(await screen.findByRole('button', { name }));
+    const before = fake.installation.find(CLICKS)!.checkpoints[0]!.body.number;
+    await user.click(within(await screen.findByRole('region', { name: 'Latest checkpoints' })).getByRole('button', { name }));
     expect(await within(await history()).findByText(String(before + 1))).toBeVisible();
     expect(paths(fake, 'POST')).toEqual([`/api/v1/jobs/${CLICKS}/${path}`]);
-    expect(fake.world.find(CLICKS)!.checkpoints[0]!.body).toMatchObject({ number: before + 1, trigger, is_savepoint: kept, state: 'IN_PROGRESS' });
+    expect(fake.installation.find(CLICKS)!.checkpoints[0]!.body).toMatchObject({ number: before + 1, trigger, is_savepoint: kept, state: 'IN_PROGRESS' });
   });
 
-  it.each(['Trigger checkpoint', 'Take savepoint'])('are taken of jobs that run only: %s', async (name) => {
+  it.each(['Trigger checkpoint', 'Trigger savepoint'])('cannot be taken of a stopped job: %s', async (name) => {
     const { user, fake } = await renderJob(ADS, '/checkpoints', { as: 'operator' });
-    const button = await screen.findByRole('button', { name });
-    expect(button).toHaveAccessibleDescription('The job does not run.');
+    const button = within(await screen.findByRole('region', { name: 'Latest checkpoints' })).getByRole('button', { name });
+    expect(button).toHaveAccessibleDescription(/is not running\. Start it first\.$/);
     await user.click(button);
     expect(paths(fake, 'POST')).toEqual([]);
   });
 
-  it('are not touched by who may only look', async () => {
+  it('have no actions for viewers', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'viewer' });
-    const detail = await open(fake.world.find(CLICKS)!.job.last_checkpoint!.number, user);
-    for (const name of [/^Go back/, 'Pin', 'Verify', 'Delete', 'Take savepoint']) expect(within(detail).queryByRole('button', { name })).toBeNull();
-    for (const name of ['Trigger checkpoint', 'Take savepoint']) expect(screen.queryByRole('button', { name })).toBeNull();
+    const detail = await open(fake.installation.find(CLICKS)!.job.last_checkpoint!.number, user);
+    for (const name of [/^Roll back/, 'Pin', 'Verify', 'Delete', 'Trigger savepoint']) expect(within(detail).queryByRole('button', { name })).toBeNull();
+    for (const name of ['Trigger checkpoint', 'Trigger savepoint']) expect(screen.queryByRole('button', { name })).toBeNull();
   });
 
-  it('that were never taken are told as such', async () => {
-    await renderJob(9, '/checkpoints', { world: new World(Date.now()) });
+  it('have empty states before the first one', async () => {
+    await renderJob(9, '/checkpoints', { installation: new Installation(Date.now()) });
     expect(await screen.findByText('No checkpoints yet')).toBeVisible();
-    expect(await screen.findByText('There is nothing to compare yet')).toBeVisible();
+    expect(await screen.findByText('No trends yet')).toBeVisible();
   });
 });

@@ -1,16 +1,16 @@
 import { Configuration } from './Configuration';
 import { History } from './History';
 import { Percentiles } from './Percentiles';
-import { Standing } from './Standing';
-import { Trends } from './Trends';
+import { CheckpointSummary } from './CheckpointSummary';
+import { TrendCharts } from './TrendCharts';
 
 export default function Checkpoints() {
   return (
     <>
-      <Standing />
+      <CheckpointSummary />
       <History />
       <Percentiles />
-      <Trends />
+      <TrendCharts />
       <Configuration />
     </>
   );

@@ -1,4 +1,4 @@
-/** How checkpoints are taken, by the body of a spec. Pure. */
+/** Checkpoint settings of a spec body as text. Pure. */
 interface Checkpointing {
   interval?: string;
   timeout?: string;
@@ -9,26 +9,26 @@ interface Checkpointing {
   staging_directory?: string | null;
 }
 
-export function settings(body: Record<string, unknown>): [name: string, value: string][] {
+export function checkpointSettings(body: Record<string, unknown>): [name: string, value: string][] {
   const { interval, retained, directory, staging_directory } = (body.checkpointing ?? {}) as Checkpointing;
   return [
-    ['Mode', 'exactly once, one checkpoint at a time; they go on after the end of an input'],
-    ['Interval', interval === 'none' ? 'none: only when somebody asks for one, and when the job is stopped' : interval ? `${interval}` : ''],
-    ...limits(body),
-    ['Retained', retained === undefined ? '' : `the newest ${retained}, and what is pinned, a savepoint, or still needed`],
-    ['Directory', directory ?? "one of this installation's own"],
+    ['Mode', 'exactly-once; one checkpoint at a time; continues after the end of an input'],
+    ['Interval', interval === 'none' ? 'none: only on request and when the job stops' : interval ? `${interval}` : ''],
+    ...checkpointLimits(body),
+    ['Retained', retained === undefined ? '' : `newest ${retained}, plus pinned checkpoints, savepoints and those that plans need`],
+    ['Directory', directory ?? 'managed by this installation'],
     ['Staging directory', staging_directory ?? 'none'],
-    ['Alignment', 'aligned: what comes after a barrier waits until all inputs have delivered theirs'],
-    ['Restored state', body.allow_non_restored_state === true ? 'state that nothing takes is left behind' : 'state that nothing takes is refused'],
+    ['Alignment', 'aligned: records after a barrier wait for the barriers of the other inputs'],
+    ['Non-restored state', body.allow_non_restored_state === true ? 'allowed: state without a matching operator is dropped' : 'refused: state without a matching operator fails the restore'],
   ];
 }
 
-/** What a checkpoint may take, and what becomes of the job if it takes more. */
-export function limits(body: Record<string, unknown>): [name: string, value: string][] {
+/** Limits of a checkpoint, and the consequences of exceeding them. */
+export function checkpointLimits(body: Record<string, unknown>): [name: string, value: string][] {
   const { timeout, min_pause, tolerable_failed_checkpoints: tolerable } = (body.checkpointing ?? {}) as Checkpointing;
   return [
-    ['Checkpoint timeout', timeout ? `${timeout}: one that takes longer has failed` : ''],
-    ['Minimum pause', min_pause === undefined ? '' : /^[0.]+[a-z]+$/.test(min_pause) ? 'none' : `${min_pause} from the end of one to the beginning of the next`],
-    ['Tolerable failed checkpoints', tolerable === undefined ? '' : tolerable === null ? 'any number' : `${tolerable} in a row; after one more the job recovers as from a failure`],
+    ['Checkpoint timeout', timeout ? `${timeout}: a checkpoint that takes longer fails` : ''],
+    ['Minimum pause', min_pause === undefined ? '' : /^[0.]+[a-z]+$/.test(min_pause) ? 'none' : `${min_pause} between the end of a checkpoint and the next`],
+    ['Tolerable failed checkpoints', tolerable === undefined ? '' : tolerable === null ? 'unlimited' : `${tolerable} in a row; one more fails the job, which then recovers`],
   ];
 }

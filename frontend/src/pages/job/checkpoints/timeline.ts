@@ -1,10 +1,10 @@
-/** A checkpoint as a Gantt chart: what each subtask did when; who has not acknowledged first, then the slowest. Geometry only, pure. */
+/** Geometry of a Gantt chart of a checkpoint: a bar per subtask, those that have not acknowledged first, then the slowest. Pure. */
 import type { Schemas } from '../../../api/types';
-import { duration, toMs, untenthed } from '../../../format';
-import type { StateOf } from '../../../look/states';
-import { stragglerLimit } from '../../../shared/statistics';
-import { nameOf } from './names';
-import type { Chain, GraphChain } from './operators';
+import { duration, toMs, dropZeroTenths } from '../../../format';
+import type { StateOf } from '../../../theme/states';
+import { stragglerThreshold } from '../../../shared/statistics';
+import { chainName } from './names';
+import type { Chain, GraphChain } from './operatorRows';
 
 export type Phase = StateOf<'phase'>;
 export interface Segment {
@@ -16,30 +16,30 @@ export interface Bar {
   chain: number;
   index: number;
   name: string;
-  /** It has not acknowledged, so it reaches from the trigger up to whatever moment it is looked at. */
+  /** Not acknowledged: the bar reaches from the trigger until now. */
   open: boolean;
-  /** From the trigger until it was acknowledged; null: only what the subtask itself has measured is known, or nothing. */
+  /** From the trigger until the acknowledgement; null if that was not reported. */
   tookMs: number | null;
   segments: Segment[];
   straggler: boolean;
 }
 export interface Timeline {
   bars: Bar[];
-  /** How many of them are open: these come first. */
+  /** Number of open bars, which come first. */
   open: number;
-  /** As far as the longest bar reaches that is not open. */
+  /** Length of the longest bar that is not open. */
   spanMs: number;
-  /** From here on a subtask is a straggler; null: there is nobody to compare with, or some are missing, and those took longest. */
+  /** Subtasks that take longer are stragglers; null: too few to compare, or some are missing and take longest. */
   limitMs: number | null;
-  /** Were phases measured? Otherwise only acknowledgements are known. */
+  /** Phases are measured. Otherwise only acknowledgements are known. */
   measured: boolean;
 }
 
-type Subtask = Schemas['SubtaskBody'];
-type Checkpoint = Schemas['CheckpointBody'];
+type Subtask = Schemas['SubtaskStatisticsRead'];
+type Checkpoint = Schemas['CheckpointRead'];
 
-/** `graph`: which subtasks there are; empty if it is not known, and then nobody knows who is missing. */
-export function timelineOf(chains: readonly Chain[], graph: readonly GraphChain[], state: Checkpoint['state']): Timeline {
+/** `graph`: the subtasks to expect; empty if unknown, so that no subtask counts as missing. */
+export function buildTimeline(chains: readonly Chain[], graph: readonly GraphChain[], state: Checkpoint['state']): Timeline {
   const isCompleted = state === 'COMPLETED';
   const missing = isCompleted ? [] : missingOf(chains, graph);
   const ended = chains
@@ -48,42 +48,42 @@ export function timelineOf(chains: readonly Chain[], graph: readonly GraphChain[
   return {
     bars: [...missing, ...ended],
     open: missing.length,
-    // The slowest comes first.
+    // Sorted: the first is the slowest.
     spanMs: ended[0] ? Math.max(0, endOf(ended[0])) : 0,
-    limitMs: isCompleted ? stragglerLimit(ended.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))) : null,
+    limitMs: isCompleted ? stragglerThreshold(ended.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))) : null,
     measured: chains.some(({ subtasks }) => subtasks.some(({ checkpoint }) => checkpoint !== null)),
   };
 }
 
-/** In the order of the graph: none of them is slower than another. */
+/** In graph order, since none is slower than another. */
 function missingOf(chains: readonly Chain[], graph: readonly GraphChain[]): Bar[] {
   const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
   return chains.flatMap((chain) => {
-    const there = new Set(chain.subtasks.map(({ index }) => index));
+    const acknowledged = new Set(chain.subtasks.map(({ index }) => index));
     return Array.from({ length: parallelisms.get(chain.chain) ?? 0 }, (_, index) => index)
-      .filter((index) => !there.has(index))
-      .map((index) => ({ chain: chain.chain, index, name: called(chain, index), open: true, tookMs: null, segments: [], straggler: false }));
+      .filter((index) => !acknowledged.has(index))
+      .map((index) => ({ chain: chain.chain, index, name: barName(chain, index), open: true, tookMs: null, segments: [], straggler: false }));
   });
 }
 
 function barOf(chain: Chain, one: Subtask): Bar {
   const tookMs = one.end_to_end_duration;
-  return { chain: chain.chain, index: one.index, name: called(chain, one.index), open: false, tookMs, segments: segmentsOf(one), straggler: one.straggler ?? false };
+  return { chain: chain.chain, index: one.index, name: barName(chain, one.index), open: false, tookMs, segments: phaseSegments(one), straggler: one.straggler ?? false };
 }
 
-const called = (chain: Chain, index: number): string => `${nameOf(chain)} [${index}]`;
+const barName = (chain: Chain, index: number): string => `${chainName(chain)} [${index}]`;
 
-/** How far open bars reach, from the trigger on, and the axis. While the checkpoint is in progress both grow; once it has failed they do not. */
-export function reachAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
+/** Return the length of open bars and of the axis, from the trigger. Both grow while the checkpoint is in progress, until it fails. */
+export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
   if (open === 0) return { openMs: 0, spanMs };
   const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
-  // Whoever told the trigger has another clock, which may be ahead. Who is missing has taken longer than anybody who is there.
+  // The driver's clock may be ahead of this one. A missing subtask has taken longer than all others.
   const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
   return { openMs, spanMs: openMs };
 }
 
-/** Nothing that is seen of a subtask has changed: while a checkpoint is in progress that is so of most of them. */
-export function looksAlike(one: Bar, other: Bar): boolean {
+/** True if both render alike, as most subtasks do between two updates. */
+export function isEqualBar(one: Bar, other: Bar): boolean {
   const [mine, others] = [one.segments, other.segments];
   return (
     one.name === other.name && one.open === other.open && one.tookMs === other.tookMs && one.straggler === other.straggler && mine.length === others.length &&
@@ -92,10 +92,10 @@ export function looksAlike(one: Bar, other: Bar): boolean {
 }
 
 /**
- * One after the other from the trigger on. `async` is measured from the beginning of the sync phase until files are durable, so what
- * is drawn of it begins when sync ends. A slot acknowledges all its subtasks together: what is left is waiting for that.
+ * Return the phases in sequence from the trigger. `async` is measured from the start of the sync phase, so its bar begins when sync ends. A slot
+ * acknowledges all its subtasks together: the rest is waiting for that.
  */
-export function segmentsOf({ start_delay, alignment, checkpoint, end_to_end_duration: tookMs }: Subtask): Segment[] {
+export function phaseSegments({ start_delay, alignment, checkpoint, end_to_end_duration: tookMs }: Subtask): Segment[] {
   const found: Segment[] = [];
   let at = 0;
   const add = (phase: Phase, ms: number | null | undefined): void => {
@@ -110,29 +110,29 @@ export function segmentsOf({ start_delay, alignment, checkpoint, end_to_end_dura
   return found;
 }
 
-/** Clocks of subtasks and of the driver are not one: what a subtask measured may reach further than its acknowledgement. */
+/** Clocks of subtasks and driver differ, so measurements may extend past the acknowledgement. */
 function endOf({ tookMs, segments }: Bar): number {
   return Math.max(tookMs ?? 0, segments.at(-1)?.toMs ?? 0);
 }
 
-/** Round moments for an axis from 0 to `spanMs`: about `wanted` of them, none beyond its end. */
-export function ticks(spanMs: number, wanted = 5): number[] {
+/** Return round axis values from 0 to `spanMs`, about `count` of them. */
+export function ticks(spanMs: number, count = 5): number[] {
   if (!(spanMs > 0)) return [0];
-  const rough = spanMs / wanted;
+  const rough = spanMs / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough)!;
   return Array.from({ length: Math.floor(spanMs / step + 1e-9) + 1 }, (_, place) => place * step);
 }
 
-/** Of moments of one axis: with as many decimals as tell neighbours apart. */
-export function ticked(all: readonly number[], place: number): string {
+/** Format an axis value with as many decimals as distinguish it from its neighbours. */
+export function tickLabel(all: readonly number[], place: number): string {
   const tick = all[place]!;
   const stepMs = all[1] ?? 1;
   if (tick === 0) return '0';
-  return stepMs < 1 ? `${tick.toFixed(-Math.floor(Math.log10(stepMs) + 1e-9))} ms` : untenthed(duration(tick));
+  return stepMs < 1 ? `${tick.toFixed(-Math.floor(Math.log10(stepMs) + 1e-9))} ms` : dropZeroTenths(duration(tick));
 }
 
-/** Where on an axis, in percent. */
-export function percentOf(ms: number, spanMs: number): number {
+/** Return a position on the axis in percent. */
+export function axisPercent(ms: number, spanMs: number): number {
   return spanMs > 0 ? Math.min(100, (100 * ms) / spanMs) : 0;
 }

@@ -1,27 +1,27 @@
-/** How the last checkpoints went, as charts. Pure. */
+/** Charts of the last completed checkpoints. Pure. */
 import type { Schemas } from '../../../api/types';
 import { bytes, duration } from '../../../format';
-import { coloursOf } from '../../../look/states';
-import { linesOverTime, pointsOf, usualStepMs, type Ink, type Line, type Option, type Scale } from '../../../shared/chart/option';
+import { coloursOf } from '../../../theme/states';
+import { timeSeriesOption, pointsOf, medianStepMs, type ChartTheme, type Series, type Option, type Scale } from '../../../shared/chart/option';
 
-type Point = Schemas['CheckpointPointBody'];
+type Point = Schemas['CheckpointSeriesPointRead'];
 export interface Trend {
   title: string;
-  /** For who cannot see it. */
+  /** Accessible name with the main numbers. */
   label: string;
   option: Option;
 }
 
-export function trendsOf(checkpoints: readonly Point[], ink: Ink, scale: Scale): Trend[] {
+export function trendCharts(checkpoints: readonly Point[], ink: ChartTheme, scale: Scale): Trend[] {
   const at = checkpoints.map(({ triggered_at }) => triggered_at);
-  // A job that was down took none: no line is drawn over that.
-  const step = usualStepMs(at);
-  const line = (name: string, colour: string, value: (one: Point) => number | null, dashed = false): Line => ({
+  // Gaps while the job was down are not bridged by a line.
+  const step = medianStepMs(at);
+  const line = (name: string, colour: string, value: (one: Point) => number | null, dashed = false): Series => ({
     name, colour, dashed, dots: checkpoints.length <= DOTS_MAX, points: pointsOf(at, checkpoints.map(value), step),
   });
   const colour = (phase: Parameters<typeof coloursOf<'phase'>>[1]): string => coloursOf('phase', phase, ink.mode).ink;
   const plain = coloursOf('checkpoint', 'IN_PROGRESS', ink.mode).ink;
-  const chart = (title: string, said: (value: number) => string, lines: Line[]): Trend => ({ title, label: spoken(title, lines, said), option: linesOverTime({ lines, ink, said, scale }) });
+  const chart = (title: string, said: (value: number) => string, lines: Series[]): Trend => ({ title, label: chartLabel(title, lines, said), option: timeSeriesOption({ lines, theme: ink, format: said, scale }) });
   return [
     chart('Duration', duration, [line('end to end', plain, ({ end_to_end_ms }) => end_to_end_ms)]),
     chart('Size', bytes, [
@@ -39,14 +39,14 @@ export function trendsOf(checkpoints: readonly Point[], ink: Ink, scale: Scale):
   ];
 }
 
-/** Of more points than this each would be a smear. */
+/** With more points, dots would overlap. */
 const DOTS_MAX = 60;
 
-/** Of each line its last value, and its largest. */
-export function spoken(title: string, lines: readonly Line[], said: (value: number) => string): string {
-  const told = lines.flatMap(({ name, points }) => {
+/** Return an accessible name with the last and the largest value of each line. */
+export function chartLabel(title: string, lines: readonly Series[], said: (value: number) => string): string {
+  const parts = lines.flatMap(({ name, points }) => {
     const known = points.flatMap(([, value]) => (value === null ? [] : [value]));
-    return known.length === 0 ? [] : [`${name} ${said(known.at(-1)!)} at last, ${said(Math.max(...known))} at most`];
+    return known.length === 0 ? [] : [`${name} last ${said(known.at(-1)!)}, maximum ${said(Math.max(...known))}`];
   });
-  return `${title}: ${told.length === 0 ? 'nothing was measured' : told.join('; ')}`;
+  return `${title}: ${parts.length === 0 ? 'no measurements' : parts.join('; ')}`;
 }

@@ -1,27 +1,27 @@
-/** The body of a spec as sections of names and values: what is known by name first, whatever else there is after it. Pure. */
-import { duration, untenthed } from '../../../format';
-import { settings } from '../checkpoints/settings';
+/** A spec body as sections of names and values: known settings first, then all others. Pure. */
+import { duration, dropZeroTenths } from '../../../format';
+import { checkpointSettings } from '../checkpoints/settings';
 
 export interface Section {
   title: string;
   facts: [name: string, value: string][];
 }
 
-const TITLES: Record<string, string> = { restart: 'Restarting the driver', parameters: 'Parameters', spark_conf: 'Spark settings' };
+const TITLES: Record<string, string> = { restart: 'Driver restarts', parameters: 'Parameters', spark_conf: 'Spark settings' };
 
-const time = (s: unknown): string => untenthed(duration(1000 * Number(s)));
+const time = (s: unknown): string => dropZeroTenths(duration(1000 * Number(s)));
 
-/** Of what has a better name than its own, and says more than a number. */
-const SPELLED: Record<string, [name: string, said?: (value: unknown) => string]> = {
+/** Settings with a label or value format of their own. */
+const LABELS: Record<string, [name: string, said?: (value: unknown) => string]> = {
   entry: ['Function'],
   master: ['Spark master'],
   spares: ['Spare slots'],
-  allow_non_restored_state: ['State that nothing takes', (value) => (value === true ? 'is left behind' : 'is refused')],
-  'restart.attempts': ['Attempts in a row'],
-  'restart.initial_s': ['First wait', time],
-  'restart.multiplier': ['Each wait', (value) => `${String(value)} times the one before`],
-  'restart.max_s': ['Longest wait', time],
-  'restart.well_after_s': ['Counted anew after', (value) => `${time(value)} of running`],
+  allow_non_restored_state: ['Non-restored state', (value) => (value === true ? 'allowed' : 'refused')],
+  'restart.attempts': ['Consecutive attempts'],
+  'restart.initial_s': ['First delay', time],
+  'restart.multiplier': ['Delay factor'],
+  'restart.max_s': ['Longest delay', time],
+  'restart.well_after_s': ['Reset after', (value) => `${time(value)} of running`],
 };
 
 export function sections(body: Record<string, unknown>): Section[] {
@@ -29,12 +29,12 @@ export function sections(body: Record<string, unknown>): Section[] {
   const found: Section[] = [{ title: 'Deployment', facts: plain.map(([name, value]) => fact(name, name, value)) }];
   for (const [name, value] of Object.entries(body)) {
     if (!isObject(value) || Object.keys(value).length === 0) continue;
-    // Names that people chose stay as they wrote them.
+    // User-defined names stay unchanged.
     const own = name === 'parameters' || name === 'spark_conf';
     found.push(
       name === 'checkpointing'
-        ? { title: 'Checkpointing', facts: settings(body) }
-        : { title: TITLES[name] ?? spelled(name), facts: own ? Object.entries(value).map(([key, one]) => [key, shown(one)]) : inOrder(name, value).map(([key, one]) => fact(`${name}.${key}`, key, one)) },
+        ? { title: 'Checkpointing', facts: checkpointSettings(body) }
+        : { title: TITLES[name] ?? labelOf(name), facts: own ? Object.entries(value).map(([key, one]) => [key, shown(one)]) : inOrder(name, value).map(([key, one]) => fact(`${name}.${key}`, key, one)) },
     );
   }
   return found;
@@ -42,20 +42,20 @@ export function sections(body: Record<string, unknown>): Section[] {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** As they are listed above; the API has them in none that means anything. */
+/** Sort in the order of LABELS; the API's order has no meaning. */
 function inOrder(group: string, value: Record<string, unknown>): [string, unknown][] {
-  const places = Object.keys(SPELLED);
+  const places = Object.keys(LABELS);
   const rank = (key: string): number => (places.indexOf(`${group}.${key}`) + 1) || Infinity;
   return Object.entries(value).sort(([a], [b]) => Math.sign(rank(a) - rank(b)) || 0);
 }
 
 function fact(place: string, name: string, value: unknown): [name: string, value: string] {
-  const [title, said] = SPELLED[place] ?? [spelled(name)];
+  const [title, said] = LABELS[place] ?? [labelOf(name)];
   return [title, (said ?? shown)(value)];
 }
 
-/** `well_after_s`: Well after (s). */
-export function spelled(name: string): string {
+/** Return a label: `well_after_s` becomes `Well after (s)`. */
+export function labelOf(name: string): string {
   const unit = /_(s|ms|bytes)$/.exec(name)?.[1];
   const words = (unit ? name.slice(0, -unit.length - 1) : name).replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1) + (unit ? ` (${unit})` : '');

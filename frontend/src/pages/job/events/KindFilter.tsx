@@ -1,8 +1,8 @@
 import { Autocomplete, TextField } from '@mui/material';
 
-import { KINDS, subjectOf } from './kinds';
+import { KINDS, groupOf } from './eventKinds';
 
-/** Which kinds of events are listed; none chosen: all. What is not among the known ones can be typed. */
+/** Filter by kind of event; empty: all. Unlisted kinds can be typed. */
 export function KindFilter({ chosen, onChoose }: { chosen: readonly string[]; onChoose: (kinds: readonly string[]) => void }) {
   return (
     <Autocomplete
@@ -12,7 +12,7 @@ export function KindFilter({ chosen, onChoose }: { chosen: readonly string[]; on
       limitTags={2}
       size="small"
       options={KINDS}
-      groupBy={subjectOf}
+      groupBy={groupOf}
       value={[...chosen]}
       onChange={(_, kinds) => onChoose(kinds.map((kind) => kind.trim()).filter(Boolean))}
       sx={{ width: 380 }}

@@ -1,20 +1,20 @@
 import { DataTable } from 'react-admin';
 
 import type { Schemas } from '../../../api/types';
-import { duration, NOTHING } from '../../../format';
-import { Ago } from '../../../shared/Ago';
+import { duration, NO_VALUE } from '../../../format';
+import { RelativeTime } from '../../../shared/Time';
 import { ListPanel } from '../../../shared/ListPanel';
-import { Empty } from '../../../shared/Standins';
-import { State } from '../../../shared/State';
+import { EmptyState } from '../../../shared/DataStates';
+import { StateChip } from '../../../shared/StateChip';
 import { RunNumber } from '../RunNumber';
 import { useJob } from '../useJob';
 
-type Failure = Schemas['FailureBody'];
+type Failure = Schemas['FailureRead'];
 
-/** What recovery did, in words. */
+/** Recovery actions as text. */
 const RECOVERIES: Record<string, string> = {
   full: 'all subtasks, from the last checkpoint',
-  restart: 'another driver took over',
+  restart: 'another driver, from the last checkpoint',
   none: 'none: the run ended',
 };
 
@@ -26,11 +26,11 @@ export default function Exceptions() {
       title="Exceptions"
       filter={{ job_id: id }}
       sort={{ field: 'id', order: 'DESC' }}
-      empty={<Empty title="Nothing has gone wrong so far">Failures of this job are listed here, with their cause and what recovery did.</Empty>}
+      empty={<EmptyState title="No exceptions">Failures of this job appear here, with their cause and recovery.</EmptyState>}
     >
       <DataTable bulkActionButtons={false} rowClick={false} size="small">
-        <DataTable.Col source="at" label="When" disableSort sx={{ whiteSpace: 'nowrap' }} render={(one: Failure) => <Ago at={one.at} clock />} />
-        <DataTable.Col source="kind" disableSort render={(one: Failure) => (one.kind ? <code>{one.kind}</code> : NOTHING)} />
+        <DataTable.Col source="at" label="Time" disableSort sx={{ whiteSpace: 'nowrap' }} render={(one: Failure) => <RelativeTime at={one.at} clock />} />
+        <DataTable.Col source="kind" disableSort render={(one: Failure) => (one.kind ? <code>{one.kind}</code> : NO_VALUE)} />
         <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 520 }} />
         <DataTable.Col label="Run" disableSort render={(one: Failure) => <><RunNumber of={one.run_id} />, generation {one.generation}</>} />
         <DataTable.Col label="Recovery" disableSort render={(one: Failure) => <Recovery of={one} />} />
@@ -41,6 +41,6 @@ export default function Exceptions() {
 }
 
 function Recovery({ of }: { of: Failure }) {
-  if (of.recovery === null) return <State of="operation" is="RUNNING" label="under way" />;
-  return of.recovery === 'none' ? <State of="operation" is="FAILED" label={RECOVERIES.none} /> : <>{RECOVERIES[of.recovery] ?? of.recovery}</>;
+  if (of.recovery === null) return <StateChip kind="operation" state="RUNNING" label="recovering" />;
+  return of.recovery === 'none' ? <StateChip kind="operation" state="FAILED" label={RECOVERIES.none} /> : <>{RECOVERIES[of.recovery] ?? of.recovery}</>;
 }

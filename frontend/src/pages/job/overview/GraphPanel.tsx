@@ -5,103 +5,101 @@ import { useMemo, useState } from 'react';
 import { useSearchParams } from 'react-router-dom';
 
 import type { Schemas } from '../../../api/types';
-import { Answered } from '../../../shared/Answered';
+import { EmptyState, ErrorState, QueryContent } from '../../../shared/DataStates';
 import { Panel } from '../../../shared/Panel';
-import { Empty, Failure } from '../../../shared/Standins';
-import { useGraph } from '../useGraph';
-import { useJob } from '../useJob';
-import { ChooseCheckpoint } from './ChooseCheckpoint';
-import { layOut } from './elk';
-import { figuresOf } from './figures';
-import { FlowGraph } from './FlowGraph';
-import { graphOf, type PhysicalGraph } from './graph';
-import type { Placed } from './layout';
-import { Legend } from './Legend';
-import { NARROW, variablesOf } from './look';
-import { ReplayControls } from './ReplayControls';
-import { scriptOf } from './script';
-import { SidePanel } from './SidePanel';
-import { topologyOf } from './topology';
-import { useCheckpointDetail, useMetrics, useSizes } from './useMeasured';
-import { LiveLine, ReplayLine } from './WaveLine';
-import { useLiveWave, useReplay, useShown, WaveContext } from './waveSource';
+import { parseGraph, type PhysicalGraph } from '../physicalGraph';
+import { useGraph, useJob } from '../useJob';
+import { ChainPanel } from './ChainPanel';
+import { chainMetrics } from './graph/chainMetrics';
+import { computeLayout } from './graph/elk';
+import { FlowGraph } from './graph/FlowGraph';
+import { cssVariables, NARROW_WINDOW } from './graph/graphTheme';
+import type { GraphLayout } from './graph/layout';
+import { Legend } from './graph/Legend';
+import { useReplayedCheckpoint, useStateSizes, useSubtaskMetrics } from './graph/useChainMetrics';
+import { CheckpointSelect } from './replay/CheckpointSelect';
+import { buildRecording } from './replay/recording';
+import { ReplayControls } from './replay/ReplayControls';
+import { LiveStatus, ReplayStatus } from './wavefront/CheckpointStatus';
+import { buildTopology } from './wavefront/topology';
+import { useLiveWavefront, useReplay, useWavefrontSource, WavefrontContext } from './wavefront/wavefrontSource';
 
-type Detail = Schemas['CheckpointDetailBody'];
+type Detail = Schemas['CheckpointDetailRead'];
 
-/** The graph of the job with its barriers; with `?replay=ID` those of a stored checkpoint, over the graph of its run. */
+/** The graph of the job with its barriers. `?replay=ID` replays a stored checkpoint on the graph of its run. */
 export function GraphPanel() {
   const { id, run, last_checkpoint: last } = useJob();
   const [params, setParams] = useSearchParams();
-  const wanted = /^[1-9]\d{0,15}$/.exec(params.get('replay') ?? '');
-  const replayId = wanted ? Number(wanted[0]) : null;
-  const detail = useCheckpointDetail(replayId);
-  // Of another job it would be played over the wrong graph.
+  const match = /^[1-9]\d{0,15}$/.exec(params.get('replay') ?? '');
+  const replayId = match ? Number(match[0]) : null;
+  const detail = useReplayedCheckpoint(replayId);
+  // A checkpoint of another job does not belong on this graph.
   const replayed = replayId !== null && detail.data?.job_id === id ? detail.data : null;
-  // A run that has only begun has none yet.
-  const told = run && run.graph_id !== null ? run.id : null;
-  const graph = useGraph(replayed?.run_id ?? told, { keep: true });
+  // A run that has just started has no graph yet.
+  const deployedRun = run && run.graph_id !== null ? run.id : null;
+  const graph = useGraph(replayed?.run_id ?? deployedRun, { keep: true });
   const replay = (checkpoint: number | null): void => setParams(checkpoint === null ? {} : { replay: String(checkpoint) }, { replace: true });
-  if (!run) return <Panel title="Graph"><Empty title="It has not run yet">The graph is told by the driver when it begins to run.</Empty></Panel>;
-  if (told === null && graph.data === undefined) return <Panel title="Graph"><Empty title="The graph is not known yet">It is told by the driver when it begins to run.</Empty></Panel>;
+  if (!run) return <Panel title="Graph"><EmptyState title="No graph yet">The graph appears here when the job first runs.</EmptyState></Panel>;
+  if (deployedRun === null && graph.data === undefined) return <Panel title="Graph"><EmptyState title="No graph yet">The graph appears here when the driver has deployed it.</EmptyState></Panel>;
   const actions = (
     <>
-      {last && <Button size="small" startIcon={<ReplayIcon />} onClick={() => replay(last.id)}>Replay the last</Button>}
-      <ChooseCheckpoint onChoose={replay} />
+      {last && <Button size="small" startIcon={<ReplayIcon />} onClick={() => replay(last.id)}>Replay last checkpoint</Button>}
+      <CheckpointSelect onSelect={replay} />
     </>
   );
   return (
     <Panel title="Graph" actions={actions} flush>
-      {replayId !== null && detail.error && <Failure error={detail.error} onRetry={() => void detail.refetch()} />}
-      {detail.data && replayId !== null && !replayed && <Alert severity="warning" sx={{ mx: 1.5 }}>This checkpoint is of another job.</Alert>}
-      <Answered query={graph} height={360}>
-        {(body) => <Laid body={body} replayed={graph.isPlaceholderData ? null : replayed} onLeave={() => replay(null)} />}
-      </Answered>
+      {replayId !== null && detail.error && <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />}
+      {detail.data && replayId !== null && !replayed && <Alert severity="warning" sx={{ mx: 1.5 }}>This checkpoint belongs to another job.</Alert>}
+      <QueryContent query={graph} height={360}>
+        {(body) => <LaidOutGraph body={body} replayed={graph.isPlaceholderData ? null : replayed} onExit={() => replay(null)} />}
+      </QueryContent>
     </Panel>
   );
 }
 
-function Laid({ body, replayed, onLeave }: { body: Schemas['GraphBody']; replayed: Detail | null; onLeave: () => void }) {
-  const graph = useMemo(() => graphOf(body.graph), [body]);
-  const query = useQuery({ queryKey: ['layout', body.digest], staleTime: Infinity, retry: false, queryFn: () => layOut(graph) });
-  if (graph.chains.length === 0) return <Empty title="The graph of this run is not known">It is told by the driver when the run begins.</Empty>;
+function LaidOutGraph({ body, replayed, onExit }: { body: Schemas['GraphRead']; replayed: Detail | null; onExit: () => void }) {
+  const graph = useMemo(() => parseGraph(body.graph), [body]);
+  const query = useQuery({ queryKey: ['layout', body.digest], staleTime: Infinity, retry: false, queryFn: () => computeLayout(graph) });
+  if (graph.chains.length === 0) return <EmptyState title="No graph for this run">The driver reports the graph when it deploys the job.</EmptyState>;
   return (
-    <Answered query={query} height={360}>
-      {(placed) => <Drawn key={body.digest} graph={graph} placed={placed} replayed={replayed} onLeave={onLeave} />}
-    </Answered>
+    <QueryContent query={query} height={360}>
+      {(layout) => <GraphView key={body.digest} graph={graph} layout={layout} replayed={replayed} onExit={onExit} />}
+    </QueryContent>
   );
 }
 
-interface Drawing {
+interface GraphViewProps {
   graph: PhysicalGraph;
-  placed: Placed;
+  layout: GraphLayout;
   replayed: Detail | null;
-  onLeave: () => void;
+  onExit: () => void;
 }
 
-function Drawn({ graph, placed, replayed, onLeave }: Drawing) {
+function GraphView({ graph, layout, replayed, onExit }: GraphViewProps) {
   const { palette } = useTheme();
-  const [chosen, choose] = useState<number | null>(null);
-  const topology = useMemo(() => topologyOf(graph), [graph]);
-  const script = useMemo(() => replayed && scriptOf(replayed, topology), [replayed, topology]);
-  const live = useLiveWave(topology);
+  const [selectedChain, selectChain] = useState<number | null>(null);
+  const topology = useMemo(() => buildTopology(graph), [graph]);
+  const script = useMemo(() => replayed && buildRecording(replayed, topology), [replayed, topology]);
+  const live = useLiveWavefront(topology);
   const replay = useReplay(script);
-  const shown = useShown(live, replay);
-  const metrics = useMetrics();
-  const sizes = useSizes();
-  const figures = useMemo(() => figuresOf(graph, metrics, sizes), [graph, metrics, sizes]);
-  const chain = graph.chains.find(({ index }) => index === chosen);
+  const source = useWavefrontSource(live, replay);
+  const measured = useSubtaskMetrics();
+  const sizes = useStateSizes();
+  const metrics = useMemo(() => chainMetrics(graph, measured, sizes), [graph, measured, sizes]);
+  const chain = graph.chains.find(({ index }) => index === selectedChain);
   return (
-    <WaveContext value={shown}>
-      {replayed && replay ? <ReplayLine store={replay} graph={graph} number={replayed.number} /> : <LiveLine store={live} graph={graph} />}
-      {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Nobody acknowledged anything of checkpoint {replayed.number}: there is nothing to replay.</Alert>}
-      <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider', [NARROW]: { flexDirection: 'column' } }} style={variablesOf(palette.mode, palette)}>
-        <Box sx={{ flex: 1, minWidth: 0, backgroundColor: 'background.default', [NARROW]: { flex: 'none' } }}>
-          <FlowGraph graph={graph} placed={placed} figures={figures} chosen={chosen} onChoose={choose} />
+    <WavefrontContext value={source}>
+      {replayed && replay ? <ReplayStatus store={replay} graph={graph} number={replayed.number} /> : <LiveStatus store={live} graph={graph} />}
+      {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Cannot replay checkpoint {replayed.number}: no subtask acknowledged it.</Alert>}
+      <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider', [NARROW_WINDOW]: { flexDirection: 'column' } }} style={cssVariables(palette.mode, palette)}>
+        <Box sx={{ flex: 1, minWidth: 0, backgroundColor: 'background.default', [NARROW_WINDOW]: { flex: 'none' } }}>
+          <FlowGraph graph={graph} layout={layout} metrics={metrics} selected={selectedChain} onSelect={selectChain} />
         </Box>
-        {chain && <SidePanel chain={chain} figures={figures.get(chain.index)} onClose={() => choose(null)} />}
+        {chain && <ChainPanel chain={chain} metrics={metrics.get(chain.index)} onClose={() => selectChain(null)} />}
       </Box>
-      {replay && <ReplayControls store={replay} onLeave={onLeave} />}
-      <Box style={variablesOf(palette.mode, palette)}><Legend /></Box>
-    </WaveContext>
+      {replay && <ReplayControls store={replay} onExit={onExit} />}
+      <Box style={cssVariables(palette.mode, palette)}><Legend /></Box>
+    </WavefrontContext>
   );
 }

@@ -1,10 +1,10 @@
 import { GraphPanel } from './GraphPanel';
-import { Standing } from './Standing';
+import { JobSummary } from './JobSummary';
 
 export default function Overview() {
   return (
     <>
-      <Standing />
+      <JobSummary />
       <GraphPanel />
     </>
   );

@@ -3,88 +3,88 @@ import { describe, expect, it } from 'vitest';
 
 import { renderJob, type Rendered } from '../../../testing/render';
 
-const line = (): HTMLElement => screen.getByTestId('wave-line');
+const line = (): HTMLElement => screen.getByTestId('checkpoint-status');
 const cells = (): string => screen.getAllByRole('img').map((one) => one.dataset.steps ?? '').join('');
 const graph = () => screen.findByRole('region', { name: 'Graph' });
 const node = (name: string | RegExp) => screen.findByRole('group', { name });
 
 async function pass({ fake }: Rendered, ms: number): Promise<void> {
-  await act(async () => fake.world.advance(fake.world.nowMs + ms));
+  await act(async () => fake.installation.advance(fake.installation.nowMs + ms));
 }
 
 describe('the overview of a job', () => {
-  it('draws its operators with their parallelism, figures and backpressure', async () => {
+  it('shows operators with their parallelism, metrics and backpressure', async () => {
     await renderJob(1);
     const source = await node(/^flights → parse delays → late only, 4 subtasks/);
     expect(within(source).getByText('×4')).toBeInTheDocument();
     await waitFor(() => expect(within(source).getByText(/k\/s → .*k\/s/)).toBeInTheDocument());
     expect(within(source).getByText(/^(low|high)$/)).toBeInTheDocument();
-    expect(within(source).getByText(/^busy \d+ %$/)).toHaveAttribute('title', expect.stringMatching(/^the busiest subtask, \[\d\]$/));
-    expect(within(source).getByText(/^back-pressured \d\d %$/)).toHaveAttribute('title', expect.stringMatching(/^the most back-pressured subtask, \[\d\]$/));
-    expect(source).toHaveAccessibleName(/at most \d+ % busy, at most \d\d % back-pressured \((low|high)\)$/);
+    expect(within(source).getByText(/^busy \d+ %$/)).toHaveAttribute('title', expect.stringMatching(/^busiest subtask: \[\d\]$/));
+    expect(within(source).getByText(/^backpressured \d\d %$/)).toHaveAttribute('title', expect.stringMatching(/^most backpressured subtask: \[\d\]$/));
+    expect(source).toHaveAccessibleName(/up to \d+ % busy, up to \d\d % backpressured \((low|high)\)$/);
     await waitFor(() => expect(within(source).getByText(/^state \d.* [kM]B$/)).toBeInTheDocument());
   });
 
-  it('says how records are dealt out, and how many', async () => {
+  it('labels edges with partitioning and throughput', async () => {
     await renderJob(1);
     const region = await graph();
     expect(await within(region).findByText('hash origin, dest', { selector: 'text' })).toBeInTheDocument();
     await waitFor(() => expect(within(region).getAllByText(/^\d+(\.\d)? k\/s$/).length).toBeGreaterThan(0));
   });
 
-  it('shows the subtasks of the operators that are chosen, and closes them again', async () => {
+  it('opens the subtasks of a selected chain and closes them again', async () => {
     const { user } = await renderJob(1);
-    // Not by `user`: what pans the graph wants the window of a mouse that is pressed, and jsdom's has none.
+    // `user.click` also pans the graph, which needs a window that jsdom events do not have.
     fireEvent.click(within(await node(/^delay by carrier, /)).getByText('delay by carrier'));
     const side = await screen.findByRole('complementary', { name: 'delay by carrier' });
     expect(within(side).getAllByRole('row')).toHaveLength(5);
-    expect(within(side).getByText(/keeps state/)).toBeVisible();
-    await waitFor(() => expect(within(side).getAllByRole('img', { name: /^busy \d+ %, back-pressured/ })).toHaveLength(4));
+    expect(within(side).getByText(/stateful/)).toBeVisible();
+    await waitFor(() => expect(within(side).getAllByRole('img', { name: /^busy \d+ %, backpressured/ })).toHaveLength(4));
     await user.click(within(side).getByRole('button', { name: 'Close' }));
     expect(screen.queryByRole('complementary')).toBeNull();
     expect(await node(/^delay by carrier, /)).toHaveFocus();
   });
 
-  it('says how many exceptions there were, and leads to them', async () => {
+  it('shows the number of exceptions and links to them', async () => {
     const { fake, user } = await renderJob(4);
-    const told = fake.world.find(4)!.failures.length;
-    expect(told).toBeGreaterThan(0);
-    await user.click(await within(await screen.findByRole('region', { name: 'Now' })).findByRole('link', { name: String(told) }));
+    const failures = fake.installation.find(4)!.failures.length;
+    expect(failures).toBeGreaterThan(0);
+    await user.click(await within(await screen.findByRole('region', { name: 'Job summary' })).findByRole('link', { name: String(failures) }));
     expect(await screen.findByRole('heading', { name: 'Exceptions' })).toBeVisible();
   });
 
-  it('opens them from the keyboard', async () => {
+  it('opens the subtasks of a chain by keyboard', async () => {
     const { user } = await renderJob(1);
     (await node(/^delay by carrier, /)).focus();
     await user.keyboard('{Enter}');
     expect(await screen.findByRole('complementary', { name: 'delay by carrier' })).toBeVisible();
   });
 
-  it('moves the barriers while a checkpoint runs, names who holds it, and says when it is complete', async () => {
+  it('moves the barriers while a checkpoint runs, names the blocking subtask and reports completion', async () => {
     const rendered = await renderJob(1);
     await node(/^flights → parse/);
     await pass(rendered, 7_000);
-    await waitFor(() => expect(line()).toHaveTextContent(/in progress.*0 of 24 acknowledged after .*nobody has acknowledged yet/));
+    await waitFor(() => expect(line()).toHaveTextContent(/in progress.*0 of 24 acknowledged after .*no subtask has acknowledged yet/));
     expect(cells()).toMatch(/^0+$/);
     await pass(rendered, 1_000);
     await waitFor(() => expect(line()).toHaveTextContent(/[1-9]\d* of 24 acknowledged.*for \d/));
     expect(cells()).toMatch(/3/);
     expect(cells()).toMatch(/[12]/);
-    await waitFor(() => expect(line()).toHaveTextContent(/queued behind records|writing its state|nothing is heard/));
+    await waitFor(() => expect(line()).toHaveTextContent(/queued behind records|writing its state|has not acknowledged/));
     await pass(rendered, 60_000);
     await waitFor(() => expect(line()).toHaveTextContent(/completed.*in \d/));
     expect(cells()).toMatch(/^3+$/);
   });
 
-  it('replays a stored checkpoint, is moved by hand, and goes back to what is live', async () => {
+  it('replays a stored checkpoint, seeks in it, and returns to the live view', async () => {
     const { user } = await renderJob(1);
-    await user.click(await screen.findByRole('button', { name: 'Replay the last' }));
+    await user.click(await screen.findByRole('button', { name: 'Replay last checkpoint' }));
     const controls = await screen.findByRole('group', { name: 'Replay' });
     expect(line()).toHaveTextContent(/Checkpoint 60 replay/);
     expect(globalThis.location.search).toMatch(/^\?replay=\d+$/);
 
     await user.click(within(controls).getByRole('button', { name: 'Pause' }));
-    const slider = within(controls).getByRole('slider', { name: 'Moment of the checkpoint' });
+    const slider = within(controls).getByRole('slider', { name: 'Time since trigger' });
     slider.focus();
     await user.keyboard('{End}');
     await waitFor(() => expect(cells()).toMatch(/^3+$/));
@@ -93,40 +93,40 @@ describe('the overview of a job', () => {
     await user.keyboard('{PageUp}{PageUp}{PageUp}{PageUp}');
     await waitFor(() => expect(line()).toHaveTextContent(/of 24 acknowledged after/));
 
-    await user.click(within(controls).getByRole('button', { name: 'Back to live' }));
+    await user.click(within(controls).getByRole('button', { name: 'Back to live view' }));
     expect(screen.queryByRole('group', { name: 'Replay' })).toBeNull();
     expect(globalThis.location.search).toBe('');
     expect(screen.getByRole('heading', { name: 'Graph' })).toHaveFocus();
   });
 
-  it('finds any stored checkpoint by its number', async () => {
+  it('replays any stored checkpoint by its number', async () => {
     const { user } = await renderJob(1);
-    await user.type(await screen.findByRole('combobox', { name: 'Replay a checkpoint' }), '3');
+    await user.type(await screen.findByRole('combobox', { name: 'Replay checkpoint' }), '3');
     await user.click(await screen.findByRole('option', { name: /^3, / }));
     await waitFor(() => expect(line()).toHaveTextContent('Checkpoint 3 replay'));
   });
 
-  it('says of a failed checkpoint that only acknowledgements are known', async () => {
+  it('replays only the acknowledgements of a failed checkpoint, and says so', async () => {
     const { user } = await renderJob(1);
-    await user.type(await screen.findByRole('combobox', { name: 'Replay a checkpoint' }), '51');
+    await user.type(await screen.findByRole('combobox', { name: 'Replay checkpoint' }), '51');
     await user.click(await screen.findByRole('option', { name: /^51, failed/ }));
-    await waitFor(() => expect(line()).toHaveTextContent(/Only acknowledgements are known/));
+    await waitFor(() => expect(line()).toHaveTextContent(/Inferred from acknowledgements/));
   });
 
-  it('says so when the checkpoint in the address is not there', async () => {
+  it('reports that the checkpoint in the address does not exist', async () => {
     await renderJob(1, '?replay=999999');
     expect(await screen.findByText(/no checkpoint 999999/i)).toBeVisible();
     expect(await node(/^flights → parse/)).toBeInTheDocument();
   });
 
-  it('shows the graph of a job that does not run, without figures', async () => {
+  it('shows the graph of a stopped job without metrics', async () => {
     await renderJob(7);
     const source = await node(/^events → clean, /);
     expect(within(source).getByText('– → –')).toBeInTheDocument();
-    expect(line()).toHaveTextContent(/^The job does not run\. Its last checkpoint, \d+, completed in \d.* s, 3 d ago\.$/);
+    expect(line()).toHaveTextContent(/^The job is not running\. Its last checkpoint, \d+, completed in \d.* s, 3 d ago\.$/);
   });
 
-  it('says of one that has just been opened when its last checkpoint completed, and marks no subtask as waiting for a barrier', async () => {
+  it('shows the last completed checkpoint before the stream reports one, and marks no subtask as waiting', async () => {
     await renderJob(1);
     await node(/^flights → parse/);
     expect(line()).toHaveTextContent(/^Checkpoint 60 completed in \d.* s, \d+ s ago/);
@@ -134,7 +134,7 @@ describe('the overview of a job', () => {
     expect(screen.getAllByRole('img', { name: '4 subtasks' }).length).toBeGreaterThan(0);
   });
 
-  it('explains the marks of barriers as soon as there are some', async () => {
+  it('shows the legend of barriers once a checkpoint begins', async () => {
     const rendered = await renderJob(1);
     await node(/^flights → parse/);
     await pass(rendered, 7_000);
@@ -142,11 +142,11 @@ describe('the overview of a job', () => {
     expect(screen.getByText('Channel:')).toBeInTheDocument();
   });
 
-  it('offers no replay where nothing can be replayed', async () => {
+  it('offers no replay if no checkpoint can be replayed', async () => {
     await renderJob(9);
     await node(/^events → clean, /);
-    expect(line()).toHaveTextContent('The job does not run, and none of its checkpoints has completed.');
-    expect(screen.queryByRole('button', { name: 'Replay the last' })).toBeNull();
-    expect(screen.queryByRole('combobox', { name: 'Replay a checkpoint' })).toBeNull();
+    expect(line()).toHaveTextContent('The job is not running. None of its checkpoints completed.');
+    expect(screen.queryByRole('button', { name: 'Replay last checkpoint' })).toBeNull();
+    expect(screen.queryByRole('combobox', { name: 'Replay checkpoint' })).toBeNull();
   });
 });

@@ -3,121 +3,112 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'react-admin';
 import { Link, useNavigate, useParams } from 'react-router-dom';
 
-import { answered, api, once } from '../../../api/client';
-import { useCan } from '../../../auth/useCan';
-import { Ago } from '../../../shared/Ago';
-import { Answered } from '../../../shared/Answered';
+import { unwrap, api, idempotent } from '../../../api/client';
+import { useCan } from '../../../auth/permissions';
+import { RelativeTime } from '../../../shared/Time';
+import { EmptyState, QueryContent } from '../../../shared/DataStates';
 import { Panel } from '../../../shared/Panel';
-import { Empty } from '../../../shared/Standins';
-import { State } from '../../../shared/State';
-import { useTitle } from '../../../shared/useTitle';
+import { StateChip } from '../../../shared/StateChip';
+import { useTitle } from '../../../shared/Page';
 import { useJob } from '../useJob';
-import { Confirm } from './Confirm';
-import { isUndone } from './kept';
-import { Undo } from './Plans';
-import { titleOf } from './planWords';
-import { Preview } from './Preview';
-import { safetyOf, useLineage, usePlans, type Plan } from './useRecovery';
-import { Watch } from './Watch';
+import { ConfirmPlan } from './ConfirmPlan';
+import { Undo } from './PlanTable';
+import { planTitle } from './planText';
+import { PlanPreview } from './PlanPreview';
+import type { Plan } from './useRecovery';
+import { PlanProgress } from './PlanProgress';
 
-/** One plan: what it would do, agreeing to it, watching it, and the way back. */
+/** One plan: its preview, confirmation, progress and undo. */
 export function PlanPage() {
   const { id } = useJob();
   const { planId } = useParams();
   const number = Number(planId);
-  const known = Number.isSafeInteger(number) && number > 0;
+  const isValid = Number.isSafeInteger(number) && number > 0;
   const query = useQuery({
     queryKey: ['job', id, 'plans', number],
-    enabled: known,
-    queryFn: ({ signal }) => answered(api.GET('/api/v1/plans/{plan_id}', { params: { path: { plan_id: number } }, signal })),
+    enabled: isValid,
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/plans/{plan_id}', { params: { path: { plan_id: number } }, signal })),
   });
   return (
     <>
       <Box sx={{ display: 'flex', mb: -0.5 }}><Button size="small" component={Link} to={`/jobs/${id}/recovery`}>← All checkpoints and plans</Button></Box>
-      {!known ? (
-        <Empty title="There is no such plan">Its number is not in the address.</Empty>
+      {!isValid ? (
+        <EmptyState title="No such plan">The address contains no plan id.</EmptyState>
       ) : (
-        <Answered query={query} height={240}>
-          {/* What was typed and ticked was said of one plan, and of no other. */}
-          {(plan) => (plan.job_id === id ? <OnePlan key={plan.id} plan={plan} /> : <Empty title={`Plan ${number} is not of this job`} />)}
-        </Answered>
+        <QueryContent query={query} height={240}>
+          {/* Remounts for another plan, so that typed confirmations are not carried over. */}
+          {(plan) => (plan.job_id === id ? <OnePlan key={plan.id} plan={plan} /> : <EmptyState title={`Plan ${number} belongs to another job`} />)}
+        </QueryContent>
       )}
     </>
   );
 }
 
 function OnePlan({ plan }: { plan: Plan }) {
-  const title = `Plan ${plan.id}: ${titleOf(plan)}`;
+  const title = `Plan ${plan.id}: ${planTitle(plan)}`;
   useTitle(title);
-  const waits = plan.state === 'PROPOSED' || plan.state === 'APPROVED';
+  const isOpen = plan.state === 'PROPOSED' || plan.state === 'APPROVED';
   return (
     <>
       <Panel
         title={title}
-        actions={<><State of="plan" is={plan.state} /><Box component="span" sx={{ color: 'text.secondary' }}>made <Ago at={plan.created_at} /></Box></>}
+        actions={<><StateChip kind="plan" state={plan.state} /><Box component="span" sx={{ color: 'text.secondary' }}>made <RelativeTime at={plan.created_at} /></Box></>}
       >
-        {plan.state === 'APPLYING' && <Watch plan={plan} />}
+        {plan.state === 'APPLYING' && <PlanProgress plan={plan} />}
         {plan.state === 'APPLIED' && <Applied plan={plan} />}
         {plan.state === 'FAILED' && <Failed plan={plan} />}
-        {plan.state === 'WITHDRAWN' && <Alert severity="info" variant="outlined">It was put aside <Ago at={plan.ended_at} />. Nothing was done to the job.</Alert>}
-        {waits && <Preview plan={plan} />}
-        {waits && <Agree plan={plan} />}
+        {plan.state === 'DISCARDED' && <Alert severity="info" variant="outlined">Plan discarded <RelativeTime at={plan.ended_at} />. The job was not changed.</Alert>}
+        {isOpen && <PlanPreview plan={plan} />}
+        {isOpen && <ReviewActions plan={plan} />}
       </Panel>
-      {!waits && <Panel title="Preview"><Preview plan={plan} /></Panel>}
+      {!isOpen && <Panel title="Preview"><PlanPreview plan={plan} /></Panel>}
     </>
   );
 }
 
-/** For who may operate: confirm, or put it aside. */
-function Agree({ plan }: { plan: Plan }) {
+/** Confirm or discard the plan. */
+function ReviewActions({ plan }: { plan: Plan }) {
   const job = useJob();
   const may = useCan('operate');
   const queries = useQueryClient();
   const navigate = useNavigate();
   const notify = useNotify();
   const path = { plan_id: plan.id! };
-  const keep = (now: Plan): void => void queries.setQueryData(['job', job.id, 'plans', plan.id], now);
-  const stale = (): Promise<void> => queries.invalidateQueries({ queryKey: ['job', job.id, 'plans'] });
+  const cachePlan = (now: Plan): void => void queries.setQueryData(['job', job.id, 'plans', plan.id], now);
+  const refetchPlans = (): Promise<void> => queries.invalidateQueries({ queryKey: ['job', job.id, 'plans'] });
   const apply = useMutation({
     mutationFn: async () => {
-      if (plan.state === 'PROPOSED') keep(await once((header) => api.POST('/api/v1/plans/{plan_id}/approve', { params: { path, header } })));
-      return once((header) => api.POST('/api/v1/plans/{plan_id}/apply', { params: { path, header } }));
+      if (plan.state === 'PROPOSED') cachePlan(await idempotent((header) => api.POST('/api/v1/plans/{plan_id}/approve', { params: { path, header } })));
+      return idempotent((header) => api.POST('/api/v1/plans/{plan_id}/apply', { params: { path, header } }));
     },
     onSuccess: (operation) => queries.setQueryData(['job', job.id, 'operations', operation.id], operation),
     onError: (error) => notify(error.message, { type: 'error' }),
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: ['jobs'] });
-      // Until it is known what has become of the plan it is not to be confirmed once more.
-      return stale();
+      // Keeps the button busy until the new state of the plan is isValid.
+      return refetchPlans();
     },
   });
-  const withdraw = useMutation({
-    mutationFn: () => once((header) => api.POST('/api/v1/plans/{plan_id}/withdraw', { params: { path, header } })),
+  const discard = useMutation({
+    mutationFn: () => idempotent((header) => api.POST('/api/v1/plans/{plan_id}/discard', { params: { path, header } })),
     onSuccess: () => {
-      void stale();
+      void refetchPlans();
       void navigate(`/jobs/${job.id}/recovery`);
     },
     onError: (error) => notify(error.message, { type: 'error' }),
   });
-  if (!may) return <Box sx={{ mt: 2, color: 'text.secondary' }}>It waits for somebody who may operate jobs to confirm it.</Box>;
-  return <Confirm plan={plan} applying={apply.isPending} busy={apply.isPending || withdraw.isPending} onApply={() => apply.mutate()} onWithdraw={() => withdraw.mutate()} />;
+  if (!may) return <Box sx={{ mt: 2, color: 'text.secondary' }}>Only users with the permission 'operate' can confirm this plan.</Box>;
+  return <ConfirmPlan plan={plan} applying={apply.isPending} busy={apply.isPending || discard.isPending} onApply={() => apply.mutate()} onDiscard={() => discard.mutate()} />;
 }
 
 function Applied({ plan }: { plan: Plan }) {
-  const { id } = useJob();
-  const plans = usePlans(id).data ?? [];
-  const found = useLineage(id).data;
-  const safety = safetyOf(plan, found);
-  const isGone = safety === null || (safety !== undefined && safety.discarded_at !== null);
   return (
     <>
-      <Alert severity="success" variant="outlined" action={<Undo plan={plan} plans={plans} found={found} />}>
-        <AlertTitle>It was applied <Ago at={plan.ended_at} /></AlertTitle>
-        {plan.safety_checkpoint !== null && (isUndone(plan, plans)
-          ? `It was undone since: the job returned to checkpoint ${plan.safety_checkpoint}.`
-          : `The job was stopped with checkpoint ${plan.safety_checkpoint} before: ${isGone ? 'its files are gone, so this cannot be undone any more' : 'undoing the plan returns there'}.`)}
+      <Alert severity="success" variant="outlined" action={<Undo plan={plan} />}>
+        <AlertTitle>Plan applied <RelativeTime at={plan.ended_at} /></AlertTitle>
+        {plan.safety_checkpoint !== null && `The job stopped with checkpoint ${plan.safety_checkpoint}. An undo returns to it.`}
       </Alert>
-      <Watch plan={plan} />
+      <PlanProgress plan={plan} />
     </>
   );
 }
@@ -125,8 +116,8 @@ function Applied({ plan }: { plan: Plan }) {
 function Failed({ plan }: { plan: Plan }) {
   return (
     <>
-      <Alert severity="error" variant="outlined"><AlertTitle>It could not be carried out</AlertTitle>{plan.problem}</Alert>
-      <Watch plan={plan} />
+      <Alert severity="error" variant="outlined"><AlertTitle>Plan failed</AlertTitle>{plan.problem}</Alert>
+      <PlanProgress plan={plan} />
     </>
   );
 }

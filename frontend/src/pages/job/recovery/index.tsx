@@ -1,45 +1,44 @@
 import { useMemo } from 'react';
 import { Route, Routes } from 'react-router-dom';
 
-import { Answered } from '../../../shared/Answered';
+import { EmptyState, QueryContent } from '../../../shared/DataStates';
 import { Panel } from '../../../shared/Panel';
-import { Empty } from '../../../shared/Standins';
 import { useJob } from '../useJob';
-import { Elsewhere } from './Elsewhere';
+import { RestoreActions } from './RestoreFromPath';
 import { lineageOf } from './lineage';
 import { PlanPage } from './PlanPage';
-import { Plans } from './Plans';
-import { Tree } from './Tree';
-import { useLineage, usePlans, type Found, type Plan } from './useRecovery';
+import { PlanTable } from './PlanTable';
+import { LineageTree } from './LineageTree';
+import { useLineage, usePlans, type LineageRows, type Plan } from './useRecovery';
 
-/** The tree and the plans; one plan has an address of its own, so that somebody else can be asked to look at it and confirm it. */
+/** The lineage and the plans. Each plan has its own address, so that it can be shared for confirmation. */
 export default function Recovery() {
   return (
     <Routes>
-      <Route index element={<All />} />
+      <Route index element={<RecoveryOverview />} />
       <Route path=":planId" element={<PlanPage />} />
     </Routes>
   );
 }
 
-function All() {
+function RecoveryOverview() {
   const { id } = useJob();
-  const found = useLineage(id);
+  const history = useLineage(id);
   const plans = usePlans(id);
   return (
     <>
-      <Panel title="Lineage" flush actions={<Elsewhere />}>
-        <Answered query={found} height={240}>{(known) => <LineageOf found={known} plans={plans.data ?? []} />}</Answered>
+      <Panel title="Lineage" flush actions={<RestoreActions />}>
+        <QueryContent query={history} height={240}>{(known) => <LineagePanel history={known} plans={plans.data ?? []} />}</QueryContent>
       </Panel>
       <Panel title="Plans" flush>
-        <Answered query={plans}>{(all) => <Plans plans={all} found={found.data} />}</Answered>
+        <QueryContent query={plans}>{(all) => <PlanTable plans={all} />}</QueryContent>
       </Panel>
     </>
   );
 }
 
-function LineageOf({ found, plans }: { found: Found; plans: readonly Plan[] }) {
-  const lineage = useMemo(() => lineageOf(found.runs, found.checkpoints), [found]);
-  if (found.runs.length === 0) return <Empty title="It has not run yet">With its first checkpoint there is something to go back to.</Empty>;
-  return <Tree lineage={lineage} plans={plans} />;
+function LineagePanel({ history, plans }: { history: LineageRows; plans: readonly Plan[] }) {
+  const lineage = useMemo(() => lineageOf(history.runs, history.checkpoints), [history]);
+  if (history.runs.length === 0) return <EmptyState title="No checkpoints yet">Checkpoints and restores appear here after the first run.</EmptyState>;
+  return <LineageTree lineage={lineage} plans={plans} />;
 }

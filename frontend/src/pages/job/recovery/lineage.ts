@@ -1,29 +1,30 @@
 /**
- * The tree of a job's checkpoints: each restore begins a branch. Pure: what the API lists in, rows and lanes out.
+ * The tree of a job's checkpoints: each restore starts a branch. Pure: turns API lists into rows and lanes.
  *
- * Rows are the newest first. What the job would go on from is one straight line in lane 0; what was left behind is beside it, each piece in the
- * first lane that is free from its newest row down to where it branched off.
+ * Rows are ordered newest first. The current branch is a straight branch in lane 0. Abandoned branches are beside it, each in the first lane that is
+ * free from its newest row down to its branch point.
  */
 import type { Schemas } from '../../../api/types';
+import { toMs } from '../../../format';
 
-export type Checkpoint = Schemas['CheckpointBody'];
-export type Run = Schemas['RunBody'];
+export type Checkpoint = Schemas['CheckpointRead'];
+export type Run = Schemas['RunRead'];
 
-interface Place {
+interface RowBase {
   key: string;
   lane: number;
-  /** On the line that the job goes on with. */
+  /** On the current branch. */
   current: boolean;
 }
-/** Where a run began that did not go on from what was the newest: at a checkpoint of the job, with a copy from elsewhere, or with nothing. */
-export type Began = { at: 'checkpoint'; number: number } | { at: 'elsewhere'; path: string; number: number | null } | { at: 'nothing' };
-export type Row = Place &
+/** The origin of a run that did not resume from the newest checkpoint: a checkpoint of the job, a copy from a path, or nothing. */
+export type RestoreOrigin = { at: 'checkpoint'; number: number } | { at: 'elsewhere'; path: string; number: number | null } | { at: 'nothing' };
+export type Row = RowBase &
   (
-    | { kind: 'checkpoint'; checkpoint: Checkpoint; /** Numbers between it and the one below that are not kept. */ gone: readonly [first: number, last: number] | null }
-    | { kind: 'restore'; began: Began; run: Run; /** Of the runs that tried it. */ ran: boolean }
+    | { kind: 'checkpoint'; checkpoint: Checkpoint; /** Deleted checkpoints between this one and the one below. */ gone: readonly [first: number, last: number] | null }
+    | { kind: 'restore'; began: RestoreOrigin; run: Run; /** One of the runs that tried this restore reached RUNNING. */ ran: boolean }
     | { kind: 'beginning'; run: Run }
   );
-/** Between rows, by their index. `from` is the older one. Broken where something between them is not kept. */
+/** An edge between two rows, by index. `from` is the older row. Broken: checkpoints between them are deleted. */
 export interface Edge {
   from: number;
   to: number;
@@ -34,30 +35,30 @@ export interface Lineage {
   rows: readonly Row[];
   edges: readonly Edge[];
   lanes: number;
-  /** Number of the newest checkpoint of the current line; null: there is none. */
+  /** Number of the newest checkpoint of the current branch. */
   newest: number | null;
-  /** Checkpoints at which something branches off that was left behind and is kept. */
+  /** Checkpoints from which an abandoned branch starts. */
   branchPoints: ReadonlySet<number>;
 }
 
-interface Line {
-  /** Null: it is the first that is known. */
-  began: Began | null;
+interface Branch {
+  /** Null: the first branch that is known. */
+  began: RestoreOrigin | null;
   runs: Run[];
   checkpoints: Checkpoint[];
 }
 
-/** `checkpoints`: completed ones, those that are kept and those that runs went back to. */
+/** `checkpoints`: completed ones, including deleted ones that runs rolled back to. */
 export function lineageOf(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Lineage {
-  const lines = linesOf(runs, checkpoints);
-  const onLine = current(lines);
-  const drafts = rowsOf(lines, onLine);
+  const branches = groupRuns(runs, checkpoints);
+  const onCurrent = currentHistory(branches);
+  const drafts = rowsOf(branches, onCurrent);
   const at = new Map(drafts.map(({ row }, index) => [row.key, index]));
   const edges: Edge[] = drafts.flatMap(({ row, before, broken }, to) => {
     const from = before === null ? undefined : at.get(before);
     return from === undefined ? [] : [{ from, to, current: row.current, broken }];
   });
-  const lanes = intoLanes(drafts, edges);
+  const lanes = assignLanes(drafts, edges);
   const left = edges.filter(({ from, to }) => drafts[from]!.row.current && !drafts[to]!.row.current);
   const branchPoints = left.map(({ from }) => drafts[from]!.row).filter((row) => row.kind === 'checkpoint').map(({ checkpoint }) => checkpoint.number);
   const newest = drafts.map(({ row }) => row).find((row) => row.current && row.kind === 'checkpoint');
@@ -70,65 +71,65 @@ export function lineageOf(runs: readonly Run[], checkpoints: readonly Checkpoint
   };
 }
 
-/** Null: it went on from what was the newest. */
-export function beganAt({ start: { mode, checkpoint, path } }: Pick<Run, 'start'>): Began | null {
+/** Return the origin of a run; null if it resumed from the newest checkpoint. */
+export function restoreOrigin({ start: { mode, checkpoint, path } }: Pick<Run, 'start'>): RestoreOrigin | null {
   if (mode === 'path' && typeof path === 'string') {
-    const [, place, number] = /^(.*?)(?:#(\d+))?$/s.exec(path)!;
-    return { at: 'elsewhere', path: place!, number: number === undefined ? null : Number(number) };
+    const [, base, number] = /^(.*?)(?:#(\d+))?$/s.exec(path)!;
+    return { at: 'elsewhere', path: base!, number: number === undefined ? null : Number(number) };
   }
   if (mode !== 'from' || typeof checkpoint !== 'number') return null;
   return checkpoint === 0 ? { at: 'nothing' } : { at: 'checkpoint', number: checkpoint };
 }
 
-/** Of this job. */
-export function wentBackTo(run: Pick<Run, 'start'>): number | null {
-  return numberOf(beganAt(run));
+/** Return the checkpoint of this job that a run rolled back to. */
+export function rolledBackTo(run: Pick<Run, 'start'>): number | null {
+  return numberOf(restoreOrigin(run));
 }
 
-const numberOf = (began: Began | null): number | null => (began?.at === 'checkpoint' ? began.number : null);
+const numberOf = (began: RestoreOrigin | null): number | null => (began?.at === 'checkpoint' ? began.number : null);
 
-function isSame(one: Began, other: Began | null): boolean {
+function isSame(one: RestoreOrigin, other: RestoreOrigin | null): boolean {
   if (one.at === 'elsewhere') return other?.at === 'elsewhere' && one.path === other.path && one.number === other.number;
   return one.at === other?.at && numberOf(one) === numberOf(other);
 }
 
-/** A restart goes on from where the run before was; only who goes back begins another line. */
-function linesOf(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Line[] {
-  const lines: Line[] = [];
-  const lineOf = new Map<number, Line>();
+/** Group runs into branches: a restart continues the branch of the previous run, a restore starts another. */
+function groupRuns(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Branch[] {
+  const branches: Branch[] = [];
+  const branchOfRun = new Map<number, Branch>();
   for (const run of [...runs].sort((a, b) => a.number - b.number)) {
-    const began = beganAt(run);
-    const last = lines.at(-1);
-    // A second try of the same restore.
+    const began = restoreOrigin(run);
+    const last = branches.at(-1);
+    // Another attempt of the same restore.
     const again = began !== null && last !== undefined && isSame(began, last.began) && last.runs.every(({ running_at }) => running_at === null);
-    if (last === undefined || (began !== null && !again)) lines.push({ began, runs: [run], checkpoints: [] });
+    if (last === undefined || (began !== null && !again)) branches.push({ began, runs: [run], checkpoints: [] });
     else last.runs.push(run);
-    lineOf.set(run.id, lines.at(-1)!);
+    branchOfRun.set(run.id, branches.at(-1)!);
   }
   for (const one of [...checkpoints].sort((a, b) => a.number - b.number)) {
-    // Of a run that is not listed any more: it was before all that are.
-    (lineOf.get(one.run_id) ?? lines[0])?.checkpoints.push(one);
+    // Checkpoints of runs that are not listed are older than all listed runs.
+    (branchOfRun.get(one.run_id) ?? branches[0])?.checkpoints.push(one);
   }
-  return lines;
+  return branches;
 }
 
-/** From the newest line down to the beginning: of each that it goes back to, only what was before that. */
-function current(lines: readonly Line[]): Set<Line | number> {
-  const found = new Set<Line | number>();
-  let line = lines.at(-1);
+/** Return the branches and checkpoints of the current branch of history: from each branch, those up to the next branch point. */
+function currentHistory(branches: readonly Branch[]): Set<Branch | number> {
+  const found = new Set<Branch | number>();
+  let branch = branches.at(-1);
   let upTo = Infinity;
-  while (line !== undefined && !found.has(line)) {
-    found.add(line);
-    for (const { number } of line.checkpoints) if (number <= upTo) found.add(number);
-    upTo = numberOf(line.began) ?? -Infinity;
-    line = lines.find(({ checkpoints }) => checkpoints.some(({ number }) => number === upTo));
+  while (branch !== undefined && !found.has(branch)) {
+    found.add(branch);
+    for (const { number } of branch.checkpoints) if (number <= upTo) found.add(number);
+    upTo = numberOf(branch.began) ?? -Infinity;
+    branch = branches.find(({ checkpoints }) => checkpoints.some(({ number }) => number === upTo));
   }
   return found;
 }
 
 interface Draft {
   row: Row;
-  /** Key of the row that it goes on from. */
+  /** Key of the row that this one continues. */
   before: string | null;
   broken: boolean;
   order: readonly number[];
@@ -136,27 +137,27 @@ interface Draft {
 
 const keyOf = (checkpoint: number): string => `checkpoint-${checkpoint}`;
 
-function rowsOf(lines: readonly Line[], onLine: ReadonlySet<Line | number>): Draft[] {
-  const numbers = new Map(lines.flatMap(({ runs }) => runs.map(({ id, number }) => [id, number])));
+function rowsOf(branches: readonly Branch[], onCurrent: ReadonlySet<Branch | number>): Draft[] {
+  const numbers = new Map(branches.flatMap(({ runs }) => runs.map(({ id, number }) => [id, number])));
   const drafts: Draft[] = [];
-  for (const line of lines) {
-    const [first] = line.runs as [Run];
+  for (const branch of branches) {
+    const [first] = branch.runs as [Run];
     const begin = `run-${first.number}`;
-    const place = { key: begin, lane: 0, current: onLine.has(line) };
-    // Of runs that are not listed any more there may be checkpoints: they stand above where the list begins.
-    const order = [line === lines[0] ? 0 : first.number, 0, 0];
-    const { began } = line;
+    const base = { key: begin, lane: 0, current: onCurrent.has(branch) };
+    // Checkpoints of unlisted runs are above the start of the list.
+    const order = [branch === branches[0] ? 0 : first.number, 0, 0];
+    const { began } = branch;
     if (began !== null) {
-      const ran = line.runs.some(({ running_at }) => running_at !== null);
-      drafts.push({ row: { ...place, kind: 'restore', began, run: first, ran }, before: began.at === 'checkpoint' ? keyOf(began.number) : null, broken: false, order });
-    } else drafts.push({ row: { ...place, kind: 'beginning', run: first }, before: null, broken: false, order });
+      const ran = branch.runs.some(({ running_at }) => running_at !== null);
+      drafts.push({ row: { ...base, kind: 'restore', began, run: first, ran }, before: began.at === 'checkpoint' ? keyOf(began.number) : null, broken: false, order });
+    } else drafts.push({ row: { ...base, kind: 'beginning', run: first }, before: null, broken: false, order });
     let before: string = begin;
     let last: number | null = began === null && first.number === 1 ? 0 : null;
-    for (const checkpoint of line.checkpoints) {
+    for (const checkpoint of branch.checkpoints) {
       const { number, run_id } = checkpoint;
       const gone = last !== null && number - last > 1 ? ([last + 1, number - 1] as const) : null;
       drafts.push({
-        row: { key: keyOf(number), lane: 0, current: onLine.has(number), kind: 'checkpoint', checkpoint, gone },
+        row: { key: keyOf(number), lane: 0, current: onCurrent.has(number), kind: 'checkpoint', checkpoint, gone },
         before, broken: gone !== null, order: [numbers.get(run_id) ?? 0, 1, number],
       });
       before = keyOf(number);
@@ -171,17 +172,17 @@ function compare(a: readonly number[], b: readonly number[]): number {
   return at < 0 ? 0 : a[at]! - b[at]!;
 }
 
-/** How many lanes there are. What was left behind lies in pieces: rows that go on from each other. */
-function intoLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
+/** Assign lanes to the pieces of abandoned branches, and return the number of lanes. */
+function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
   const below = new Map(edges.map(({ from, to }) => [to, from]));
-  /** Of each lane what lies in it. Pieces come the oldest first. */
+  /** Occupied ranges by lane. Pieces are ordered oldest first. */
   const taken: { top: number; bottom: number }[][] = [[]];
   const pieceOf = new Map<number, { lane: number; top: number; bottom: number }>();
   for (let index = drafts.length - 1; index >= 0; index -= 1) {
     if (drafts[index]!.row.current) continue;
     const from = below.get(index);
     const piece = from === undefined ? undefined : pieceOf.get(from);
-    // Only the first that goes on from a row stays in its lane.
+    // Only the first row that continues a piece stays in its lane.
     if (piece && piece.top === from) {
       piece.top = index;
       pieceOf.set(index, piece);
@@ -197,4 +198,27 @@ function intoLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
   }
   for (const [index, { lane }] of pieceOf) drafts[index]!.row.lane = lane;
   return taken.length;
+}
+
+type Plan = Schemas['PlanRead'];
+
+/** Return the plan that started a run: it has the same origin, and it was being applied when the run was created. */
+export function planOfRun({ created_at }: Pick<Run, 'created_at'>, began: RestoreOrigin, plans: readonly Plan[]): Plan | null {
+  const createdMs = toMs(created_at)!;
+  const matches = plans.filter(({ preview, approved_at, ended_at }) => {
+    const [approved, ended] = [toMs(approved_at), toMs(ended_at)];
+    return matchesOrigin(preview, began) && approved !== null && approved <= createdMs && (ended === null || createdMs <= ended);
+  });
+  return matches.sort((a, b) => b.id! - a.id!)[0] ?? null;
+}
+
+function matchesOrigin({ checkpoint, origin, anew }: Plan['preview'], began: RestoreOrigin): boolean {
+  switch (began.at) {
+    case 'checkpoint':
+      return checkpoint === began.number;
+    case 'elsewhere':
+      return origin === began.path;
+    case 'nothing':
+      return anew === true;
+  }
 }

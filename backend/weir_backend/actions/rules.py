@@ -1,0 +1,326 @@
+"""Which verbs are offered and which are allowed. Pure: facts in, actions or a refusal out.
+
+The API lists these actions, and the services refuse with the same sentences. A verb without an effect in the present state is not listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from weir_backend.actions.schemas import ActionRead, Verb
+from weir_backend.errors import Conflict
+from weir_backend.kit.access import Permission
+from weir_backend.models import CheckpointState, DesiredState, PlanState, RunState, SpecState
+
+PLAN_VALID_FOR = timedelta(hours=24)
+"""An older plan is refused: its preview is stale."""
+OPEN = (PlanState.PROPOSED, PlanState.APPROVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a verb is not allowed. ``code``: for programs. ``reason`` and ``next_step``: sentences for users."""
+
+    code: str
+    reason: str
+    next_step: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.reason} {self.next_step}".rstrip()
+
+    def conflict(self, **extra: int) -> Conflict:
+        return Conflict(self.code, self.reason, self.next_step, **extra)
+
+
+def permission_refusal(permission: Permission) -> Refusal:
+    return Refusal("forbidden", f"This needs the permission '{permission}'.", "Ask an administrator for it.")
+
+
+def applying_refusal(plan_id: int) -> Refusal:
+    return Refusal("plan-applying", f"Plan {plan_id} is being applied to this job.", "Wait until it has ended.")
+
+
+def spec_refusal(number: int, state: SpecState, problem: str | None) -> Refusal | None:
+    """Why version ``number`` of the spec cannot run."""
+    match state:
+        case SpecState.VALID:
+            return None
+        case SpecState.COMPILING:
+            return Refusal("spec-not-valid", f"The code of version {number} is still being compiled.", "Try again in a moment.")
+        case SpecState.INVALID:
+            reason = f"The code of version {number} does not compile" + (f": {problem}." if problem else ".")
+            return Refusal("spec-not-valid", reason, "Add a new version.")
+
+
+# ---- jobs --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """``run_state``: of the newest run, as stored; None: there is none. ``live``: that run has not ended. ``applying``: the plan that is being
+    applied. ``spec_state``: of the version that is to run."""
+
+    name: str
+    desired: DesiredState
+    run_state: RunState | None
+    live: bool
+    applying: int | None
+    spec_number: int
+    spec_state: SpecState
+    spec_problem: str | None = None
+
+
+_JOB_VERBS = (
+    Verb.START,
+    Verb.SUSPEND,
+    Verb.CANCEL,
+    Verb.SAVEPOINT,
+    Verb.CHECKPOINT,
+    Verb.UPGRADE,
+    Verb.RESCALE,
+    Verb.RESTORE,
+    Verb.START_WITHOUT_STATE,
+    Verb.DELETE,
+)
+
+
+def job_actions(facts: JobFacts, permissions: Collection[Permission]) -> list[ActionRead]:
+    offered = [verb for verb in _JOB_VERBS if _is_job_verb_offered(verb, facts)]
+    return [_action(verb, Permission.OPERATE, permissions, job_refusal(verb, facts)) for verb in offered]
+
+
+def _is_job_verb_offered(verb: Verb, facts: JobFacts) -> bool:
+    running = facts.desired is DesiredState.RUNNING and facts.run_state is not RunState.FINISHED
+    match verb:
+        case Verb.START:
+            return not running or facts.run_state is RunState.FAILED
+        case Verb.SUSPEND:
+            return running and facts.run_state is not RunState.FAILED
+        case Verb.CANCEL:
+            return running or facts.live
+        case _:
+            return True
+
+
+def job_refusal(verb: Verb, facts: JobFacts) -> Refusal | None:
+    """Why the job does not allow ``verb``; None: it does."""
+    if facts.applying is not None:
+        return applying_refusal(facts.applying)
+    finished = facts.run_state is RunState.FINISHED
+    match verb:
+        case Verb.START if finished:
+            next_step = "Deploy it under another name to run it again."
+            return Refusal("finished", f"Job '{facts.name}' has finished: its input has ended.", next_step)
+        case Verb.SAVEPOINT | Verb.CHECKPOINT if not facts.live or facts.run_state is not RunState.RUNNING:
+            if facts.live and facts.run_state is not None:
+                return Refusal("not-running", f"Job '{facts.name}' is {facts.run_state.lower()}.", "Wait until it is running.")
+            return Refusal("not-running", f"Job '{facts.name}' is not running.", "Start it first.")
+        case Verb.RESCALE if finished:
+            return Refusal("finished", f"Job '{facts.name}' has finished: its input has ended.")
+        case Verb.RESCALE | Verb.RESTORE if facts.spec_state is SpecState.INVALID:
+            return spec_refusal(facts.spec_number, facts.spec_state, facts.spec_problem)
+        case Verb.START_WITHOUT_STATE:
+            if facts.run_state is None:
+                return Refusal("not-run", f"Job '{facts.name}' has not run yet.", "Start it: it starts without state.")
+            return spec_refusal(facts.spec_number, facts.spec_state, facts.spec_problem)
+        case Verb.DELETE if facts.live or (facts.desired is DesiredState.RUNNING and not finished):
+            return Refusal("running", f"Job '{facts.name}' is running.", "Suspend or cancel it first.")
+        case _:
+            return None
+
+
+# ---- checkpoints -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFacts:
+    """``deletion``: why it must be kept although its files are there; see ``checkpoints.retention_rules``. ``applying``: the plan that is being
+    applied to its job."""
+
+    number: int
+    state: CheckpointState
+    discarded_at: datetime | None
+    deleting_since: datetime | None
+    damage: str | None
+    failure: str | None
+    pinned: bool
+    applying: int | None
+    deletion: Refusal | None = None
+
+
+def checkpoint_actions(facts: CheckpointFacts, permissions: Collection[Permission]) -> list[ActionRead]:
+    verbs = (Verb.ROLL_BACK, Verb.UNPIN if facts.pinned else Verb.PIN, Verb.VERIFY, Verb.DELETE)
+    return [_action(verb, Permission.OPERATE, permissions, checkpoint_refusal(verb, facts)) for verb in verbs]
+
+
+def checkpoint_refusal(verb: Verb, facts: CheckpointFacts) -> Refusal | None:
+    match verb:
+        case Verb.UNPIN:
+            return None
+        case Verb.PIN if facts.state is CheckpointState.IN_PROGRESS:
+            return None  # the pin is written to the job log once the checkpoint is completed
+        case Verb.ROLL_BACK:
+            applying = applying_refusal(facts.applying) if facts.applying is not None else None
+            return availability_refusal(facts) or damage_refusal(facts) or applying
+        case Verb.DELETE:
+            return availability_refusal(facts) or facts.deletion
+        case _:
+            return availability_refusal(facts)
+
+
+def availability_refusal(facts: CheckpointFacts) -> Refusal | None:
+    """Why the checkpoint has no files to use."""
+    name = f"Checkpoint {facts.number}"
+    if facts.state is CheckpointState.IN_PROGRESS:
+        return Refusal("no-checkpoint", f"{name} is not complete yet.", "Wait until it is.")
+    if facts.state is CheckpointState.FAILED:
+        return Refusal(
+            "no-checkpoint", f"{name} failed" + (f": {facts.failure}." if facts.failure else "."), "Choose another one."
+        )
+    if facts.discarded_at is not None:
+        return Refusal(
+            "discarded",
+            f"The files of checkpoint {facts.number} are deleted since {_utc(facts.discarded_at)}.",
+            "Choose another one.",
+        )
+    if facts.deleting_since is not None:
+        return Refusal("being-deleted", f"{name} is being deleted since {_utc(facts.deleting_since)}.", "Choose another one.")
+    return None
+
+
+def damage_refusal(facts: CheckpointFacts) -> Refusal | None:
+    if facts.damage is None:
+        return None
+    next_step = "Choose another one, or put the file back and verify the checkpoint."
+    return Refusal("damaged", f"Checkpoint {facts.number} is damaged: {facts.damage}.", next_step)
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+# ---- plans -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """``revokes_output``: applying it revokes committed output, which needs a permission of its own. ``signed``: the plan is as it was signed.
+    ``inspected``: a worker has read the checkpoint; ``damage`` and ``incompatibility``: what it found. ``safety``: the checkpoint that an undo
+    returns to; None: its row is deleted. ``undone``: an undo of the plan was applied. ``applying``: another plan that is being applied."""
+
+    id: int
+    state: PlanState
+    revokes_output: bool
+    signed: bool
+    created_at: datetime
+    plan_job_version: int
+    job_version: int
+    spec: Refusal | None
+    inspected: bool
+    damage: str | None
+    incompatibility: str | None
+    safety_checkpoint: int | None
+    safety: CheckpointFacts | None
+    undone: bool
+    applying: int | None
+
+
+def plan_actions(facts: PlanFacts, permissions: Collection[Permission], now: datetime) -> list[ActionRead]:
+    needed = Permission.ROLLBACK if facts.revokes_output else Permission.OPERATE
+    return [
+        _action(
+            verb,
+            needed if verb in (Verb.APPROVE, Verb.APPLY) else Permission.OPERATE,
+            permissions,
+            plan_refusal(verb, facts, now),
+        )
+        for verb in _offered_plan_verbs(facts.state)
+    ]
+
+
+def _offered_plan_verbs(state: PlanState) -> Iterable[Verb]:
+    match state:
+        case PlanState.PROPOSED:
+            return (Verb.APPROVE, Verb.APPLY, Verb.DISCARD)
+        case PlanState.APPROVED:
+            return (Verb.APPLY, Verb.DISCARD)
+        case PlanState.APPLIED:
+            return (Verb.UNDO,)
+        case _:
+            return ()
+
+
+def plan_refusal(verb: Verb, facts: PlanFacts, now: datetime) -> Refusal | None:
+    match verb:
+        case Verb.APPROVE:
+            return (
+                _state_refusal(facts, (PlanState.PROPOSED,))
+                or _stale_refusal(facts, now)
+                or facts.spec
+                or _inspection_refusal(facts)
+            )
+        case Verb.APPLY:
+            if facts.state is PlanState.PROPOSED:
+                return Refusal("plan-state", f"Plan {facts.id} is not approved.", "Approve it first.")
+            applying = applying_refusal(facts.applying) if facts.applying is not None else None
+            return _state_refusal(facts, (PlanState.APPROVED,)) or applying or _stale_refusal(facts, now)
+        case Verb.DISCARD:
+            return _state_refusal(facts, OPEN)
+        case _:
+            return _undo_refusal(facts)
+
+
+def _state_refusal(facts: PlanFacts, expected: Collection[PlanState]) -> Refusal | None:
+    return None if facts.state in expected else Refusal("plan-state", f"Plan {facts.id} is {facts.state.lower()}.")
+
+
+def _stale_refusal(facts: PlanFacts, now: datetime) -> Refusal | None:
+    next_step = "Propose a new plan."
+    if not facts.signed:
+        reason = f"The signature of plan {facts.id} does not match: the plan or the secret key of the installation has changed."
+        return Refusal("signature", reason, next_step)
+    if facts.plan_job_version != facts.job_version:
+        versions = f"(version {facts.plan_job_version}, now {facts.job_version})"
+        return Refusal("job-moved", f"The job has changed since plan {facts.id} was made {versions}.", next_step)
+    if now - facts.created_at > PLAN_VALID_FOR:
+        hours = PLAN_VALID_FOR // timedelta(hours=1)
+        return Refusal("plan-old", f"Plan {facts.id} is older than {hours} hours.", next_step)
+    return None
+
+
+def _inspection_refusal(facts: PlanFacts) -> Refusal | None:
+    if not facts.inspected:
+        return Refusal(
+            "being-inspected", f"A worker is still inspecting the checkpoint of plan {facts.id}.", "Try again in a moment."
+        )
+    if facts.damage is not None:
+        return Refusal("damaged", f"This plan would fail: {facts.damage}.", "Choose another checkpoint.")
+    if facts.incompatibility is not None:
+        next_step = "Fix that in a new version, or choose another checkpoint."
+        return Refusal("incompatible", f"This plan would fail: {facts.incompatibility}.", next_step)
+    return None
+
+
+def _undo_refusal(facts: PlanFacts) -> Refusal | None:
+    if facts.state is not PlanState.APPLIED:
+        return Refusal("nothing-to-undo", f"Plan {facts.id} is {facts.state.lower()}, not applied: there is nothing to undo.")
+    if facts.safety_checkpoint is None:
+        return Refusal(
+            "nothing-to-undo", f"The job had no checkpoint when plan {facts.id} was applied: an undo has nothing to return to."
+        )
+    if facts.undone:
+        return Refusal("nothing-to-undo", f"Plan {facts.id} is already undone.")
+    if facts.safety is None:
+        return Refusal(
+            "discarded", f"The files of checkpoint {facts.safety_checkpoint} are deleted: an undo has nothing to return to."
+        )
+    return checkpoint_refusal(Verb.ROLL_BACK, facts.safety)
+
+
+def _action(verb: Verb, needed: Permission, permissions: Collection[Permission], refusal: Refusal | None) -> ActionRead:
+    if needed not in permissions:
+        refusal = permission_refusal(needed)
+    return ActionRead(verb=verb, allowed=refusal is None, reason=refusal.sentence if refusal is not None else None)

@@ -1,0 +1,36 @@
+"""Actions as the API returns them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from weir_backend.kit.schemas import ResponseModel
+
+
+class Verb(StrEnum):
+    START = "start"
+    SUSPEND = "suspend"
+    CANCEL = "cancel"
+    SAVEPOINT = "savepoint"
+    CHECKPOINT = "checkpoint"
+    UPGRADE = "upgrade"
+    RESCALE = "rescale"
+    RESTORE = "restore"
+    START_WITHOUT_STATE = "start_without_state"
+    ROLL_BACK = "roll_back"
+    PIN = "pin"
+    UNPIN = "unpin"
+    VERIFY = "verify"
+    DELETE = "delete"
+    APPROVE = "approve"
+    APPLY = "apply"
+    DISCARD = "discard"
+    UNDO = "undo"
+
+
+class ActionRead(ResponseModel):
+    """A verb that the caller sees. `reason`: why it is not allowed now, and what to do about that; null if it is allowed."""
+
+    verb: Verb
+    allowed: bool
+    reason: str | None

@@ -1,0 +1,214 @@
+"""Whether a rule holds for a job. No clock, no database: facts in, one verdict out.
+
+Beside yes and no there is a third verdict, unknown, which leaves the alert as it is: while the control plane itself is unreachable, no alert may
+begin or end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias, assert_never
+
+from weir_backend.models import AlertKind, DesiredState, RunState
+
+INTERVALS_MISSED = 2
+"""A job is late only after so many of its own intervals, whatever the rule says."""
+LAG_RESOLVE_RATIO = 0.8
+"""An alert about lag is resolved below this part of its limit, so that a lag at the limit does not raise an alert every minute."""
+REASON_CHARACTERS_MAX = 300
+LAG_DURATION = timedelta(minutes=1)
+"""The rule fires only if the source was behind so long ago, too: short peaks need no attention."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoCheckpoint:
+    minutes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LagAbove:
+    """Of ``source`` (a uid; None: of any). At least one of ``records`` and ``seconds``."""
+
+    records: int | None = None
+    seconds: float | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    count: int
+    minutes: int
+
+
+Condition: TypeAlias = NoCheckpoint | Failures | LagAbove | Restarts
+CONDITIONS: dict[AlertKind, type[Condition]] = {
+    AlertKind.NO_CHECKPOINT: NoCheckpoint,
+    AlertKind.FAILURES: Failures,
+    AlertKind.LAG: LagAbove,
+    AlertKind.RESTARTS: Restarts,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """Of one source, over all its subtasks. ``before``: ``LAG_DURATION`` ago; None: unknown."""
+
+    source: str
+    unit: Literal["records", "seconds"]
+    now: float
+    before: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """Times are by the control plane's clock, unless they are said to be a driver's.
+
+    ``run_state``: of the newest run. ``begun_at``: since when the job is to run; a restart after a failure does not reset it. ``interval_s``: the
+    larger of the checkpoint interval and the minimum pause; None: no periodic checkpoints. ``failures``, ``failed_checkpoints``: since the last
+    completed checkpoint, and since a user started the job. ``restarts``: by the driver's clock, but never later than they were reported.
+    ``restarts_stopped_reason``: why Weir does not restart the job.
+    """
+
+    desired: DesiredState
+    run_state: RunState | None
+    begun_at: datetime | None
+    checkpoint: int | None
+    checkpoint_reported_at: datetime | None
+    interval_s: float | None
+    well_after_s: float
+    failures: int = 0
+    last_failure_at: datetime | None = None
+    failed_checkpoints: int = 0
+    restarts_stopped_reason: str | None = None
+    restarts: tuple[datetime, ...] = ()
+    lags: tuple[Lag, ...] | None = None
+    """None: its slots have reported nothing for a while, or no rule needs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """``message``: one sentence, without the name of the job."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotFiring:
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A firing alert continues, and none begins."""
+
+
+Verdict: TypeAlias = Firing | NotFiring | Unknown
+
+
+def evaluate(condition: Condition, facts: JobFacts, *, there_since: datetime | None, firing: bool, now: datetime) -> Verdict:
+    """``there_since``: since when drivers can reach the control plane and workers reconcile jobs; None: they cannot now."""
+    if facts.desired is not DesiredState.RUNNING:
+        return NotFiring("the job is not to run")
+    if facts.run_state is RunState.FINISHED:
+        return NotFiring("the job has finished")
+    if there_since is None:
+        return Unknown()
+    match condition:
+        case NoCheckpoint(minutes):
+            return _no_checkpoint(timedelta(minutes=minutes), facts, there_since, now)
+        case Failures(count):
+            return _failures(count, facts, now)
+        case LagAbove():
+            return _lag(condition, facts, firing)
+        case Restarts(count, minutes):
+            return _restarts(count, timedelta(minutes=minutes), facts, firing, now)
+        case _:
+            assert_never(condition)
+
+
+def _no_checkpoint(time: timedelta, facts: JobFacts, there_since: datetime, now: datetime) -> Verdict:
+    if facts.interval_s is None:
+        return NotFiring("the job takes no periodic checkpoints")
+    if facts.begun_at is None:
+        return NotFiring("the job has not started")
+    patience = max(time, timedelta(seconds=INTERVALS_MISSED * facts.interval_s))
+    told_at = facts.checkpoint_reported_at
+    since = max(facts.begun_at, told_at) if told_at is not None else facts.begun_at
+    if now - since < patience:
+        return NotFiring(f"checkpoint {facts.checkpoint} is completed" if since == told_at else "the job was started")
+    if now - there_since < patience:
+        return Unknown()
+    if since == told_at:
+        return Firing(f"no checkpoint has completed for {format_duration(now - since)}: the last one was {facts.checkpoint}")
+    return Firing(f"no checkpoint has completed since the job was started {format_duration(now - since)} ago")
+
+
+def _failures(count: int, facts: JobFacts, now: datetime) -> Verdict:
+    if facts.restarts_stopped_reason is not None:
+        # The job does not fail again, whatever count the rule has.
+        return Firing(f"Weir does not restart the job: {' '.join(facts.restarts_stopped_reason.split())[:REASON_CHARACTERS_MAX]}")
+    if facts.failures >= count and not _is_well(facts, now):
+        return Firing(f"the job has failed {_times(facts.failures)} in a row, without a completed checkpoint in between")
+    if facts.failed_checkpoints >= count:
+        return Firing(f"{facts.failed_checkpoints} checkpoints in a row have failed")
+    return NotFiring("the job runs again")
+
+
+def _is_well(facts: JobFacts, now: datetime) -> bool:
+    """Whether the job has run without a failure for so long that its restart strategy counts from the start, too."""
+    if facts.run_state is not RunState.RUNNING or facts.last_failure_at is None:
+        return False
+    return now - facts.last_failure_at >= timedelta(seconds=facts.well_after_s)
+
+
+def _lag(condition: LagAbove, facts: JobFacts, firing: bool) -> Verdict:
+    if facts.lags is None:
+        return Unknown()
+    limits = {"records": condition.records, "seconds": condition.seconds}
+    for lag in facts.lags:
+        limit = limits[lag.unit]
+        if limit is None or condition.source not in (None, lag.source):
+            continue
+        lasts = (
+            lag.now > LAG_RESOLVE_RATIO * limit if firing else lag.now > limit and lag.before is not None and lag.before > limit
+        )
+        if lasts:
+            return Firing(
+                f"source {lag.source} is {_number(lag.now)} {lag.unit} behind, more than {_number(LAG_RESOLVE_RATIO * limit if firing else limit)}"
+            )
+    return NotFiring("its sources have caught up")
+
+
+def _restarts(count: int, time: timedelta, facts: JobFacts, firing: bool, now: datetime) -> Verdict:
+    found = sum(1 for at in facts.restarts if now - at < time)
+    # The alert is resolved at half the count: otherwise each restart near the count would raise another alert.
+    if found >= count or (firing and found > count // 2):
+        return Firing(f"the job was restarted {_times(found)} within {format_duration(time)}")
+    return NotFiring(f"the job was restarted {_times(found)} within the last {format_duration(time)}")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def format_duration(span: timedelta) -> str:
+    """Return the two largest units; seconds only below two minutes."""
+    seconds = int(span.total_seconds())
+    if seconds < 120:
+        return f"{seconds} s"
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
+    if hours < 1:
+        return f"{minutes} min"
+    if days < 1:
+        return f"{hours} h {minutes % 60} min" if minutes % 60 else f"{hours} h"
+    return f"{days} d {hours % 24} h" if hours % 24 else f"{days} d"

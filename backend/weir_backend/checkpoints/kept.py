@@ -1,0 +1,152 @@
+"""What keeps the checkpoints of jobs, and which actions they allow: loaded with a few queries for any number of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from weir_backend.actions.rules import CheckpointFacts, Refusal, checkpoint_actions
+from weir_backend.checkpoints import repository
+from weir_backend.checkpoints.lineage import newest_of_jobs
+from weir_backend.checkpoints.location import CheckpointLocation, locations_of_runs
+from weir_backend.checkpoints.retention_rules import (
+    Branches,
+    GcJobFacts,
+    branches_of,
+    deletion_refusal,
+    gc_obstacle,
+    kept_because,
+    plan_references,
+)
+from weir_backend.checkpoints.schemas import CheckpointRead
+from weir_backend.jobs.spec import Checkpointing
+from weir_backend.kit.access import Permission
+from weir_backend.models import Checkpoint, CheckpointState, Job
+from weir_backend.recovery import repository as plans
+from weir_backend.runs import repository as runs
+from weir_backend.runs.start import RequestedStart, next_start
+from weir_backend.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class JobRetention:
+    """``references``: see ``plan_references``. ``newest``: the newest checkpoint of the current branch. ``obstacle``: why no checkpoint may be
+    deleted now. ``location``: of the newest run; None: unknown."""
+
+    job_name: str
+    applying: int | None
+    references: Mapping[int, Sequence[str]]
+    newest: int | None
+    branches: Branches
+    retained: int
+    obstacle: Refusal | None
+    location: CheckpointLocation | None
+
+
+def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: datetime) -> dict[int, JobRetention]:
+    ids = [job.id for job in jobs]
+    newest_runs = runs.newest_runs(session, ids)
+    locations = locations_of_runs(session, [run.id for run in newest_runs.values()])
+    references = repository.plan_references(session, ids)
+    applying = plans.applying_by_job(session, ids)
+    newest = newest_of_jobs(session, ids)
+    ran = runs.newest_that_ran(session, [job.id for job in jobs if job.next_start is not None])
+    restores = runs.restores(session, ids)
+    restored = {number for by_run in restores.values() for number in by_run.values() if number is not None}
+    kept = repository.runs_of_kept(session, ids, restored)
+    retained = repository.retained_of_jobs(session, ids)
+    found = {}
+    for job in jobs:
+        run = newest_runs.get(job.id)
+        location = locations.get(run.id) if run is not None else None
+        requested = RequestedStart(**job.next_start) if job.next_start is not None else None
+        start = next_start(requested, has_gone_back=requested is not None and ran.get(job.id, 0) > requested.after_run)
+        facts = GcJobFacts(
+            desired=job.desired_state,
+            live_run=run.number if run is not None and run.ended_at is None else None,
+            last_state=run.state if run is not None else None,
+            restarts_stopped=job.restarts_stopped_reason is not None,
+            applying=applying.get(job.id),
+            neighbour=_job_sharing_log(session, settings, job, location),
+            known_generation=0,
+        )
+        found[job.id] = JobRetention(
+            job_name=job.name,
+            applying=applying.get(job.id),
+            references=plan_references(
+                references.get(job.id, ()), start.checkpoint, moment, undo_kept=timedelta(days=settings.undo_kept_days)
+            ),
+            newest=newest.get(job.id),
+            branches=branches_of(kept.get(job.id, {}), restores.get(job.id, {})),
+            retained=retained.get(job.id) or Checkpointing().retained,
+            obstacle=gc_obstacle(facts),
+            location=location,
+        )
+    return found
+
+
+def _job_sharing_log(session: Session, settings: Settings, job: Job, location: CheckpointLocation | None) -> str | None:
+    """No other job has a directory that the platform has chosen: nearly all jobs need no query."""
+    if location is None or location.directory.startswith(str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}")):
+        return None
+    return repository.job_sharing_log(session, job.id, location)
+
+
+def facts_of(checkpoint: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None) -> CheckpointFacts:
+    """``location``: of the checkpoint; None: unknown. ``retention`` None: its job is deleted."""
+    return CheckpointFacts(
+        number=checkpoint.number,
+        state=checkpoint.state,
+        discarded_at=checkpoint.discarded_at,
+        deleting_since=checkpoint.leaving_at,
+        damage=checkpoint.damage,
+        failure=checkpoint.failure,
+        pinned=checkpoint.pinned,
+        applying=retention.applying if retention is not None else None,
+        deletion=_deletion(checkpoint, retention, location) if retention is not None else None,
+    )
+
+
+def _deletion(checkpoint: Checkpoint, retention: JobRetention, location: CheckpointLocation | None) -> Refusal | None:
+    if location is None or location != retention.location:
+        reason = f"Job '{retention.job_name}' has its checkpoints elsewhere now: Weir cannot tell what still needs checkpoint {checkpoint.number}."
+        return Refusal("elsewhere", reason, "Delete its files yourself if nothing needs them.")
+    return retention.obstacle or deletion_refusal(
+        checkpoint.number, pinned=checkpoint.pinned, references=retention.references, newest=retention.newest
+    )
+
+
+def read(
+    session: Session, settings: Settings, permissions: Collection[Permission], rows: Sequence[Checkpoint], moment: datetime
+) -> list[CheckpointRead]:
+    """Return the checkpoints with their actions and the reasons why they are kept."""
+    ids = {row.job_id for row in rows}
+    found = load(session, settings, repository.jobs_by_id(session, ids), moment) if ids else {}
+    locations = locations_of_runs(session, {row.run_id for row in rows if row.state is CheckpointState.COMPLETED})
+    return [_read(row, found.get(row.job_id), locations.get(row.run_id), permissions) for row in rows]
+
+
+def _read(
+    row: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None, permissions: Collection[Permission]
+) -> CheckpointRead:
+    is_kept = row.state is CheckpointState.COMPLETED and row.discarded_at is None and row.leaving_at is None
+    columns = {name: getattr(row, name) for name in CheckpointRead.model_fields if name not in ("actions", "kept_because")}
+    return CheckpointRead(
+        **columns,
+        actions=checkpoint_actions(facts_of(row, retention, location), permissions) if retention is not None else [],
+        kept_because=kept_because(
+            row.number,
+            pin=row.pinned_reason if row.pinned else None,
+            pin_in_force=row.pin_in_force,
+            is_savepoint=row.is_savepoint,
+            references=retention.references,
+            newest=retention.newest,
+            branches=retention.branches,
+            retained=retention.retained,
+        )
+        if is_kept and retention is not None
+        else [],
+    )

@@ -1,0 +1,94 @@
+"""The lineage of a job: a rollback starts another branch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import BigInteger, and_, func, literal, select, true, union_all
+from sqlalchemy.orm import Session
+
+from weir_backend.models import Checkpoint, CheckpointState, Job, Run
+
+
+def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
+    """Return the newest completed checkpoint of the branch that this run continues. Numbers of checkpoints grow with those of runs, on every
+    branch."""
+    this = select(Run.number).where(Run.id == run_id).scalar_subquery()
+    earlier = and_(Run.job_id == job_id, Run.number <= this)
+    completed = (
+        select(Checkpoint.number.label("checkpoint"), Run.number.label("run"), literal(1).label("rank"))
+        .join(Run, Run.id == Checkpoint.run_id)
+        .where(Checkpoint.job_id == job_id, Checkpoint.state == CheckpointState.COMPLETED, earlier)
+        .order_by(Checkpoint.number.desc())
+        .limit(1)
+    )
+    begun = (
+        # 0 or null: the run started without state, and has only its own checkpoints.
+        select(func.nullif(Run.start["checkpoint"].astext.cast(BigInteger), 0), Run.number, literal(0))
+        .where(earlier, Run.start["mode"].astext != "resume")
+        .order_by(Run.number.desc())
+        .limit(1)
+    )
+    # The newest completed by the run that started the branch, or later; otherwise the one that this run restored.
+    both = union_all(completed.subquery().select(), begun.subquery().select()).subquery()
+    return session.scalar(select(both.c.checkpoint).order_by(both.c.run.desc(), both.c.rank.desc()).limit(1))
+
+
+def newest_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int]:
+    """Return the newest completed checkpoint of the current branch of each job that has one."""
+    completed = (
+        select(Checkpoint.number.label("checkpoint"), Run.number.label("run"))
+        .join(Run, Run.id == Checkpoint.run_id)
+        .where(Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.COMPLETED)
+        .order_by(Checkpoint.number.desc())
+        .limit(1)
+        .lateral("completed")
+    )
+    restored = (
+        select(func.nullif(Run.start["checkpoint"].astext.cast(BigInteger), 0).label("checkpoint"), Run.number.label("run"))
+        .where(Run.job_id == Job.id, Run.start["mode"].astext != "resume")
+        .order_by(Run.number.desc())
+        .limit(1)
+        .lateral("restored")
+    )
+    query = (
+        select(Job.id, completed.c.checkpoint, completed.c.run, restored.c.checkpoint, restored.c.run)
+        .select_from(Job)
+        .outerjoin(completed, true())
+        .outerjoin(restored, true())
+        .where(Job.id.in_(job_ids))
+    )
+    found: dict[int, int] = {}
+    for job_id, checkpoint, completed_by, restored_checkpoint, restored_by in session.execute(query):
+        is_after_restore = restored_by is None or (completed_by is not None and completed_by >= restored_by)
+        newest = checkpoint if is_after_restore else restored_checkpoint
+        if newest is not None:
+            found[job_id] = newest
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreOrigin:
+    """What ``run`` restored: ``checkpoint`` of its job, or the one at ``path``."""
+
+    run: Run
+    checkpoint: int | None
+    path: str | None
+
+
+def latest_restore(session: Session, job_id: int) -> RestoreOrigin | None:
+    """Of the newest run that has reached RUNNING. None: it started without state, or there is no such run."""
+    newest = Run.number.desc()
+    run = session.scalar(select(Run).where(Run.job_id == job_id, Run.running_at.is_not(None)).order_by(newest).limit(1))
+    if run is None:
+        return None
+    match run.start:
+        case {"mode": "path", "path": str() as path}:
+            return RestoreOrigin(run, None, path)
+        case {"mode": "resume"}:
+            before = session.scalar(select(Run.id).where(Run.job_id == job_id, Run.number < run.number).order_by(newest).limit(1))
+            checkpoint = newest_completed(session, job_id, before) if before is not None else None
+        case _:
+            checkpoint = run.start.get("checkpoint")
+    return RestoreOrigin(run, checkpoint, None) if checkpoint else None

@@ -1,0 +1,89 @@
+"""Pins: users set them in the database, and workers write them to the job log, where running drivers obey them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from weir_backend.checkpoints import repository as checkpoints
+from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs.event_log import record_event
+from weir_backend.kit.clock import now
+from weir_backend.kit.tasks import PIN, Tasks, enqueue_after_commit
+from weir_backend.models import Checkpoint, Job
+
+
+@dataclass(frozen=True, slots=True)
+class PinRequest:
+    """``pinned``: what the log must say. A savepoint stays pinned in the log until it is deleted."""
+
+    place: CheckpointLocation
+    number: int
+    generation: int
+    pinned: bool
+
+
+def pin_request(session: Session, checkpoint_id: int) -> PinRequest | None:
+    """Return None if there is nothing left to pin."""
+    found = session.get(Checkpoint, checkpoint_id)
+    if found is None or found.discarded_at is not None or found.leaving_at is not None:
+        return None
+    place = location_of_run(session, found.run_id)
+    if place is None:
+        return None
+    return PinRequest(place, found.number, found.generation, found.pinned or found.is_savepoint)
+
+
+def set_pin(session: Session, tasks: Tasks, found: Checkpoint, reason: str) -> None:
+    """Pin the checkpoint for a plan, unless a user has pinned it. The caller holds the lock on the job."""
+    if not found.pinned and not found.is_savepoint:
+        found.pinned, found.pinned_reason = True, reason
+        found.version += 1
+        enqueue_after_commit(session, tasks, PIN, found.id)
+
+
+def release_pin(found: Checkpoint, reason: str) -> None:
+    """Undo ``set_pin``; a worker updates the job log later. The caller holds the lock on the job."""
+    if found.pinned and found.pinned_reason == reason:
+        found.pinned, found.pinned_reason = False, ""
+        found.version += 1
+
+
+def confirm_pin(session: Session, checkpoint_id: int, said: PinRequest) -> int | None:
+    """The log contains the pin. If the pin has changed since, the next round corrects the log. Return the id of the job if a plan may wait for it."""
+    seen = session.get(Checkpoint, checkpoint_id)
+    job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
+    found = checkpoints.locked(session, checkpoint_id)
+    if job is None or found is None or found.pin_in_force == found.pinned:
+        return None
+    if said.pinned == (found.pinned or found.is_savepoint):
+        found.pin_in_force = found.pinned
+        job.next_reconcile_at = now()  # a plan may wait for the pin
+        record_event(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
+        return job.id
+    return None
+
+
+def reject_pin(session: Session, checkpoint_id: int) -> None:
+    """The checkpoint was retired before the pin was in the log."""
+    seen = session.get(Checkpoint, checkpoint_id)
+    job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
+    found = checkpoints.locked(session, checkpoint_id)
+    if job is not None and found is not None and found.leaving_at is None:
+        mark_discarded(session, job, [found], now())
+        job.next_reconcile_at = now()
+
+
+def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], moment: datetime) -> None:
+    """Mark checkpoints that are retired in the job log. The caller holds the lock on the job. A pin that came too late is reported and removed."""
+    fresh = [row for row in rows if row.discarded_at is None]
+    lost = sorted(row.number for row in fresh if row.pinned)
+    for row in fresh:
+        row.discarded_at, row.leaving_at = moment, None
+        row.pinned = row.pin_in_force = False
+    if lost:
+        record_event(session, job, "PinsRejected", checkpoints=lost)

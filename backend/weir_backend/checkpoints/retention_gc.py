@@ -1,0 +1,258 @@
+"""Garbage-collect checkpoints of jobs that do not run. Each step holds the lock on the job; a worker changes storage between the steps.
+
+Meanwhile no run starts (``Job.retention_until``), which spares a driver an unknown generation. Correctness does not depend on that: the job log
+fences the later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from weir_backend.actions.rules import checkpoint_refusal
+from weir_backend.actions.schemas import Verb
+from weir_backend.checkpoints import kept, repository
+from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
+from weir_backend.checkpoints.pins import mark_discarded
+from weir_backend.checkpoints.retention_rules import (
+    CheckpointFacts,
+    GcDecision,
+    GcJobFacts,
+    LogFacts,
+    decide,
+    gc_obstacle,
+    plan_references,
+)
+from weir_backend.checkpoints.service import get_restorable
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs import service as job_service
+from weir_backend.jobs.event_log import record_event
+from weir_backend.kit.access import Caller
+from weir_backend.kit.audit import audit
+from weir_backend.kit.clock import now
+from weir_backend.kit.tasks import COLLECT_GARBAGE, PIN, Tasks, enqueue_after_commit
+from weir_backend.models import Checkpoint, Job, Operation, OperationKind, OperationState
+from weir_backend.operations import service as operations
+from weir_backend.operations.lifecycle import OperationOutcome
+from weir_backend.reconciler.service import next_start_of
+from weir_backend.recovery import repository as plan_rows
+from weir_backend.recovery.execution import release_undo_pin
+from weir_backend.runs import repository as runs
+from weir_backend.settings import Settings
+
+GC_INTERVAL = timedelta(minutes=10)
+GC_RETRY = timedelta(minutes=1)
+"""After something was begun whose outcome is unknown."""
+GC_LEASE = timedelta(seconds=90)
+"""Longer than a worker may take. If it dies, a run of the job starts so much later at most."""
+JOBS_PER_ROUND = 20
+PINS_PER_ROUND = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GcTarget:
+    """What a worker must know to read storage. ``asked``: a user has requested a deletion."""
+
+    place: CheckpointLocation
+    retained: int
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GcWork:
+    """What a worker must do in storage. Until ``until`` it has the job's storage for itself."""
+
+    decided: GcDecision
+    until: datetime
+
+
+def release_expired_undo_pins(session: Session, settings: Settings, moment: datetime) -> None:
+    """Release the pins of safety savepoints after ``undo_kept_days``, also for running jobs."""
+    before = moment - timedelta(days=settings.undo_kept_days)
+    for plan in repository.plans_with_expired_undo_pin(session, before, limit=PINS_PER_ROUND):
+        if jobs.find(session, plan.job_id, lock=True) is not None:
+            release_undo_pin(session, plan)
+
+
+def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
+    """Enqueue the jobs whose storage is due, and pins that no job log contains yet. Return how many."""
+    chosen = repository.jobs_due_for_gc(session, moment, limit=JOBS_PER_ROUND)
+    if chosen:
+        # A task that gets lost is enqueued again after the interval.
+        repository.postpone_gc(session, chosen, moment + GC_INTERVAL)
+    for job_id in chosen:
+        enqueue_after_commit(session, tasks, COLLECT_GARBAGE, job_id)
+    pins = repository.unconfirmed_pins(session, limit=PINS_PER_ROUND)
+    for checkpoint_id in pins:
+        enqueue_after_commit(session, tasks, PIN, checkpoint_id)
+    return len(chosen) + len(pins)
+
+
+def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, number: int) -> Operation:
+    """A worker deletes the checkpoint unless the job log says why not. Raises NotFound, Conflict with the reason."""
+    job = job_service.get(session, job_id, lock=True)
+    for operation in repository.open_deletions(session, job.id):
+        if operation.request["checkpoint"] == number:
+            return operation  # the request is repeated
+    found = get_restorable(session, job, number)
+    moment = now()
+    retention = kept.load(session, settings, [job], moment)[job.id]
+    refusal = checkpoint_refusal(Verb.DELETE, kept.facts_of(found, retention, location_of_run(session, found.run_id)))
+    if refusal is not None:
+        raise refusal.conflict()
+    operation = operations.begin(session, job, OperationKind.DELETE, caller, {"checkpoint": number})
+    operations.step(operation, "a worker deletes the checkpoint")
+    found.leaving_at = moment
+    job.next_retention_at = moment + GC_RETRY
+    enqueue_after_commit(session, tasks, COLLECT_GARBAGE, job.id)
+    record_event(session, job, "CheckpointDeletionRequested", checkpoint=number, by=caller.name)
+    audit(session, caller, "delete", "checkpoint", found.id, before={"job": job.name, "number": number})
+    return operation
+
+
+def gc_target(session: Session, job_id: int) -> GcTarget | None:
+    """Return where the newest run has its checkpoints. None: there is no run, or its location is unknown."""
+    job = jobs.find(session, job_id)
+    run = runs.newest_run(session, job) if job is not None else None
+    place = location_of_run(session, run.id) if run is not None else None
+    spec = jobs.find_spec(session, job.id, job.spec_number) if job is not None else None
+    if job is None or place is None or spec is None:
+        return None
+    retained: int = spec.body.get("checkpointing", {}).get("retained", 3)
+    return GcTarget(place, retained, bool(repository.open_deletions(session, job.id)))
+
+
+def plan_gc(
+    session: Session, settings: Settings, tasks: Tasks, job_id: int, place: CheckpointLocation, log: LogFacts
+) -> GcWork | None:
+    """A worker has read the job log. Return what it must do now; None: nothing. Rows are updated from the log."""
+    job = jobs.find(session, job_id, lock=True)
+    if job is None:
+        return None
+    moment = now()
+    if job.retention_until is not None and moment < job.retention_until:
+        job.next_retention_at = job.retention_until
+        return None
+    wanted = {operation.request["checkpoint"]: operation for operation in repository.open_deletions(session, job.id)}
+    rows = {row.number: row for row in repository.kept_at(session, job.id, place)}
+    in_the_way = gc_obstacle(_facts(session, job, place), log_generation=log.run_generation)
+    decided = decide(
+        log,
+        [_row(row, wanted.keys()) for row in rows.values()],
+        _references(session, settings, job),
+        in_the_way=in_the_way.sentence if in_the_way is not None else None,
+    )
+    mark_discarded(session, job, [rows[number] for number in decided.retired], moment)
+    _fail_refused(session, job, wanted, decided)
+    _complete_deletions(session, job, wanted, repository.discarded_among(session, job.id, wanted.keys()), {})
+    for number, row in rows.items():
+        if number in decided.going:
+            row.leaving_at = row.leaving_at or moment
+        elif number not in decided.finish:
+            row.leaving_at = None
+    for number in decided.repin:
+        enqueue_after_commit(session, tasks, PIN, rows[number].id)
+    job.next_retention_at = moment + (GC_RETRY if decided.touches_storage else GC_INTERVAL)
+    if not decided.touches_storage:
+        return None
+    job.retention_until = moment + GC_LEASE
+    return GcWork(decided, job.retention_until)
+
+
+def may_continue(session: Session, job_id: int, going: GcWork) -> bool:
+    """Whether the worker may continue. It asks before each entry in the job log."""
+    job = jobs.find(session, job_id, lock=True)
+    return (
+        job is not None
+        and job.retention_until == going.until
+        and now() < going.until
+        and runs.live_run(session, job.id) is None
+        and plan_rows.applying(session, job.id) is None
+    )
+
+
+def finish_gc(
+    session: Session,
+    tasks: Tasks,
+    job_id: int,
+    place: CheckpointLocation,
+    going: GcWork,
+    *,
+    gone: Collection[int],
+    left: str | None,
+) -> None:
+    """``gone``: what is retired now. ``left``: why some of their files remain; None: none remain. A late report counts as well: what is retired
+    stays retired."""
+    job = jobs.find(session, job_id, lock=True)
+    if job is None:
+        return
+    moment = now()
+    rows = {row.number: row for row in repository.kept_at(session, job.id, place)}
+    wanted = {operation.request["checkpoint"]: operation for operation in repository.open_deletions(session, job.id)}
+    over = [row for number, row in rows.items() if number in gone]
+    mark_discarded(session, job, over, moment)
+    if over:
+        told = [row.number for row in over]
+        record_event(
+            session, job, "CheckpointsDeleted", checkpoints=told, requested=[one for one in told if one in wanted], left=left
+        )
+    _complete_deletions(session, job, wanted, set(gone), {"left": left} if left else {})
+    if job.retention_until == going.until:
+        job.retention_until = None
+        # A run that waited for this can start.
+        job_service.reconcile_soon(session, tasks, job)
+    if set(going.decided.going) <= set(gone):
+        job.next_retention_at = moment + GC_INTERVAL
+
+
+def _facts(session: Session, job: Job, place: CheckpointLocation | None) -> GcJobFacts:
+    run = runs.newest_run(session, job)
+    applying = plan_rows.applying(session, job.id)
+    return GcJobFacts(
+        desired=job.desired_state,
+        live_run=run.number if run is not None and run.ended_at is None else None,
+        last_state=run.state if run is not None else None,
+        restarts_stopped=job.restarts_stopped_reason is not None,
+        applying=applying.id if applying is not None else None,
+        neighbour=repository.job_sharing_log(session, job.id, place) if place is not None else None,
+        known_generation=repository.known_generation(session, job.id, place) if place is not None else 0,
+    )
+
+
+def _references(session: Session, settings: Settings, job: Job) -> dict[int, list[str]]:
+    return plan_references(
+        repository.plan_references(session, [job.id]).get(job.id, ()),
+        next_start_of(session, job).checkpoint,
+        now(),
+        undo_kept=timedelta(days=settings.undo_kept_days),
+    )
+
+
+def _row(checkpoint: Checkpoint, asked: Collection[int]) -> CheckpointFacts:
+    return CheckpointFacts(
+        number=checkpoint.number,
+        generation=checkpoint.generation,
+        is_savepoint=checkpoint.is_savepoint,
+        pinned=checkpoint.pinned,
+        damaged=checkpoint.damage is not None,
+        asked=checkpoint.number in asked,
+        leaving=checkpoint.leaving_at is not None,
+    )
+
+
+def _fail_refused(session: Session, job: Job, wanted: dict[Any, Operation], decided: GcDecision) -> None:
+    for number, why in (decided.refused or {}).items():
+        operations.end_and_record(session, job, wanted[number], OperationOutcome(OperationState.FAILED, problem=why))
+
+
+def _complete_deletions(
+    session: Session, job: Job, wanted: dict[Any, Operation], gone: Collection[int], more: dict[str, Any]
+) -> None:
+    for number, operation in wanted.items():
+        if number in gone:
+            result = {"checkpoint": number, **more}
+            operations.end_and_record(session, job, operation, OperationOutcome(OperationState.SUCCEEDED, result=result))

@@ -1,0 +1,157 @@
+"""Verify checkpoints: enqueue what is due, read parts, record the outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from weir_backend.checkpoints import repository
+from weir_backend.checkpoints import repository as checkpoints
+from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
+from weir_backend.checkpoints.pins import mark_discarded
+from weir_backend.checkpoints.service import get_restorable
+from weir_backend.checkpoints.verification_rules import (
+    Damaged,
+    Intact,
+    Outcome,
+    Progress,
+    Retired,
+    StorageUnavailable,
+    retry_after,
+    settle,
+)
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs import service as job_service
+from weir_backend.jobs.event_log import record_event
+from weir_backend.kit.access import Caller
+from weir_backend.kit.audit import audit
+from weir_backend.kit.clock import now
+from weir_backend.kit.jsonb import clean_text
+from weir_backend.kit.tasks import VERIFY, Tasks, enqueue_after_commit
+from weir_backend.models import Checkpoint, Job, Operation, OperationKind, Verification
+from weir_backend.operations import service as operations
+from weir_backend.settings import Settings
+
+RUNNING_MAX = 8
+"""Of those that no user waits for, at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationPart:
+    """What a worker must read. ``generation``: of the runtime that completed the checkpoint."""
+
+    place: CheckpointLocation
+    number: int
+    generation: int
+    files_done: int
+
+
+def enqueue_due(session: Session, settings: Settings, tasks: Tasks, moment: datetime) -> int:
+    """Enqueue verifications that are due. Return how many."""
+    room = RUNNING_MAX - repository.verifications_running(session, moment)
+    if room <= 0:
+        return 0
+    cutoff = moment - timedelta(hours=settings.verify_after_hours)
+    chosen = repository.due_for_verification(session, moment, cutoff=cutoff, limit=room)
+    tries = repository.verification_tries(session, chosen)
+    # One order everywhere prevents deadlocks between concurrent rounds.
+    for checkpoint_id in sorted(chosen):
+        until = moment + retry_after(tries.get(checkpoint_id, 0))
+        claim = repository.claim_verification(session, checkpoint_id, moment, until, wanted=False)
+        if claim is not None:
+            enqueue_after_commit(session, tasks, VERIFY, claim.checkpoint_id, claim.claim, claim.files_done)
+    return len(chosen)
+
+
+def verify(session: Session, tasks: Tasks, caller: Caller, job_id: int, number: int) -> Operation:
+    """Verify from the first file. Raises NotFound, Conflict if the files are deleted."""
+    job = job_service.get(session, job_id, lock=True)
+    found = get_restorable(session, job, number)
+    operation = operations.begin(session, job, OperationKind.VERIFY, caller, {"checkpoint": number})
+    operations.step(operation, "a worker reads its files")
+    _restart(session, tasks, found.id)
+    audit(session, caller, "verify", "checkpoint", found.id, after={"job": job.name, "number": number})
+    return operation
+
+
+def request_verification(session: Session, tasks: Tasks, job_id: int, number: int) -> None:
+    """A plan waits for the verification and asks repeatedly: one that is running is not restarted."""
+    job = jobs.find(session, job_id, lock=True)
+    seen = jobs.completed(session, job_id, number)
+    if job is None or seen is None or seen.discarded_at is not None or seen.leaving_at is not None:
+        return
+    row = repository.find_verification(session, seen.id)
+    if row is None or not row.wanted:
+        _restart(session, tasks, seen.id)
+
+
+def _restart(session: Session, tasks: Tasks, checkpoint_id: int) -> None:
+    moment = now()
+    claim = repository.claim_verification(session, checkpoint_id, moment, moment + retry_after(0), wanted=True)
+    assert claim is not None, "a request replaces the claim"
+    enqueue_after_commit(session, tasks, VERIFY, claim.checkpoint_id, claim.claim, claim.files_done)
+
+
+def begin_part(session: Session, checkpoint_id: int, claim: int, files_done: int) -> VerificationPart | None:
+    """Return None if the holder of ``claim`` has nothing to do: it is done, or another worker has the claim."""
+    row = repository.find_verification(session, checkpoint_id)
+    found = session.get(Checkpoint, checkpoint_id)
+    if row is None or found is None or not _holds_claim(row, claim, files_done):
+        return None
+    place = location_of_run(session, found.run_id)
+    if place is None:
+        return None
+    return VerificationPart(place, found.number, found.generation, files_done)
+
+
+def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: int, files_done: int, what: Outcome) -> None:
+    """A worker has read a part of the files, or all. A repeated or outdated report changes nothing."""
+    held = _lock(session, checkpoint_id)
+    row = repository.find_verification(session, checkpoint_id, lock=True)
+    if held is None or row is None or not _holds_claim(row, claim, files_done):
+        return
+    job, checkpoint = held
+    match what:
+        case Progress(files, size):
+            row.files_done, row.bytes_done, row.tries, row.problem = files_done + files, row.bytes_done + size, 0, None
+            row.next_try_at = now() + retry_after(0)
+            enqueue_after_commit(session, tasks, VERIFY, checkpoint_id, claim, row.files_done)
+        case StorageUnavailable(reason):
+            row.problem = clean_text(reason)
+            for operation in repository.open_verifications(session, job.id, checkpoint.number):
+                operations.step(operation, f"retrying, as storage did not answer: {row.problem}")
+        case Intact(files, size):
+            _settle(session, job, checkpoint, Intact(files_done + files, row.bytes_done + size))
+        case Damaged(problems):
+            _settle(session, job, checkpoint, Damaged(tuple(map(clean_text, problems))))
+        case Retired():
+            _settle(session, job, checkpoint, what)
+
+
+def _holds_claim(row: Verification, claim: int, files_done: int) -> bool:
+    return row.claim == claim and row.files_done == files_done
+
+
+def _lock(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint] | None:
+    """Lock the job first, as everywhere."""
+    seen = session.get(Checkpoint, checkpoint_id)
+    job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
+    checkpoint = checkpoints.locked(session, checkpoint_id)
+    return (job, checkpoint) if job is not None and checkpoint is not None else None
+
+
+def _settle(session: Session, job: Job, checkpoint: Checkpoint, what: Intact | Damaged | Retired) -> None:
+    settled = settle(checkpoint.number, what, damage_before=checkpoint.damage)
+    moment = now()
+    if settled.verified:
+        checkpoint.verified_at, checkpoint.damage = moment, settled.damage
+    if settled.retired and checkpoint.leaving_at is None:
+        # The garbage collection finishes a checkpoint that it is deleting.
+        mark_discarded(session, job, [checkpoint], moment)
+    if settled.event is not None:
+        record_event(session, job, settled.event, checkpoint=checkpoint.number, damage=settled.damage)
+    for operation in repository.open_verifications(session, job.id, checkpoint.number):
+        operations.end_and_record(session, job, operation, settled.over)
+    repository.end_verification(session, checkpoint.id)

@@ -1,0 +1,91 @@
+"""What follows from reading the files of a checkpoint. No clock, no database, no files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias, assert_never
+
+from weir_backend.models import OperationState
+from weir_backend.operations.lifecycle import OperationOutcome
+
+RETRY = timedelta(minutes=3)
+"""Longer than one part may take: the worker that holds the claim has that long."""
+RETRY_MAX = timedelta(hours=6)
+PROBLEMS_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """No damage so far; files remain."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Intact:
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """``problems``: at least one."""
+
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """The checkpoint was retired, before or during the verification."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageUnavailable:
+    """Storage did not answer, which says nothing about the files."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Progress | Intact | Damaged | Retired | StorageUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What changes. ``event``: the event to record; None: nothing new. ``over``: the outcome of open operations."""
+
+    verified: bool
+    damage: str | None
+    retired: bool
+    event: str | None
+    over: OperationOutcome
+
+
+def retry_after(tries: int) -> timedelta:
+    """``tries``: failed ones in a row. The delay grows, so that a file that no try can read does not keep workers busy."""
+    times: int = 1 << min(tries, 16)
+    return min(RETRY * times, RETRY_MAX)
+
+
+def settle(number: int, found: Intact | Damaged | Retired, *, damage_before: str | None) -> Verdict:
+    match found:
+        case Intact(files, size):
+            result = {"checkpoint": number, "whole": True, "damage": None, "files": files, "bytes": size}
+            event = "CheckpointFoundWhole" if damage_before is not None else None
+            return Verdict(True, None, False, event, OperationOutcome(OperationState.SUCCEEDED, result=result))
+        case Damaged(problems):
+            damage = summarize(problems)
+            damaged = {"checkpoint": number, "whole": False, "damage": damage}
+            event = "CheckpointDamaged" if damage != damage_before else None
+            return Verdict(True, damage, False, event, OperationOutcome(OperationState.SUCCEEDED, result=damaged))
+        case Retired():
+            problem = f"Checkpoint {number} was retired before all its files were read."
+            return Verdict(False, damage_before, True, None, OperationOutcome(OperationState.FAILED, problem=problem))
+        case _:
+            assert_never(found)
+
+
+def summarize(problems: tuple[str, ...]) -> str:
+    more = len(problems) - PROBLEMS_MAX
+    return "; ".join(problems[:PROBLEMS_MAX]) + (f"; and {more} more" if more > 0 else "")

@@ -1,1 +1,0 @@
-"""Graphs, named by their content."""

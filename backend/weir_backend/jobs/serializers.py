@@ -1,0 +1,82 @@
+"""Reads jobs with their newest run, last checkpoint and open operation, in a constant number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from weir_backend.actions.rules import JobFacts, job_actions
+from weir_backend.jobs import repository
+from weir_backend.jobs.health import job_health
+from weir_backend.jobs.schemas import CheckpointSummaryRead, JobRead, OperationRead, RunSummaryRead
+from weir_backend.kit.access import Caller
+from weir_backend.kit.clock import now
+from weir_backend.models import Job, SpecState
+from weir_backend.recovery.repository import applying_by_job
+from weir_backend.runs.reachability import shown_state, unreachable_before
+from weir_backend.runs.repository import newest_runs
+
+
+def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[JobRead]:
+    ids = [job.id for job in jobs]
+    runs = newest_runs(session, ids)
+    checkpoints = repository.last_completed(session, ids)
+    states = repository.spec_states(session, jobs)
+    problems = repository.spec_problems(session, jobs)
+    operations = repository.open_operations(session, ids)
+    applying = applying_by_job(session, ids)
+    quiet = unreachable_before(session, now())
+    result = []
+    for job in jobs:
+        run, checkpoint, operation = runs.get(job.id), checkpoints.get(job.id), operations.get(job.id)
+        spec_state = states.get(job.id, SpecState.COMPILING)
+        health = job_health(
+            desired=job.desired_state,
+            spec_state=spec_state,
+            spec_problem=problems.get(job.id),
+            run_state=shown_state(run, quiet) if run else None,
+            run_reason=run.reason if run else "",
+            restarts_stopped_reason=job.restarts_stopped_reason,
+            restart_at=job.restart_at,
+        )
+        result.append(
+            JobRead(
+                id=job.id,
+                name=job.name,
+                description=job.description,
+                labels=job.labels,
+                desired_state=job.desired_state,
+                state=health.state,
+                health=health.health,
+                health_reason=health.reason,
+                spec_number=job.spec_number,
+                spec_state=spec_state,
+                version=job.version,
+                restarts=job.restarts,
+                restart_at=job.restart_at,
+                run=RunSummaryRead.model_validate(run).model_copy(update={"state": health.state}) if run else None,
+                last_checkpoint=CheckpointSummaryRead.model_validate(checkpoint) if checkpoint else None,
+                operation=OperationRead.model_validate(operation) if operation else None,
+                actions=job_actions(
+                    JobFacts(
+                        name=job.name,
+                        desired=job.desired_state,
+                        run_state=run.state if run else None,
+                        live=run is not None and run.ended_at is None,
+                        applying=applying.get(job.id),
+                        spec_number=job.spec_number,
+                        spec_state=spec_state,
+                        spec_problem=problems.get(job.id),
+                    ),
+                    caller.permissions,
+                ),
+                created_at=job.created_at,
+                updated_at=job.updated_at,
+            )
+        )
+    return result
+
+
+def read_job(session: Session, caller: Caller, job: Job) -> JobRead:
+    return read_jobs(session, caller, [job])[0]

@@ -1,0 +1,34 @@
+"""Advisory locks of Postgres: only one process on any host does a piece of work. A lock ends with the connection that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+from sqlalchemy import text
+
+from weir_backend.kit.database import Database
+
+
+class LockKind(IntEnum):
+    """First half of the key of a lock."""
+
+    COMPILE = 0x7765_0001
+    INSPECT = 0x7765_0002
+
+
+@contextmanager
+def try_advisory_lock(database: Database, work: LockKind, target_id: int) -> Iterator[bool]:
+    """Yield whether this process holds the lock until the context ends. False: another process holds it."""
+    connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+    try:
+        yield bool(
+            connection.scalar(
+                text("SELECT pg_try_advisory_lock(:work, :which)"), {"work": work.value, "which": target_id % (1 << 31)}
+            )
+        )
+    finally:
+        # Do not return the connection to the pool: its next user would hold the lock.
+        connection.invalidate()
+        connection.close()

@@ -1,0 +1,81 @@
+"""Heartbeats of the API, the alert evaluation and the hosts of drivers.
+
+They tell whether the control plane itself was up: it must not blame a job for what it missed while it was down. The API and the alert
+evaluation each write one heartbeat, however many processes they have, because any one process suffices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, SQLColumnExpression, case, delete, func, literal, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from weir_backend.models import Heartbeat
+
+HEARTBEAT_INTERVAL_S = 5.0
+"""Of the API."""
+
+
+class Component(StrEnum):
+    API = "api"
+    """Drivers can deliver events."""
+    ALERTS = "alerts"
+    """Beat, the queue and a worker are up: workers reconcile jobs and evaluate alert rules."""
+
+
+GAP_MAX = {Component.API: timedelta(seconds=30), Component.ALERTS: timedelta(seconds=60)}
+"""A component without a heartbeat for longer than this was down."""
+_HOST_PREFIX = "m:"
+
+
+def record_heartbeat(session: Session, component: Component, moment: datetime) -> None:
+    _record(session, component.value, moment, GAP_MAX[component])
+
+
+def record_host_heartbeat(session: Session, host: str, moment: datetime) -> None:
+    """Record that a worker on ``host`` is up and sees the drivers there. Workers send this more often than any other signal while the host
+    has drivers."""
+    _record(session, _HOST_PREFIX + host, moment, GAP_MAX[Component.ALERTS])
+
+
+def host_component(host: SQLColumnExpression[str | None]) -> ColumnElement[str]:
+    """Return the value of ``Heartbeat.component`` for a host."""
+    return literal(_HOST_PREFIX) + host
+
+
+def delete_host_heartbeats(session: Session, before: datetime) -> int:
+    """Delete the rows of hosts whose last heartbeat is older than ``before``. Return their number."""
+    result: Any = session.execute(
+        delete(Heartbeat).where(Heartbeat.component.startswith(_HOST_PREFIX), Heartbeat.seen_at < before)
+    )
+    return int(result.rowcount)
+
+
+def _record(session: Session, component: str, moment: datetime, gap_max: timedelta) -> None:
+    row = insert(Heartbeat).values(component=component, since=moment, seen_at=moment)
+    uninterrupted = Heartbeat.seen_at >= moment - gap_max
+    session.execute(
+        row.on_conflict_do_update(
+            index_elements=[Heartbeat.component],
+            set_={
+                "since": case((uninterrupted, Heartbeat.since), else_=row.excluded.since),
+                "seen_at": func.greatest(Heartbeat.seen_at, row.excluded.seen_at),
+            },
+        )
+    )
+
+
+def alive_since(session: Session, moment: datetime, components: Collection[Component] = tuple(Component)) -> datetime | None:
+    """Return since when all these components have been up. None: one of them is down or has never been up."""
+    rows = {
+        component: (since, seen_at)
+        for component, since, seen_at in session.execute(select(Heartbeat.component, Heartbeat.since, Heartbeat.seen_at))
+    }
+    if any(component not in rows or rows[component][1] < moment - GAP_MAX[component] for component in components):
+        return None
+    return max(rows[component][0] for component in components)

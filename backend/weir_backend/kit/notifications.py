@@ -1,0 +1,112 @@
+"""Wake-ups by Postgres LISTEN and NOTIFY, over one connection per process.
+
+A notification only says that something changed. Correctness never depends on it: subscribers also poll, and a lost connection wakes all of
+them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterator
+
+import psycopg
+import structlog
+from sqlalchemy.orm import Session
+
+from weir_backend.kit.database import notify
+
+log = structlog.get_logger(__name__)
+CHANNEL = "weir"
+RECONNECT_S = 1.0
+
+
+def job_key(job_id: int) -> str:
+    """Key for changes to the event log, runs, checkpoints or operations of a job."""
+    return f"job:{job_id}"
+
+
+def run_key(run_id: int) -> str:
+    """Key for new commands of a run, and for its end."""
+    return f"run:{run_id}"
+
+
+ANY_JOB = "jobs"
+"""Key for changes to any job."""
+ACCOUNTS = "accounts"
+"""Key for revoked tokens and changed users."""
+
+
+def publish(session: Session, key: str) -> None:
+    """Wake the subscribers of ``key`` when this transaction commits."""
+    notify(session, CHANNEL, key)
+
+
+class Subscription:
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.keys: set[str] = set()
+        """Keys delivered since ``wait`` last returned."""
+
+    def deliver(self, key: str) -> None:
+        self.keys.add(key)
+        self._event.set()
+
+    async def wait(self, timeout_s: float) -> set[str]:
+        """Return the delivered keys, or an empty set after ``timeout_s``. Keys delivered before this call count."""
+        with contextlib.suppress(TimeoutError):
+            # In Python 3.11, wait_for loses a cancellation that coincides with the event, and the process would never shut down.
+            async with asyncio.timeout(timeout_s):
+                await self._event.wait()
+        self._event.clear()
+        delivered, self.keys = self.keys, set()
+        return delivered
+
+
+class Notifications:
+    """The subscriptions of one event loop. ``run`` is a background task; call ``subscribe`` from coroutines of that loop."""
+
+    def __init__(self, url: str) -> None:
+        """``url``: in psycopg's form."""
+        self._url = url
+        self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self._listen()
+            except (psycopg.Error, OSError) as error:
+                log.warning("lost the LISTEN connection", problem=str(error).strip().split("\n", 1)[0])
+            for key in list(self._subscriptions):
+                self._deliver(key)
+            await asyncio.sleep(RECONNECT_S)
+
+    async def _listen(self) -> None:
+        connection = await psycopg.AsyncConnection.connect(
+            self._url, autocommit=True, connect_timeout=5, application_name="weir listener"
+        )
+        async with connection:
+            await connection.execute(f"LISTEN {CHANNEL}")
+            for key in list(self._subscriptions):
+                self._deliver(key)
+            async for notification in connection.notifies():
+                self._deliver(notification.payload)
+                if notification.payload.startswith("job:"):
+                    self._deliver(ANY_JOB, notification.payload)
+
+    def _deliver(self, key: str, delivered_key: str | None = None) -> None:
+        for subscription in self._subscriptions.get(key, ()):
+            subscription.deliver(delivered_key or key)
+
+    @contextlib.contextmanager
+    def subscribe(self, key: str) -> Iterator[Subscription]:
+        """Subscribe before reading the state and wait after it, so that no change is missed."""
+        subscription = Subscription()
+        self._subscriptions[key].add(subscription)
+        try:
+            yield subscription
+        finally:
+            self._subscriptions[key].discard(subscription)
+            if not self._subscriptions[key]:
+                del self._subscriptions[key]

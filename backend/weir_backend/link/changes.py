@@ -1,0 +1,141 @@
+"""The state of a run before a batch of events, and the changes that the batch causes. Plain data, no SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from weir_backend.models import CheckpointState, OperationState, RunState
+from weir_backend.runs.graph import GraphContent
+
+
+@dataclass(slots=True)
+class RunRow:
+    id: int
+    job_id: int
+    state: RunState
+    reason: str
+    generation: int
+    running_at: datetime | None
+    ended_at: datetime | None
+    stored_event: int
+    missing_events: int
+    failure_kind: str = ""
+    """Class of the error with which it failed."""
+
+
+@dataclass(slots=True)
+class CheckpointRow:
+    """``id`` None: not in the table yet. ``parent``: number of the previous checkpoint of its branch."""
+
+    number: int
+    generation: int
+    state: CheckpointState
+    trigger: str
+    parent: int | None
+    triggered_at: datetime
+    triggered_event: int | None
+    subtasks: int
+    id: int | None = None
+    latest_ack_at: datetime | None = None
+    completed_at: datetime | None = None
+    failed_at: datetime | None = None
+    failure: str | None = None
+    end_to_end_ms: int | None = None
+    state_bytes: int | None = None
+    checkpointed_bytes: int | None = None
+    acknowledged: int = 0
+    progress: list[Any] = field(default_factory=list)
+    statistics: list[Any] | None = None
+
+
+@dataclass(slots=True)
+class FailureRow:
+    generation: int
+    reason: str
+    at: datetime
+    kind: str = ""
+    id: int | None = None
+    recovered_at: datetime | None = None
+    downtime_ms: int | None = None
+    recovery: str | None = None
+
+
+@dataclass(slots=True)
+class CommandRow:
+    """``operation_id``: set only while that operation is open."""
+
+    number: int
+    kind: str
+    operation_id: int | None
+    outcome: str | None = None
+    reason: str = ""
+    answered_event: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """``graph``: replaces the field ``graph_id``, which is known only once the graph is stored."""
+
+    number: int
+    run_event: int | None
+    kind: str
+    fields: dict[str, Any]
+    at: datetime
+    graph: GraphContent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRow:
+    slot: int
+    at: datetime
+    metrics: Any
+
+
+@dataclass(frozen=True, slots=True)
+class OperationEnd:
+    operation_id: int
+    state: OperationState
+    result: dict[str, Any] | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """The input of the projection. It changes these rows in place, and ``Changes`` lists the changed ones.
+
+    ``event_number``: of the job's newest event. ``taken``: numbers of checkpoints that belong to another run of the job.
+    ``checkpoints``: those of this run that are in progress or that the batch refers to. ``newest_completed``: of the job's
+    current branch. ``failures``: those without an end. ``commands``: those that the batch answers, and open savepoint commands.
+    """
+
+    event_number: int
+    run: RunRow
+    checkpoints: dict[int, CheckpointRow]
+    taken: frozenset[int]
+    newest_completed: int | None
+    failures: list[FailureRow]
+    commands: dict[int, CommandRow]
+
+
+@dataclass(slots=True)
+class Changes:
+    """The changes to write in one transaction. ``checkpoints``, ``failures``, ``commands``: new (without an id) or changed."""
+
+    run: RunRow
+    state_changed: bool = False
+    event_number: int = 0
+    graphs: list[GraphContent] = field(default_factory=list)
+    """The last graph is the run's."""
+    events: list[EventRow] = field(default_factory=list)
+    samples: list[SampleRow] = field(default_factory=list)
+    checkpoints: dict[int, CheckpointRow] = field(default_factory=dict)
+    failures: list[FailureRow] = field(default_factory=list)
+    commands: dict[int, CommandRow] = field(default_factory=dict)
+    operations: list[OperationEnd] = field(default_factory=list)
+
+    @property
+    def shown(self) -> bool:
+        """Whether streams show a change. Samples alone are not shown."""
+        return bool(self.events or self.checkpoints or self.failures or self.operations)

@@ -1,0 +1,323 @@
+"""Projects batches of events onto the tables: facts and events in, changes out. No SQL, no clock.
+
+Events are applied one by one, so the division of events into batches does not affect the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, assert_never, cast
+
+from weir.errors import ProtocolError
+from weir.protocol import codec
+from weir.protocol.events import (
+    IMPORTED,
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointTriggered,
+    CommandAnswered,
+    CommandOutcome,
+    FailureOccurred,
+    GraphDeployed,
+    MetricsSampled,
+    NumberedEvent,
+    Recovered,
+    RunStateChanged,
+    SamplesDropped,
+    SubtaskAcknowledged,
+)
+from weir.protocol.events import RunState as Told
+from weir_backend.kit.clock import from_ms
+from weir_backend.kit.jsonb import clean_text
+from weir_backend.link.changes import Changes, CheckpointRow, CommandRow, EventRow, FailureRow, OperationEnd, RunFacts, SampleRow
+from weir_backend.models import CheckpointState, OperationKind, OperationState, RunState
+from weir_backend.runs import lifecycle
+from weir_backend.runs.graph import graph_content
+
+SAVEPOINT = "savepoint"
+OWNED = frozenset({SAVEPOINT, IMPORTED})
+"""Triggers of checkpoints that the user owns."""
+DONE_BY = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
+"""The commands that a checkpoint fulfils, by its trigger."""
+OPERATION_OF_COMMAND = {"TakeSavepoint": OperationKind.SAVEPOINT, "TakeCheckpoint": OperationKind.CHECKPOINT}
+"""The kind of operation behind a command."""
+MISSING = "EventsMissing"
+"""Event of the control plane: events that the driver can no longer send."""
+SMALLINT_MAX = (1 << 15) - 1
+_TRIGGER_CHARACTERS = 20
+
+
+def project(facts: RunFacts, events: Sequence[NumberedEvent], *, received_at: datetime) -> Changes:
+    """Project consecutive events that are not stored yet. ``received_at`` is the upper limit for the start and end of a run, because the
+    driver's clock may be wrong. Raises ProtocolError for a value that no driver sends."""
+    folding = _Projection(facts, received_at)
+    if events[0].number > facts.run.stored_event + 1:
+        folding.gap(events[0])
+    for event in events:
+        folding.take(event)
+    facts.run.stored_event = events[-1].number
+    folding.changes.event_number = folding.event_number
+    return folding.changes
+
+
+class _Projection:
+    def __init__(self, facts: RunFacts, received_at: datetime) -> None:
+        self._facts = facts
+        self._run = facts.run
+        self._received_at = received_at
+        self._checkpoints = facts.checkpoints
+        self._newest_completed = facts.newest_completed
+        self._failures = facts.failures
+        self._changed_failures: set[int] = set()
+        self.event_number = facts.event_number
+        self.changes = Changes(facts.run)
+
+    def take(self, numbered: NumberedEvent) -> None:
+        event, number = numbered.event, numbered.number
+        at = from_ms(numbered.at_ms)
+        match event:
+            case MetricsSampled(metrics):
+                if not 0 <= metrics.slot <= SMALLINT_MAX:
+                    raise ProtocolError(f"event {number}: there is no slot {metrics.slot}")
+                self.changes.samples.append(SampleRow(metrics.slot, at, codec.to_json(metrics)))
+                return
+            case SubtaskAcknowledged():
+                self._acknowledged(event, at)
+                return
+            case CheckpointCompleted():
+                self._log(number, event, at, {**_shallow(event), "subtasks": len(event.subtasks)})
+                self._completed(event, at)
+            case CheckpointTriggered():
+                self._log(number, event, at)
+                self._triggered(event, number, at)
+            case CheckpointFailed(checkpoint, reason):
+                self._log(number, event, at)
+                row = self._checkpoints.get(checkpoint)
+                if row is not None and row.state is CheckpointState.IN_PROGRESS:
+                    self._fail_checkpoint(row, clean_text(reason), at)
+            case RunStateChanged():
+                self._log(number, event, at)
+                self._state(event, at)
+            case GraphDeployed(graph):
+                self._graph(number, graph, at)
+            case FailureOccurred(generation, reason):
+                self._log(number, event, at)
+                self._add_failure(FailureRow(generation, clean_text(reason), at))
+            case Recovered():
+                self._log(number, event, at)
+                self._recovered(event, at)
+            case CommandAnswered():
+                self._log(number, event, at)
+                self._answered(event, number)
+            case SamplesDropped():
+                self._log(number, event, at)
+            case _:
+                assert_never(event)
+
+    def gap(self, first: NumberedEvent) -> None:
+        """Record that the events between the last stored one and ``first`` are lost."""
+        at = from_ms(first.at_ms)
+        missing_from = self._run.stored_event + 1
+        self._run.missing_events += first.number - missing_from
+        self._add_event(EventRow(0, None, MISSING, {"from": missing_from, "to": first.number - 1}, at))
+        for row in self._in_progress():
+            # A later completion event overrides this.
+            self._fail_checkpoint(row, "what became of it is among the events that are missing", at)
+
+    # ---- event log -------------------------------------------------------------------------------
+
+    def _log(self, number: int, event: Any, at: datetime, fields: dict[str, Any] | None = None) -> None:
+        found = cast("dict[str, Any]", codec.to_json(event)) if fields is None else fields
+        self._add_event(EventRow(0, number, type(event).__name__, found, at))
+
+    def _add_event(self, row: EventRow) -> None:
+        self.event_number += 1
+        self.changes.events.append(EventRow(self.event_number, row.run_event, row.kind, row.fields, row.at, row.graph))
+
+    def _graph(self, number: int, graph: Any, at: datetime) -> None:
+        if not isinstance(graph, dict):
+            raise ProtocolError(f"event {number}: a graph is an object")
+        content = graph_content(graph)
+        self.changes.graphs.append(content)
+        self._add_event(EventRow(0, number, GraphDeployed.__name__, {}, at, content))
+
+    # ---- run -------------------------------------------------------------------------------
+
+    def _state(self, event: RunStateChanged, at: datetime) -> None:
+        state, run = lifecycle.from_driver_state(event.state), self._run
+        if run.state in lifecycle.FINAL:
+            return
+        if event.generation > run.generation:
+            self._fail_pending(f"the job went back to an earlier checkpoint, with generation {event.generation}", at)
+            run.generation = event.generation
+        reason = clean_text(lifecycle.from_driver_reason(event.state, event.reason))
+        if reason != run.reason or lifecycle.is_legal(run.state, state):
+            run.reason = reason
+            self.changes.state_changed = True
+        if not lifecycle.is_legal(run.state, state):
+            return
+        run.state = state
+        moment = min(at, self._received_at)
+        if state is RunState.RUNNING and run.running_at is None:
+            run.running_at = moment
+        if state in lifecycle.FINAL:
+            run.ended_at = moment
+            run.failure_kind = clean_text(event.kind) if state is RunState.FAILED else ""
+            self._fail_pending("the run ended before it was complete", at)
+            self._end_failures(event, at)
+
+    def _end_failures(self, event: RunStateChanged, at: datetime) -> None:
+        """Close the open failures of a run that ends. A failure that was not reported before is added."""
+        kind = clean_text(event.kind)
+        if not self._failures and event.state is Told.FAILED:
+            self._add_failure(FailureRow(event.generation, clean_text(event.reason), at))
+        for row in self._failures:
+            row.recovery = "none"
+            row.kind = row.kind or kind
+            self._change_failure(row)
+        self._failures = []
+
+    def _recovered(self, event: Recovered, at: datetime) -> None:
+        for row in self._failures:
+            row.recovered_at, row.downtime_ms, row.recovery = at, event.took_ms, "full"
+            self._change_failure(row)
+        self._failures = []
+
+    def _add_failure(self, row: FailureRow) -> None:
+        self._failures.append(row)
+        self._change_failure(row)
+
+    def _change_failure(self, row: FailureRow) -> None:
+        if id(row) not in self._changed_failures:
+            self._changed_failures.add(id(row))
+            self.changes.failures.append(row)
+
+    # ---- checkpoints ---------------------------------------------------------------------------
+
+    def _triggered(self, event: CheckpointTriggered, number: int, at: datetime) -> None:
+        if event.checkpoint in self._checkpoints or event.checkpoint in self._facts.taken:
+            return
+        row = CheckpointRow(
+            number=event.checkpoint,
+            generation=event.generation,
+            state=CheckpointState.IN_PROGRESS,
+            trigger=_trigger(event.trigger),
+            parent=self._newest_completed,
+            triggered_at=at,
+            triggered_event=number,
+            subtasks=event.subtasks,
+        )
+        self._checkpoints[row.number] = row
+        self.changes.checkpoints[row.number] = row
+
+    def _acknowledged(self, event: SubtaskAcknowledged, at: datetime) -> None:
+        row = self._checkpoints.get(event.checkpoint)
+        if row is None or row.state is not CheckpointState.IN_PROGRESS:
+            return
+        row.progress.append([event.subtask.chain, event.subtask.index, event.after_ms])
+        row.acknowledged += 1
+        row.latest_ack_at = at
+        self.changes.checkpoints[row.number] = row
+
+    def _completed(self, event: CheckpointCompleted, at: datetime) -> None:
+        """The checkpoint is in the job log, whatever its state was before."""
+        row = self._checkpoints.get(event.checkpoint)
+        if event.checkpoint in self._facts.taken or (row is not None and row.state is CheckpointState.COMPLETED):
+            return
+        if row is None:
+            row = CheckpointRow(
+                number=event.checkpoint,
+                generation=event.generation,
+                state=CheckpointState.COMPLETED,
+                trigger=_trigger(event.trigger),
+                parent=None,
+                triggered_at=from_ms(int(at.timestamp() * 1000) - event.end_to_end_ms),
+                triggered_event=None,
+                subtasks=len(event.subtasks),
+            )
+            self._checkpoints[row.number] = row
+        row.state, row.completed_at = CheckpointState.COMPLETED, at
+        row.failed_at = row.failure = None
+        row.end_to_end_ms, row.state_bytes = event.end_to_end_ms, event.state_bytes
+        row.checkpointed_bytes = event.checkpointed_bytes
+        row.acknowledged = len(event.subtasks)
+        row.statistics = [[one.subtask.chain, one.subtask.index, codec.to_json(one.statistics)] for one in event.subtasks]
+        if self._newest_completed is None or self._newest_completed < row.number:
+            row.parent = self._newest_completed
+            self._newest_completed = row.number
+        self.changes.checkpoints[row.number] = row
+        self._settle_wanted(row, OperationState.SUCCEEDED, at, result={"checkpoint": row.number})
+
+    def _fail_checkpoint(self, row: CheckpointRow, reason: str, at: datetime) -> None:
+        row.state, row.failed_at, row.failure = CheckpointState.FAILED, at, reason
+        self.changes.checkpoints[row.number] = row
+        self._settle_wanted(row, OperationState.FAILED, at, problem=f"checkpoint {row.number} failed: {reason}")
+
+    def _fail_pending(self, reason: str, at: datetime) -> None:
+        for row in self._in_progress():
+            self._fail_checkpoint(row, reason, at)
+
+    def _in_progress(self) -> list[CheckpointRow]:
+        return [row for _, row in sorted(self._checkpoints.items()) if row.state is CheckpointState.IN_PROGRESS]
+
+    # ---- commands and operations ----------------------------------------------------------
+
+    def _answered(self, event: CommandAnswered, number: int) -> None:
+        row = self._facts.commands.get(event.command)
+        if row is None or row.outcome is not None:
+            return
+        row.outcome, row.reason, row.answered_event = event.outcome.value, clean_text(event.reason), number
+        self.changes.commands[row.number] = row
+        if event.outcome is CommandOutcome.REFUSED:
+            self._end_operation(row, OperationState.FAILED, problem=f"the driver refused it: {row.reason}")
+
+    def _settle_wanted(
+        self,
+        row: CheckpointRow,
+        state: OperationState,
+        at: datetime,
+        *,
+        result: dict[str, Any] | None = None,
+        problem: str | None = None,
+    ) -> None:
+        """End the operations that requested this checkpoint before it was triggered, and write an event for each. (A driver that refuses the
+        command reports that in its answer.)"""
+        if row.triggered_event is None:
+            return
+        for command in self._facts.commands.values():
+            if command.kind not in DONE_BY.get(row.trigger, ()) or command.outcome != CommandOutcome.ACCEPTED.value:
+                continue
+            if command.answered_event is None or command.answered_event >= row.triggered_event:
+                continue
+            if command.operation_id is not None:
+                told = {
+                    "operation": command.operation_id,
+                    "operation_kind": OPERATION_OF_COMMAND[command.kind].value,
+                    "state": state.value,
+                    "problem": problem,
+                }
+                self._add_event(EventRow(0, None, "OperationEnded", told, at))
+            self._end_operation(command, state, result=result, problem=problem)
+
+    def _end_operation(
+        self, command: CommandRow, state: OperationState, *, result: dict[str, Any] | None = None, problem: str | None = None
+    ) -> None:
+        if command.operation_id is not None:
+            self.changes.operations.append(OperationEnd(command.operation_id, state, result, problem))
+            command.operation_id = None
+
+
+def _trigger(word: str) -> str:
+    return clean_text(word)[:_TRIGGER_CHARACTERS]
+
+
+def _shallow(event: CheckpointCompleted) -> dict[str, Any]:
+    """Return the fields of the event without the measurements of subtasks, which are stored with the checkpoint."""
+    return {
+        "checkpoint": event.checkpoint,
+        "generation": event.generation,
+        "trigger": event.trigger,
+        "end_to_end_ms": event.end_to_end_ms,
+        "state_bytes": event.state_bytes,
+    }

@@ -1,1 +1,0 @@
-"""What drivers say on their standard error, piece by piece."""

@@ -1,0 +1,21 @@
+"""Heartbeats of components and hosts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from weir_backend.models.base import Base
+
+
+class Heartbeat(Base):
+    """A component of the control plane, or a host with drivers (see ``kit.heartbeats``), was up from ``since`` to ``seen_at`` without a
+    significant interruption."""
+
+    __tablename__ = "heartbeats"
+
+    component: Mapped[str] = mapped_column(String(20), primary_key=True)
+    since: Mapped[datetime]
+    seen_at: Mapped[datetime]

@@ -1,0 +1,51 @@
+"""Tasks that were enqueued and not executed: they are enqueued again. A broker that is killed may lose its newest tasks."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, or_, select, update
+from sqlalchemy.orm import Session
+
+from weir_backend.kit.tasks import COMPILE, INSPECT, Tasks, enqueue_after_commit
+from weir_backend.models import Job, PlanPhase, PlanState, RecoveryPlan, Spec, SpecState
+
+REQUEUE_AFTER = timedelta(seconds=20)
+"""Executing a task twice is harmless; it only costs a worker's time."""
+BATCH_MAX = 50
+
+
+def requeue_lost_tasks(session: Session, tasks: Tasks, moment: datetime) -> int:
+    """Enqueue versions to compile and plans to inspect again. Return how many."""
+    late = moment - REQUEUE_AFTER
+    specs = (
+        select(Spec.id)
+        .join(Job, Job.id == Spec.job_id)
+        .where(Job.deleted_at.is_(None))
+        .where(Spec.state == SpecState.COMPILING, func.coalesce(Spec.enqueued_at, Spec.created_at) < late)
+        .order_by(Spec.id)
+        .limit(BATCH_MAX)
+        .with_for_update(skip_locked=True, of=Spec)
+    )
+    waiting = or_(
+        (RecoveryPlan.state == PlanState.PROPOSED) & (RecoveryPlan.preview["inspection"].astext.is_(None)),
+        (RecoveryPlan.phase == PlanPhase.VERIFYING) & RecoveryPlan.target_whole.is_(None),
+    )
+    plans = (
+        select(RecoveryPlan.id)
+        .join(Job, Job.id == RecoveryPlan.job_id)
+        .where(Job.deleted_at.is_(None))
+        .where(waiting, func.coalesce(RecoveryPlan.enqueued_at, RecoveryPlan.created_at) < late)
+        .order_by(RecoveryPlan.id)
+        .limit(BATCH_MAX)
+        .with_for_update(skip_locked=True, of=RecoveryPlan)
+    )
+    found = 0
+    for name, table, chosen in ((COMPILE, Spec, specs), (INSPECT, RecoveryPlan, plans)):
+        ids = session.scalars(chosen).all()
+        if ids:
+            session.execute(update(table).where(table.id.in_(ids)).values(enqueued_at=moment))
+        for one in ids:
+            enqueue_after_commit(session, tasks, name, one)
+        found += len(ids)
+    return found

@@ -1,0 +1,64 @@
+"""Reassign the jobs of unreachable hosts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from weir_backend.checkpoints.lineage import newest_completed
+from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs.event_log import record_event
+from weir_backend.kit.jsonb import clean_text
+from weir_backend.models import Run
+from weir_backend.reconciler.service import mark_driver_lost
+from weir_backend.runs import repository
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCheckpoint:
+    """The newest restorable checkpoint of a job, as the database knows it. ``generation``: of the runtime that completed it."""
+
+    place: CheckpointLocation
+    number: int
+    generation: int
+
+
+def newest_known_checkpoint(session: Session, run: Run) -> KnownCheckpoint | None:
+    """Return the one in the job log that ``run`` writes. None: the database knows of none there."""
+    number = newest_completed(session, run.job_id, run.id)
+    found = jobs.completed(session, run.job_id, number) if number is not None else None
+    if found is None or found.discarded_at is not None:
+        return None
+    place = location_of_run(session, found.run_id)
+    return (
+        KnownCheckpoint(place, found.number, found.generation)
+        if place is not None and place == location_of_run(session, run.id)
+        else None
+    )
+
+
+def reassign(session: Session, run: Run, obstacle: str | None, *, since: datetime) -> bool:
+    """End a run on a host that has been unreachable since then, so that another one starts. Return whether that was done.
+
+    ``obstacle``: why no other host can restore the job's checkpoint. Then this is recorded once and the run is not ended: its host has the files. A
+    run that was told to cancel ends in any case.
+    """
+    job = jobs.find(session, run.job_id, lock=True)
+    found = repository.find_run(session, run.id)
+    if job is None or found is None:
+        return False
+    session.refresh(found, with_for_update=True)
+    if not repository.is_unreachable(session, found.id, since):
+        return False  # it has reported in between
+    if obstacle is None or repository.cancelled_at(session, found.id) is not None:
+        heard = found.last_contact_at
+        what = f"since {heard:%Y-%m-%d %H:%M:%S} UTC" if heard is not None else "and never reported"
+        return mark_driver_lost(session, job.id, found.id, f"its driver and its host {found.host} are unreachable {what}")
+    obstacle = clean_text(obstacle)
+    if found.reassignment_problem != obstacle:
+        found.reassignment_problem = obstacle
+        record_event(session, job, "ReassignmentBlocked", run_id=found.id, run=found.number, host=found.host, reason=obstacle)
+    return False

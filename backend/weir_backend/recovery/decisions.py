@@ -1,0 +1,164 @@
+"""The next step of a plan that is being applied, from facts. Meanwhile these rules replace those of ``reconciler.decisions``.
+
+VERIFYING ── intact ─> STOPPING ── stopped ──> STARTING ── running ──> applied
+    │                                             │
+ damaged                                  two runs failed
+    v                                             v
+ failed; the job was not touched             REVERTING: a run from the checkpoint that the job was stopped with; failed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias, assert_never
+
+from weir_backend.models import PlanPhase, RunState
+from weir_backend.reconciler.decisions import (
+    PERMANENT_FAILURES,
+    BeginRun,
+    EndRun,
+    GiveCommand,
+    LastRun,
+    LiveRun,
+    Submit,
+    Wait,
+    stop,
+    submit,
+)
+from weir_backend.runs.start import Start
+
+REVERT_TIMEOUT = timedelta(minutes=10)
+"""Counted from the deadline. By then a run of the plan that does not start has ended, unless its host is unreachable."""
+PIN_TIMEOUT = timedelta(seconds=30)
+"""The longest time that a job waits for a pin that only an undo needs."""
+RUNS_MAX = 2
+"""Runs that a plan starts. The first driver may die for a reason that has nothing to do with the plan."""
+
+LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
+    PlanPhase.VERIFYING: frozenset({PlanPhase.STOPPING}),
+    PlanPhase.STOPPING: frozenset({PlanPhase.STARTING}),
+    PlanPhase.STARTING: frozenset({PlanPhase.REVERTING}),
+    PlanPhase.REVERTING: frozenset(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """``live``: the job's run that has not ended; ``live_is_ours``: it is a run of this plan. ``ours``: the newest run of this plan, if it has
+    ended; ``runs``: how many there were. ``stop_with``: Suspend or Cancel. ``start``: of the runs of this plan."""
+
+    phase: PlanPhase
+    target_whole: bool | None
+    damage: str | None
+    live: LiveRun | None
+    live_is_ours: bool
+    ours: LastRun | None
+    runs: int
+    stop_with: str
+    start: Start
+    kind: str
+    deadline: datetime
+    target_gone: bool = False
+    """The job has retired the target checkpoint."""
+    target_held: bool = True
+    """The target is pinned in the job log, or no run can retire it."""
+    way_back_held_until: datetime | None = None
+    """The plan waits until then for the pin of the safety savepoint. None: it is pinned, or there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnterPhase:
+    """Enter the next phase."""
+
+    phase: PlanPhase
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class FailPlan:
+    """``bring_back``: the plan has stopped the job, which resumes from where it was."""
+
+    problem: str
+    bring_back: bool
+
+
+PlanDecision: TypeAlias = Wait | BeginRun | Submit | GiveCommand | EndRun | EnterPhase | Applied | FailPlan
+
+
+def decide_plan(facts: PlanFacts, now: datetime) -> PlanDecision:
+    match facts.phase:
+        case PlanPhase.VERIFYING:
+            return _verifying(facts, now)
+        case PlanPhase.STOPPING:
+            return _stopping(facts, now)
+        case PlanPhase.STARTING:
+            return _starting(facts, now)
+        case PlanPhase.REVERTING:
+            return _reverting(facts, now)
+        case _:
+            assert_never(facts.phase)
+
+
+def _verifying(facts: PlanFacts, now: datetime) -> PlanDecision:
+    if facts.target_gone:
+        return FailPlan("The job has retired the checkpoint. Choose a newer one. The job was not touched.", bring_back=False)
+    if facts.target_whole is None:
+        if now >= facts.deadline:
+            return FailPlan("The checkpoint was not verified in time. Check that a worker is running.", bring_back=False)
+        return Wait(until=facts.deadline, why="The files of the checkpoint are being verified.")
+    if not facts.target_whole:
+        return FailPlan(f"The plan would fail: {facts.damage}. The job was not touched.", bring_back=False)
+    if not facts.target_held:
+        if now >= facts.deadline:
+            return FailPlan("The checkpoint was not pinned in time. Check that a worker is running.", bring_back=False)
+        return Wait(until=facts.deadline, why="The checkpoint is being pinned, so that the job does not retire it.")
+    return EnterPhase(PlanPhase.STOPPING)
+
+
+def _stopping(facts: PlanFacts, now: datetime) -> PlanDecision:
+    if facts.live is None:
+        return EnterPhase(PlanPhase.STARTING)
+    if now >= facts.deadline:
+        # The run may still stop at any time: no other run may start beside it.
+        return FailPlan("The job did not stop in time.", bring_back=True)
+    return _no_later_than(facts.deadline, stop(facts.live, facts.stop_with, now))
+
+
+def _no_later_than(deadline: datetime, decision: PlanDecision) -> PlanDecision:
+    if isinstance(decision, Wait):
+        return Wait(min(decision.until, deadline) if decision.until else deadline, decision.why)
+    return decision
+
+
+def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
+    if facts.live is not None and facts.live_is_ours:
+        if facts.live.ran:
+            return Applied()
+        if now >= facts.deadline:
+            return EnterPhase(PlanPhase.REVERTING)
+        return Wait(until=facts.deadline) if facts.live.seen else _no_later_than(facts.deadline, submit(facts.live, now))
+    assert facts.live is None, "another run started while the plan is being applied"
+    if facts.ours is None:
+        if facts.way_back_held_until is not None and now < facts.way_back_held_until:
+            return Wait(until=facts.way_back_held_until, why="The checkpoint that an undo would return to is being pinned.")
+        return BeginRun(facts.kind, facts.start)
+    if facts.ours.state is RunState.FINISHED or facts.ours.running_at is not None:
+        return Applied()  # a later failure is the reconciler's
+    if facts.ours.kind in PERMANENT_FAILURES or facts.runs >= RUNS_MAX:
+        return EnterPhase(PlanPhase.REVERTING)
+    return BeginRun(facts.kind, facts.start)
+
+
+def _reverting(facts: PlanFacts, now: datetime) -> PlanDecision:
+    if facts.live is not None:
+        # The run did not start in time. It must end before another one starts.
+        if now >= facts.deadline + REVERT_TIMEOUT:
+            return FailPlan("The job did not start, and its driver does not stop. Check its host.", bring_back=True)
+        return _no_later_than(facts.deadline + REVERT_TIMEOUT, stop(facts.live, "Cancel", now))
+    reason = facts.ours.reason if facts.ours is not None else "the run did not start in time"
+    return FailPlan(f"The job did not start: {reason}. It resumes from where it was stopped.", bring_back=True)

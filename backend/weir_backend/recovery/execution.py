@@ -1,0 +1,140 @@
+"""What the decisions about a plan change. The caller holds the lock on the job."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from weir_backend.checkpoints.pins import release_pin, set_pin
+from weir_backend.checkpoints.retention_rules import UNDO_PIN
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs.event_log import record_event
+from weir_backend.kit.clock import now
+from weir_backend.kit.tasks import Tasks
+from weir_backend.models import (
+    DesiredState,
+    Job,
+    OperationState,
+    PlanPhase,
+    PlanState,
+    RecoveryPlan,
+)
+from weir_backend.operations import repository as operations
+from weir_backend.operations.lifecycle import OperationOutcome
+from weir_backend.operations.service import end as end_operation
+from weir_backend.operations.service import step
+from weir_backend.recovery import repository
+from weir_backend.recovery.decisions import LEGAL
+from weir_backend.recovery.start_point import next_start, revokes_output
+from weir_backend.runs import repository as runs
+
+UNDOABLE_PLANS_MAX = 5
+"""Number of newest plans of a job that can be undone while the job runs. Each of them holds a checkpoint with all its state."""
+_STEPS = {
+    PlanPhase.VERIFYING: "verifying the files of the checkpoint",
+    PlanPhase.STOPPING: "stopping the job",
+    PlanPhase.STARTING: "starting the job",
+    PlanPhase.REVERTING: "reverting the job to where it was",
+}
+
+
+def enter_phase(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan, phase: PlanPhase) -> None:
+    assert plan.phase is not None and phase in LEGAL[plan.phase], f"plan {plan.id}: {plan.phase} to {phase}"
+    plan.phase = phase
+    if phase is PlanPhase.STARTING:
+        plan.safety_checkpoint = runs.newest_checkpoint(session, job.id)
+        _pin_for_undo(session, tasks, job, plan)
+        begins = next_start(plan.preview, job.run_number)
+        if begins is not None:
+            job.next_start = begins
+        job.spec_number = plan.request["spec"]
+        job.desired_state = DesiredState.RUNNING
+        job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
+    _add_step(session, plan, _STEPS[phase])
+    record_event(session, job, "PlanPhaseChanged", plan=plan.id, phase=phase.value)
+
+
+def pin_reason(plan: RecoveryPlan) -> str:
+    return f"plan {plan.id} goes back to it"
+
+
+def undo_pin_reason(plan_id: int) -> str:
+    return f"{UNDO_PIN}{plan_id} would return to it"
+
+
+def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) -> None:
+    """After an upgrade the job stays on the branch of the safety savepoint, and would otherwise retire it after a few checkpoints."""
+    safety = jobs.completed(session, job.id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
+    if safety is not None and safety.discarded_at is None and safety.leaving_at is None:
+        set_pin(session, tasks, safety, undo_pin_reason(plan.id))
+        plan.enqueued_at = now()
+
+
+def release_undo_pin(session: Session, plan: RecoveryPlan) -> None:
+    """Unpin the checkpoint that an undo of the plan would return to."""
+    safety = jobs.completed(session, plan.job_id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
+    if safety is not None:
+        release_pin(safety, undo_pin_reason(plan.id))
+
+
+def _release_target_pin(session: Session, plan: RecoveryPlan) -> None:
+    number = plan.preview["checkpoint"]
+    target = jobs.completed(session, plan.job_id, number) if number is not None else None
+    if target is not None:
+        release_pin(target, pin_reason(plan))
+
+
+def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
+    _release_target_pin(session, plan)
+    for older in repository.applied_before(session, plan, skipped=UNDOABLE_PLANS_MAX - 1):
+        release_undo_pin(session, older)
+    undone = repository.find(session, plan.undo_of) if plan.undo_of is not None else None
+    if undone is not None:
+        release_undo_pin(session, undone)
+    plan.state, plan.phase, plan.ended_at = PlanState.APPLIED, None, now()
+    _end_operation(
+        session,
+        plan,
+        OperationOutcome(OperationState.SUCCEEDED, result={"plan": plan.id, "safety_checkpoint": plan.safety_checkpoint}),
+    )
+    _increment_version(job)
+    record_event(session, job, "PlanApplied", plan=plan.id)
+
+
+def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
+    """``bring_back``: the job resumes as before the plan, from the checkpoint that it was stopped with."""
+    _release_target_pin(session, plan)
+    release_undo_pin(session, plan)
+    if bring_back:
+        job.desired_state = DesiredState(plan.request["desired_before"])
+        job.spec_number = plan.request["spec_before"]
+        job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
+        if runs.runs_of_plan(session, plan):
+            if revokes_output(plan.preview):
+                # A run of the plan may have restored its checkpoint already. A plan without one does not leave the branch.
+                job.next_start = (
+                    {"checkpoint": plan.safety_checkpoint, "after_run": job.run_number}
+                    if plan.safety_checkpoint is not None
+                    else None
+                )
+            job.restart_at = now()
+    plan.state, plan.phase, plan.ended_at, plan.problem = PlanState.FAILED, None, now(), problem
+    _end_operation(session, plan, OperationOutcome(OperationState.FAILED, problem=problem))
+    _increment_version(job)
+    record_event(session, job, "PlanFailed", plan=plan.id, problem=problem)
+
+
+def _increment_version(job: Job) -> None:
+    job.version += 1
+    job.updated_at = now()
+
+
+def _add_step(session: Session, plan: RecoveryPlan, text: str) -> None:
+    operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
+    if operation is not None:
+        step(operation, text)
+
+
+def _end_operation(session: Session, plan: RecoveryPlan, over: OperationOutcome) -> None:
+    operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
+    if operation is not None:
+        end_operation(operation, over)

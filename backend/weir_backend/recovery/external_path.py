@@ -1,0 +1,47 @@
+"""Checkpoints that a user names by a path: which paths workers may read. Text only: the API reads no storage.
+
+Without this check, a caller with the permission `operate` could learn what is on the hosts of the workers and in every bucket that they can read.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, StringConstraints
+
+from weir_backend.kit.schemas import storable_text
+
+_PATH = re.compile(r"(?:(?P<store>[a-z][a-z0-9]*://[^/\s]+))?(?P<path>(?:/[^/]+)*/?)")
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f?#%\\]")
+PATH_CHARACTERS_MAX = 1_000
+
+
+def _checked(text: str) -> str:
+    match = _PATH.fullmatch(text)
+    if match is None or not text or text.startswith("file://"):
+        raise ValueError("Write a directory as /srv/checkpoints/job, or an object store as s3://bucket/prefix.")
+    if _FORBIDDEN.search(text):
+        raise ValueError("The path must not contain control characters or any of ? # % \\.")
+    if any(part in (".", "..") for part in match["path"].split("/")):
+        raise ValueError("The path must not contain '.' or '..'.")
+    return text.rstrip("/") or "/"
+
+
+CheckpointPath = Annotated[
+    str, StringConstraints(min_length=1, max_length=PATH_CHARACTERS_MAX), AfterValidator(storable_text), AfterValidator(_checked)
+]
+"""A checkpoint directory as workers see it, without a ``/`` at its end."""
+
+
+def allowed_roots(data_dir: Path, more: Iterable[str]) -> tuple[str, ...]:
+    """Return the directories below which checkpoints may be restored: the platform's own, and ``more``."""
+    return (posixpath.normpath(str(data_dir / "checkpoints")), *more)
+
+
+def is_within(path: str, root: str) -> bool:
+    """Both have the form of ``CheckpointPath``. An object store is never within a directory."""
+    return path == root or path.startswith(root if root.endswith("/") else f"{root}/")

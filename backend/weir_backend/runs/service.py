@@ -1,0 +1,129 @@
+"""Create, end and read runs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from fastapi import Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from weir_backend.errors import NotFound
+from weir_backend.jobs.event_log import record_event
+from weir_backend.kit.access import digest
+from weir_backend.kit.clock import now
+from weir_backend.kit.listing import Listing, page
+from weir_backend.link.fencing import fence
+from weir_backend.models import DesiredState, Failure, Job, Run, RunState, Spec
+from weir_backend.runs import repository
+from weir_backend.runs.reachability import shown_state, unreachable_before
+from weir_backend.runs.schemas import GraphRead, RunRead
+from weir_backend.runs.start import Start
+from weir_backend.settings import Settings
+
+
+def list_runs(session: Session, wanted: Listing, response: Response) -> Sequence[RunRead]:
+    found: Sequence[Run] = page(session, select(Run), wanted, repository.FIELDS, response, unit="runs")
+    quiet = unreachable_before(session, now())
+    return [_read(one, quiet) for one in found]
+
+
+def read_run(session: Session, run_id: int) -> RunRead:
+    """Raises NotFound."""
+    return _read(get_run(session, run_id), unreachable_before(session, now()))
+
+
+def _read(found: Run, quiet: datetime | None) -> RunRead:
+    return RunRead.model_validate(found).model_copy(update={"state": shown_state(found, quiet)})
+
+
+def get_run(session: Session, run_id: int) -> Run:
+    """Raises NotFound."""
+    found = repository.find_run(session, run_id)
+    if found is None:
+        raise NotFound("not-found", f"Run {run_id} does not exist.", "The list of runs contains the ids.")
+    return found
+
+
+def get_graph(session: Session, run_id: int) -> GraphRead:
+    """Raises NotFound, also if the run has not reported its graph yet."""
+    found = repository.graph_of_run(session, get_run(session, run_id))
+    if found is None:
+        raise NotFound("no-graph", f"Run {run_id} has not reported its graph.", "It does so once its driver has started.")
+    return GraphRead(id=found.id, digest=found.digest.hex(), graph=found.body)
+
+
+def run_token(settings: Settings, directory: str) -> str:
+    """Return the token of the run with this directory. It derives from the secret key of the installation, so a driver that is submitted again
+    gets the same token. It does not derive from numbers, which a new database assigns again."""
+    key = settings.secret_key.get_secret_value().encode()
+    made = hmac.digest(key, f"run {directory}".encode(), hashlib.sha256)
+    return "weir_run_" + base64.urlsafe_b64encode(made).decode().rstrip("=")
+
+
+def begin_run(
+    session: Session, settings: Settings, job: Job, spec: Spec, *, start: Start, cause: str, plan_id: int | None = None
+) -> Run:
+    """Create the next run. Its number fences all earlier ones."""
+    job.run_number += 1
+    own = f"{job.name}-{job.run_number}-{secrets.token_hex(8)}"
+    run = Run(
+        job_id=job.id,
+        number=job.run_number,
+        directory=own,
+        spec_id=spec.id,
+        state=RunState.CREATED,
+        cause=cause,
+        start=_start_as_dict(start),
+        missing_events=0,
+        token_digest=digest(run_token(settings, own)),
+        checkpoint_directory=checkpoint_directory(settings, job, spec),
+        plan_id=plan_id,
+        stored_event=0,
+        last_command=0,
+        generation=0,
+        reason="",
+        failure_kind="",
+        created_at=now(),
+    )
+    session.add(run)
+    session.flush()
+    job.restart_at = None
+    record_event(session, job, "RunCreated", run_id=run.id, run=run.number, cause=cause, start=run.start, spec=spec.number)
+    return run
+
+
+def _start_as_dict(start: Start) -> dict[str, Any]:
+    if start.path is not None:
+        return {"mode": "path", "path": start.path}
+    return {"mode": "resume"} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint}
+
+
+def checkpoint_directory(settings: Settings, job: Job, spec: Spec) -> str:
+    """Return the directory of the job's checkpoints."""
+    chosen: dict[str, Any] = spec.body["checkpointing"]
+    return chosen["directory"] or str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}" / str(job.lineage))
+
+
+def end_run(session: Session, job: Job, run: Run, state: RunState, reason: str) -> None:
+    """End the run. Later reports of its driver are refused."""
+    recovery = "restart" if job.desired_state is DesiredState.RUNNING else "none"
+    record_event(session, job, "RunEnded", run_id=run.id, run=run.number, state=state.value, reason=reason)
+    session.flush()
+    fence(session, job.id, run.id, state=state, reason=reason, recovery=recovery)
+    session.refresh(run)
+
+
+def list_failures(session: Session, job_id: int, wanted: Listing, response: Response) -> Sequence[Failure]:
+    """Raises NotFound."""
+    if not repository.job_exists(session, job_id):
+        raise NotFound("not-found", f"Job {job_id} does not exist.")
+    query = select(Failure).where(Failure.job_id == job_id)
+    found: Sequence[Failure] = page(session, query, wanted, repository.FAILURE_FIELDS, response, unit="failures")
+    return found

@@ -1,0 +1,138 @@
+"""A temporary control plane in a context manager: its own Postgres and Valkey, and an API process started as by ``weir up``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from bench.platform.client import Client
+from weir_backend.kit.database import Database
+from weir_backend.settings import Settings
+from weir_workers.embedded.constants import ADMIN_PASSWORD, API, DATABASE_URL, REDIS_URL, SCHEMA
+from weir_workers.embedded.data_dir.credentials import ADMINISTRATOR
+from weir_workers.embedded.data_dir.layout import DataDir
+from weir_workers.embedded.data_dir.logs import tail
+from weir_workers.embedded.ports import free_port
+from weir_workers.embedded.servers.postgres import Postgres, new_password
+from weir_workers.embedded.servers.temporary import temporary_postgres
+from weir_workers.embedded.servers.valkey import Valkey, find_binary
+from weir_workers.embedded.supervisor.services import START_S_MAX, Service, services
+
+STOP_S = 20.0
+CONNECTIONS = 4
+"""Database connections of this process. It only fills and counts tables, so they are not part of a measurement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """``token``, ``password``: of the administrator, who has all permissions. ``api``, ``postgres``: process ids."""
+
+    url: str
+    token: str
+    password: str
+    settings: Settings
+    database: Database
+    api: int
+    postgres: int
+
+    def client(self) -> Client:
+        return Client(self.url, self.token)
+
+
+@contextmanager
+def platform() -> Iterator[Platform]:
+    """Start an empty control plane, with the schema and an administrator."""
+    root = Path(tempfile.mkdtemp(prefix="weir-bench-"))
+    try:
+        directory = DataDir(root)
+        directory.make()
+        with temporary_postgres() as server, _valkey(directory) as queue:
+            yield from _serve(directory, server, queue)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _serve(directory: DataDir, server: Postgres, queue: Valkey) -> Iterator[Platform]:
+    port, password, key = free_port(), new_password(), new_password()
+    url = f"http://127.0.0.1:{port}"
+    environment = {
+        **os.environ,
+        DATABASE_URL: server.url,
+        REDIS_URL: queue.url,
+        "WEIR_SECRET_KEY": key,
+        "WEIR_DATA_DIR": str(directory.root),
+        "WEIR_PUBLIC_URL": url,
+    }
+    settings = Settings(
+        database_url=SecretStr(server.url), redis_url=SecretStr(queue.url), secret_key=SecretStr(key), data_dir=directory.root
+    )
+    found = services(directory, environment, {ADMIN_PASSWORD: password}, api_port=port, postgres=None, valkey=None)
+    by_name = {service.child.name: service for service in found}
+    schema = by_name[SCHEMA].start()
+    if schema.wait(START_S_MAX) != 0:
+        raise SystemExit(f"Cannot create the schema: {tail(directory.log_of(SCHEMA))}")
+    api = _started(by_name[API], directory)
+    database = Database(settings.sqlalchemy_url, pool_size=CONNECTIONS, name="weir bench")
+    try:
+        with Client(url) as client:
+            token = str(client.post("/api/v1/session", {"name": ADMINISTRATOR, "password": password}).json()["token"])
+        yield Platform(url, token, password, settings, database, api.pid, _pid_of(server))
+    finally:
+        database.close()
+        _end(api)
+
+
+@contextmanager
+def _valkey(directory: DataDir) -> Iterator[Valkey]:
+    server = Valkey(directory.valkey, directory.log_of("valkey"), free_port(), new_password())
+    process = server.start(find_binary())
+    try:
+        server.wait_until_ready(process)
+        yield server
+    finally:
+        _end(process)
+
+
+def _started(service: Service, directory: DataDir) -> subprocess.Popen[bytes]:
+    process = service.start()
+    deadline = time.monotonic() + START_S_MAX
+    while not service.ready(process):
+        if process.poll() is not None or time.monotonic() > deadline:
+            _end(process)
+            raise SystemExit(f"The API did not start: {tail(directory.log_of(API))}")
+        time.sleep(0.05)
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _pid_of(server: Postgres) -> int:
+    return int((server.data / "postmaster.pid").read_text().split(maxsplit=1)[0])
+
+
+def environment_of(settings: Settings) -> Mapping[str, str]:
+    """Return the environment of a process that uses the same settings."""
+    return {
+        DATABASE_URL: settings.database_url.get_secret_value(),
+        REDIS_URL: settings.redis_url.get_secret_value(),
+        "WEIR_SECRET_KEY": settings.secret_key.get_secret_value(),
+        "WEIR_DATA_DIR": str(settings.data_dir),
+    }

@@ -1,0 +1,43 @@
+"""Find the processes of slots in /proc."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+DAEMON = b"\0-m\0weir.spark.daemon\0"
+"""The arguments of Spark's Python daemon, without those before and after. Java processes contain the name in another form."""
+
+
+def slot_processes(driver: int | None = None) -> list[int]:
+    """Return the ids of the processes that Spark's Python daemon, a descendant of ``driver`` or of this process, has forked."""
+    parents = _parents()
+    descendants = {pid for pid in parents if (driver or os.getpid()) in _ancestors(pid, parents)}
+    return sorted(pid for pid in descendants if DAEMON in _arguments(pid) and DAEMON in _arguments(parents[pid]))
+
+
+def _parents() -> dict[int, int]:
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                # State and parent follow the name, which may contain any character.
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue  # it has just ended
+    return parents
+
+
+def _ancestors(pid: int, parents: dict[int, int]) -> list[int]:
+    ancestors: list[int] = []
+    while pid in parents and parents[pid] not in ancestors:
+        pid = parents[pid]
+        ancestors.append(pid)
+    return ancestors
+
+
+def _arguments(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

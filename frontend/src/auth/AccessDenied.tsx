@@ -1,0 +1,33 @@
+import { useCanAccess } from 'react-admin';
+import type { ComponentType } from 'react';
+
+import type { Permission } from '../api/types';
+import { Page } from '../shared/Page';
+import { Panel } from '../shared/Panel';
+import { EmptyState, LoadingState } from '../shared/DataStates';
+import { requiredPermission } from './permissions';
+
+const ROLE_WITH: Partial<Record<Permission, string>> = { operate: 'operator', administer: 'admin' };
+
+/** Replaces a page that the user's role does not permit. */
+export function AccessDenied({ needed = null }: { needed?: Permission | null }) {
+  const role = needed && ROLE_WITH[needed];
+  return (
+    <Page title="Access denied">
+      <Panel>
+        <EmptyState title="You do not have access to this page">{role ? `It requires the role ${role}. Ask an administrator.` : 'Ask an administrator for access.'}</EmptyState>
+      </Panel>
+    </Page>
+  );
+}
+
+/** Check access before the page is rendered. React-admin alone would also send the page's request, which is refused. */
+export function withAccessCheck(action: 'list' | 'create' | 'edit', resource: string, Content: ComponentType): ComponentType {
+  const needed = requiredPermission(resource, action);
+  if (needed === null) return Content;
+  return function Guarded() {
+    const { canAccess, isPending } = useCanAccess({ resource, action });
+    if (isPending) return <LoadingState height={320} />;
+    return canAccess ? <Content /> : <AccessDenied needed={needed} />;
+  };
+}

@@ -1,0 +1,117 @@
+/** The actions and retention reasons of the fake API, with the rules that its simulation needs. */
+import type { Permission, Schemas } from '../api/types';
+import type { Installation } from './installation';
+import type { FakeJob } from './model';
+
+type Action = Schemas['ActionRead'];
+type Verb = Action['verb'];
+type Job = Schemas['JobRead'];
+type Checkpoint = Schemas['CheckpointRead'];
+type Plan = Schemas['PlanRead'];
+type Reason = string | null;
+
+const PLAN_VALID_MS = 24 * 3_600_000;
+const STOPPED = new Set<Job['state']>(['CREATED', 'FINISHED', 'SUSPENDED', 'CANCELED', 'FAILED']);
+
+function toAction(verb: Verb, reason: Reason, permissions: readonly Permission[], needed: Permission = 'operate'): Action {
+  const refusal = permissions.includes(needed) ? reason : `This needs the permission '${needed}'. Ask an administrator for it.`;
+  return { verb, allowed: refusal === null, reason: refusal };
+}
+
+function applyingReason({ operation }: Job): Reason {
+  const isApplying = operation?.kind === 'apply-plan' && operation.ended_at === null;
+  return isApplying ? `Plan ${String(operation.request.plan)} is being applied to the job. Wait until it ends.` : null;
+}
+
+function jobActions(job: Job, permissions: readonly Permission[]): Action[] {
+  const finished = job.state === 'FINISHED';
+  const isRunning = job.desired_state === 'RUNNING' && !finished;
+  const ended = `Job '${job.name}' has finished: its input has ended.`;
+  const invalid = job.spec_state === 'INVALID' ? `Version ${job.spec_number} is invalid. Upload a new version.` : null;
+  const notRunning = job.state === 'RUNNING' ? null : STOPPED.has(job.state) ? `Job '${job.name}' is not running. Start it first.` : `Job '${job.name}' is ${job.state.toLowerCase()}. Wait until it is running.`;
+  const offered: [Verb, boolean, Reason][] = [
+    ['start', !isRunning || job.state === 'FAILED', finished ? `${ended} Deploy it under another name to run it again.` : invalid],
+    ['suspend', isRunning && job.state !== 'FAILED', null],
+    ['cancel', isRunning || !STOPPED.has(job.state), null],
+    ['savepoint', true, notRunning],
+    ['checkpoint', true, notRunning],
+    ['upgrade', true, null],
+    ['rescale', true, finished ? ended : invalid],
+    ['restore', true, invalid],
+    ['start_without_state', true, job.run === null ? `Job '${job.name}' has not run yet. Start it: it starts without state.` : invalid],
+    ['delete', true, isRunning || !STOPPED.has(job.state) ? `Job '${job.name}' is running. Suspend or cancel it first.` : null],
+  ];
+  return offered.filter(([, isOffered]) => isOffered).map(([verb, , reason]) => toAction(verb, applyingReason(job) ?? reason, permissions));
+}
+
+function missingReason({ number, state, discarded_at }: Checkpoint): Reason {
+  if (state === 'IN_PROGRESS') return `Checkpoint ${number} is not complete yet. Wait until it is.`;
+  if (state === 'FAILED') return `Checkpoint ${number} failed. Choose another one.`;
+  return discarded_at === null ? null : `The files of checkpoint ${number} are deleted. Choose another one.`;
+}
+
+function rollBackReason(checkpoint: Checkpoint, job: Job): Reason {
+  const { number, damage } = checkpoint;
+  return missingReason(checkpoint) ?? (damage === null ? null : `Checkpoint ${number} is damaged: ${damage}. Choose another one.`) ?? applyingReason(job);
+}
+
+function deletionReason(checkpoint: Checkpoint, job: Job): Reason {
+  if (job.run?.ended_at === null) return `Run ${job.run.number} is still running. Suspend the job first.`;
+  if (checkpoint.pinned) return `Checkpoint ${checkpoint.number} is pinned. Unpin it first.`;
+  return checkpoint.number === job.last_checkpoint?.number ? `Checkpoint ${checkpoint.number} is the newest one: the job resumes from it.` : null;
+}
+
+function checkpointActions(checkpoint: Checkpoint, job: Job, permissions: readonly Permission[]): Action[] {
+  const missing = missingReason(checkpoint);
+  return [
+    toAction('roll_back', rollBackReason(checkpoint, job), permissions),
+    checkpoint.pinned ? toAction('unpin', null, permissions) : toAction('pin', missing, permissions),
+    toAction('verify', missing, permissions),
+    toAction('delete', missing ?? deletionReason(checkpoint, job), permissions),
+  ];
+}
+
+function retentionReasons({ number, pinned, pinned_reason, is_savepoint, state, discarded_at }: Checkpoint, { job, runs }: FakeJob): string[] {
+  if (state !== 'COMPLETED' || discarded_at !== null) return [];
+  const reasons: string[] = [];
+  if (number === job.last_checkpoint?.number) reasons.push('It is the newest checkpoint: the job resumes from it.');
+  if (pinned) reasons.push(`It is pinned: ${pinned_reason}.`);
+  if (runs.some(({ start }) => start.mode === 'from' && start.checkpoint === number)) reasons.push('An abandoned branch begins at it.');
+  if (is_savepoint) reasons.push('It is a savepoint: it stays until a user deletes it.');
+  return reasons;
+}
+
+function planActions(plan: Plan, { job, plans, checkpoints }: FakeJob, permissions: readonly Permission[], nowMs: number): Action[] {
+  const { checkpoint, origin, inspection } = plan.preview;
+  const needed = checkpoint !== null || origin || plan.preview.anew ? 'rollback' : 'operate';
+  const stale = plan.job_version !== job.version ? `The job has changed since plan ${plan.id} was made. Propose a new plan.` : nowMs - Date.parse(plan.created_at!) > PLAN_VALID_MS ? `Plan ${plan.id} is older than 24 hours. Propose a new plan.` : null;
+  const problem = inspection && (inspection.whole ? inspection.misfit : inspection.damage);
+  const inspected = inspection === null ? `A worker is still inspecting the checkpoint of plan ${plan.id}. Try again in a moment.` : problem ? `This plan would fail: ${problem}. Fix that in a new version, or choose another checkpoint.` : null;
+  const safety = checkpoints.find(({ body }) => body.number === plan.safety_checkpoint)?.body;
+  const isUndone = plans.some(({ kind, undo_of, state }) => kind === 'undo' && undo_of === plan.id && state === 'APPLIED');
+  switch (plan.state) {
+    case 'PROPOSED':
+      return [toAction('approve', stale ?? inspected, permissions, needed), toAction('apply', `Plan ${plan.id} is not approved. Approve it first.`, permissions, needed), toAction('discard', null, permissions)];
+    case 'APPROVED':
+      return [toAction('apply', applyingReason(job) ?? stale, permissions, needed), toAction('discard', null, permissions)];
+    case 'APPLIED':
+      return [toAction('undo', safety === undefined ? `The job had no checkpoint when plan ${plan.id} was applied.` : isUndone ? `Plan ${plan.id} is already undone.` : rollBackReason(safety, job), permissions)];
+    default:
+      return [];
+  }
+}
+
+/** Add `actions` and `kept_because` to a response, whatever route it comes from. */
+export async function withActions(response: Response, installation: Installation, permissions: readonly Permission[]): Promise<Response> {
+  if (!response.ok || !response.headers.get('Content-Type')?.startsWith('application/json')) return response;
+  const fill = (row: unknown): unknown => {
+    if (typeof row !== 'object' || row === null || !('actions' in row)) return row;
+    const one = installation.jobs.find(({ job }) => job.id === ('job_id' in row ? row.job_id : (row as { id?: unknown }).id));
+    if (!one) return row;
+    if ('kept_because' in row) return { ...row, actions: checkpointActions(row as Checkpoint, one.job, permissions), kept_because: retentionReasons(row as Checkpoint, one) };
+    if ('preview' in row) return { ...row, actions: planActions(row as Plan, one, permissions, installation.nowMs) };
+    return { ...row, actions: jobActions(row as Job, permissions) };
+  };
+  const body: unknown = await response.json();
+  return Response.json(Array.isArray(body) ? body.map(fill) : fill(body), { status: response.status, headers: response.headers });
+}

@@ -1,0 +1,34 @@
+/** Checkpoints outside of the fake installation, for restores from a path. */
+import type { Schemas } from '../api/types';
+import { FakeProblem, iso } from './model';
+
+const ROOTS = ['/var/lib/weir/checkpoints', '/srv/checkpoints', 's3://backups/weir'];
+const DAY_MS = 86_400_000;
+
+/** By directory name. */
+const CHECKPOINTS: Record<string, Omit<Schemas['RestoreOrigin'], 'completed_at'> & { daysOld: number; damage?: string; misfit?: string }> = {
+  'flights-2025': { job: 'flights', checkpoint: 812, state_bytes: 171e6, is_savepoint: true, daysOld: 41 },
+  'flights-torn': { job: 'flights', checkpoint: 64, state_bytes: 9.1e6, is_savepoint: false, daysOld: 3, damage: 'state/by_route-1.bin is missing' },
+  orders: {
+    job: 'orders', checkpoint: 2_204, state_bytes: 402e6, is_savepoint: false, daysOld: 1,
+    misfit: "the checkpoint has state of operator 'counts' (aggregate), and no operator of the graph has that uid",
+  },
+};
+
+/** Null: the path is allowed. */
+export function checkPathAllowed(path: string): FakeProblem | null {
+  if (ROOTS.some((root) => path === root || path.startsWith(`${root}/`))) return null;
+  return new FakeProblem(
+    403, 'path-not-allowed', `checkpoints in ${path} are not for this simulator to look into; it looks below ${ROOTS.join(', ')}`,
+    'have whoever runs the platform add the place to WEIR_RESTORE_ROOTS, or copy the checkpoints to one of these',
+  );
+}
+
+/** The result of inspecting the path. */
+export function inspectPath(path: string, wanted: number | null, nowMs: number): Pick<Schemas['PlanInspection'], 'whole' | 'damage' | 'misfit' | 'origin'> {
+  const there = CHECKPOINTS[path.split('/').at(-1)!];
+  if (!there) return { whole: false, damage: `there is no job with checkpoints in ${path}`, misfit: null, origin: null };
+  const { daysOld, damage = null, misfit = null, ...origin } = there;
+  if (wanted !== null && wanted > origin.checkpoint) return { whole: false, damage: `job '${origin.job}' in ${path} has no completed checkpoint ${wanted}`, misfit: null, origin: null };
+  return { whole: damage === null, damage, misfit, origin: { ...origin, checkpoint: wanted ?? origin.checkpoint, completed_at: iso(nowMs - daysOld * DAY_MS) } };
+}

@@ -1,2 +1,0 @@
-/** As the API writes them. */
-export const iso = (ms: number): string => new Date(ms).toISOString();

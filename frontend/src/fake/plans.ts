@@ -1,0 +1,182 @@
+/** Simulates plans: they are proposed, inspected and applied phase by phase. */
+import type { Permission, Schemas } from '../api/types';
+import { stateMismatch } from './specs';
+import { inspectPath, checkPathAllowed } from './externalCheckpoints';
+import { FakeProblem, iso, type FakeCheckpoint, type FakeJob } from './model';
+import type { JobSimulator } from './jobSimulator';
+
+type Plan = Schemas['PlanRead'];
+type Operation = Schemas['OperationRead'];
+
+const INSPECTION_MS = 900;
+/** How long each phase takes. */
+const PHASE_MS = 1_500;
+export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'bringing the job back to where it was' } as const;
+
+const completed = (one: FakeJob, number: number): FakeCheckpoint | undefined => one.checkpoints.find(({ body }) => body.number === number && body.state === 'COMPLETED');
+const newest = (one: FakeJob): number | null => one.checkpoints.find(({ body }) => body.state === 'COMPLETED')?.body.number ?? null;
+
+export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_run }: Schemas['PlanCreate']): Plan | FakeProblem {
+  let target: Schemas['CheckpointRead'] | null = null;
+  let spec = one.job.spec_number;
+  let undone: Plan | undefined;
+  const anew = request.kind === 'upgrade' && request.mode === 'stateless';
+  const origin = request.kind === 'restore' ? request.path.replace(/\/$/, '') : null;
+  const refused = origin === null ? null : checkPathAllowed(origin);
+  if (refused) return refused;
+  if (request.kind === 'rollback' || request.kind === 'undo') {
+    if (request.kind === 'undo') undone = one.plans.find(({ id }) => id === request.plan);
+    const number = request.kind === 'rollback' ? request.checkpoint : undone?.safety_checkpoint;
+    const found = number ? completed(one, number)?.body : undefined;
+    if (!found) return new FakeProblem(404, 'no-checkpoint', `job '${one.job.name}' has no completed checkpoint ${number}`);
+    if (found.discarded_at) return new FakeProblem(409, 'discarded', `the files of checkpoint ${number} are gone`, 'choose another one');
+    if (found.damage) return new FakeProblem(409, 'damaged', `checkpoint ${number} is damaged: ${found.damage}`, 'choose another one');
+    target = found;
+    if (undone) spec = undone.request.spec_before as number;
+  } else if (request.kind === 'upgrade') spec = request.spec;
+  else if (request.kind === 'rescale') {
+    const current = one.specs.find(({ number }) => number === one.job.spec_number)!;
+    spec = Math.max(...one.specs.map(({ number }) => number)) + 1;
+    if (!dry_run) one.specs.unshift({ ...current, id: simulator.id, number: spec, comment: `version ${current.number} with parallelism ${request.parallelism}`, created_at: iso(simulator.nowMs), body: { ...current.body, parallelism: request.parallelism } });
+  }
+  const cancels = request.kind === 'upgrade' && request.mode === 'last-state';
+  const lives = one.job.run?.ended_at === null;
+  const printed = one.template.name === 'payments-fraud-score';
+  const sinks = sinksOf(one);
+  const plan: Plan = {
+    id: dry_run ? null : simulator.id, job_id: one.job.id, kind: request.kind, state: 'PROPOSED', phase: null, job_version: one.job.version, actions: [],
+    request: { ...request, spec, spec_before: one.job.spec_number, desired_before: one.job.desired_state },
+    preview: {
+      checkpoint: target?.number ?? null, completed_at: target?.completed_at ?? null, age_s: target ? (simulator.nowMs - Date.parse(target.completed_at!)) / 1000 : null,
+      state_bytes: target?.state_bytes ?? null, is_savepoint: target?.is_savepoint ?? false, origin, anew, stop_with: cancels ? 'Cancel' : 'Suspend',
+      steps: [
+        ...(target ? [`verify the files of checkpoint ${target.number}; if one is damaged, nothing is done`] : []),
+        ...(origin !== null ? [`verify the files of the checkpoint in ${origin}; if one is damaged, nothing is done`] : []),
+        ...(lives ? [cancels ? 'stop the job at once, without a last checkpoint' : 'stop the job with a last checkpoint, to which an undo can return'] : []),
+        target ? `start it from checkpoint ${target.number}: what was committed after that is taken back where the sink can`
+        : origin !== null ? 'start it from a copy of that: what this job has committed is taken back where the sink can'
+        : anew ? `start version ${spec} of its spec from the beginning, without any state: what was committed is taken back where the sink can, and all input is read again`
+        : `start version ${spec} of its spec from the newest checkpoint`,
+        'if it does not start, bring it back to where it was stopped',
+      ],
+      restarts: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['the job is not running now; it will be'] : [],
+      duplicates: printed ? sinks.map(({ sink }) => sink) : [], inspection: null,
+    },
+    undo_of: undone?.id ?? null, safety_checkpoint: null, problem: null, operation_id: null, created_by: 1, approved_by: null,
+    created_at: iso(simulator.nowMs), approved_at: null, ended_at: null,
+  };
+  if (!dry_run) {
+    one.plans.unshift(plan);
+    simulator.emit(one, 'PlanProposed', { plan: plan.id, plan_kind: plan.kind, by: 'admin' }, false);
+  }
+  return plan;
+}
+
+export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 'approve' | 'apply' | 'discard', may: readonly Permission[]): Plan | Operation | FakeProblem {
+  if (verb === 'discard') {
+    Object.assign(plan, { state: 'DISCARDED', ended_at: iso(simulator.nowMs) });
+    simulator.emit(one, 'PlanDiscarded', { plan: plan.id }, false);
+    return plan;
+  }
+  const { checkpoint, origin, anew, inspection } = plan.preview;
+  const stored = checkpoint !== null || Boolean(origin);
+  if ((stored || anew) && !may.includes('rollback')) return new FakeProblem(403, 'forbidden', "this needs the permission 'rollback'", 'ask an administrator for it');
+  if (plan.job_version !== one.job.version) return new FakeProblem(409, 'job-moved', `job '${one.job.name}' has changed since this plan was made`, 'propose it anew');
+  if (verb === 'approve') {
+    if (!inspection) return new FakeProblem(409, 'being-inspected', 'a worker is still looking at the checkpoint of this plan', 'try again in a moment');
+    if (!inspection.whole) return new FakeProblem(409, 'damaged', `this would not work: ${inspection.damage}`, 'choose another checkpoint');
+    if (inspection.misfit) return new FakeProblem(409, 'incompatible', `this would not work: ${inspection.misfit}`, 'mend that in a new version, or choose another checkpoint');
+    Object.assign(plan, { state: 'APPROVED', approved_by: 1, approved_at: iso(simulator.nowMs) });
+    simulator.emit(one, 'PlanApproved', { plan: plan.id }, false);
+    return plan;
+  }
+  if (plan.state !== 'APPROVED') return new FakeProblem(409, 'plan-state', `plan ${plan.id} is ${plan.state}: only an approved one can be applied`, 'approve it first');
+  const operation: Operation = {
+    id: simulator.id, job_id: one.job.id, kind: 'apply-plan', state: 'RUNNING', request: { plan: plan.id }, result: null, problem: null,
+    steps: [{ at: iso(simulator.nowMs), text: stored ? TEXT.VERIFYING : 'beginning' }], created_by: 1,
+    created_at: iso(simulator.nowMs), deadline_at: iso(simulator.nowMs + 1_800_000), ended_at: null,
+  };
+  one.operations.unshift(operation);
+  one.job.operation = operation;
+  one.job.version += 1;
+  Object.assign(plan, { state: 'APPLYING', phase: 'VERIFYING', operation_id: operation.id });
+  simulator.emit(one, 'PlanApplying', { plan: plan.id }, false);
+  return operation;
+}
+
+/** Advance inspections and the phases of plans. */
+export function advancePlans(simulator: JobSimulator, one: FakeJob): void {
+  for (const plan of one.plans) {
+    if (plan.state === 'PROPOSED' && !plan.preview.inspection && simulator.nowMs - Date.parse(plan.created_at!) >= INSPECTION_MS) {
+      const found = inspectionOf(simulator, one, plan);
+      plan.preview.inspection = found;
+      simulator.emit(one, 'PlanInspected', { plan: plan.id, whole: found.whole, damage: found.damage, misfit: found.misfit }, false);
+    }
+    if (plan.state === 'APPLYING') applyFurther(simulator, one, plan);
+  }
+}
+
+function applyFurther(simulator: JobSimulator, one: FakeJob, plan: Plan): void {
+  const operation = one.operations.find(({ id }) => id === plan.operation_id)!;
+  const last = operation.steps.at(-1) as { at: string };
+  if (simulator.nowMs - Date.parse(last.at) < PHASE_MS) return;
+  if (plan.phase === 'STARTING') {
+    Object.assign(plan, { state: 'APPLIED', phase: null, ended_at: iso(simulator.nowMs) });
+    Object.assign(operation, { state: 'SUCCEEDED', ended_at: iso(simulator.nowMs), result: { plan: plan.id, safety_checkpoint: plan.safety_checkpoint } });
+    one.job.operation = null;
+    one.job.version += 1;
+    simulator.emit(one, 'PlanApplied', { plan: plan.id }, false);
+    return;
+  }
+  if (plan.phase === 'VERIFYING') {
+    plan.phase = 'STOPPING';
+    if (one.job.state === 'RUNNING') simulator.stopWithCheckpoint(one);
+  } else {
+    plan.phase = 'STARTING';
+    plan.safety_checkpoint = newest(one);
+    one.job.spec_number = plan.request.spec as number;
+    simulator.startFrom(one, plan.kind, startOf(plan.preview));
+  }
+  operation.steps = [...operation.steps, { at: iso(simulator.nowMs), text: TEXT[plan.phase] }];
+  simulator.emit(one, 'PlanPhaseChanged', { plan: plan.id, phase: plan.phase }, false);
+}
+
+/** The start mode of a plan's run. */
+function startOf({ checkpoint, origin, anew, inspection }: Plan['preview']): Schemas['RunRead']['start'] {
+  if (origin) return { mode: 'path', path: `${origin}#${inspection!.origin!.checkpoint}` };
+  if (anew) return { mode: 'from', checkpoint: 0 };
+  return checkpoint === null ? { mode: 'resume' } : { mode: 'from', checkpoint };
+}
+
+const sinksOf = (one: FakeJob): Schemas['SinkEffect'][] =>
+  one.template.graph.logical.operators
+    .filter(({ kind }) => kind === 'sink')
+    .map(({ uid }) => (one.template.name === 'payments-fraud-score' ? { sink: uid, kind: 'console', revocable: false } : { sink: uid, kind: 'parquet', revocable: true }));
+
+/** The result of inspecting a plan's checkpoint. */
+export function inspectionOf(simulator: JobSimulator, one: FakeJob, plan: Plan): Schemas['PlanInspection'] {
+  const { checkpoint, state_bytes, origin, anew } = plan.preview;
+  const nothing: Schemas['PlanInspection'] = { whole: true, damage: null, misfit: null, origin: null, files: 0, bytes: 0, abandoned: [], returning: [], sources: [], sinks: sinksOf(one), notes: [] };
+  const after = (number: number): number[] =>
+    one.checkpoints.filter(({ body }) => body.state === 'COMPLETED' && body.discarded_at === null && body.run_id === one.job.run?.id && body.number > number).map(({ body }) => body.number).reverse();
+  if (anew) return { ...nothing, abandoned: after(0) };
+  const spec = one.specs.find(({ number }) => number === plan.request.spec);
+  const misfit = spec ? stateMismatch(simulator, spec) : null;
+  if (origin) {
+    const found = { ...nothing, ...inspectPath(origin, (plan.request.checkpoint as number | null | undefined) ?? null, simulator.nowMs) };
+    if (!found.origin) return found;
+    return { ...found, misfit: found.misfit ?? misfit, files: 31, bytes: found.origin.state_bytes, abandoned: after(0), sources: positionsAt(one, found.origin.checkpoint) };
+  }
+  if (checkpoint === null) return { ...nothing, misfit };
+  return {
+    ...nothing, misfit, files: 24, bytes: state_bytes ?? 0, abandoned: after(checkpoint), returning: plan.kind === 'undo' ? [checkpoint] : [], sources: positionsAt(one, checkpoint),
+  };
+}
+
+function positionsAt({ template }: FakeJob, checkpoint: number): Schemas['SourcePosition'][] {
+  const sources = template.graph.logical.operators.filter(({ kind }) => kind === 'source');
+  return sources.map(({ uid }, at) => ({
+    source: uid,
+    splits: Array.from({ length: 3 }, (_, split) => ({ id: `/data/in/${uid}/2026-11-${18 + split}.jsonl@0`, payload: {}, position: split === 2 ? null : { offset: checkpoint * 48_211 + at * 977 + split * 13, line: checkpoint * 611 + split } })),
+  }));
+}

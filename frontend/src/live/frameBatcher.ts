@@ -1,0 +1,44 @@
+/** Delivers the messages of one browser frame together, so that hundreds of missed messages cause one rendering. */
+
+/** The deadline on a hidden page, which has no frames. */
+export const HIDDEN_MS = 200;
+
+export class FrameBatcher<Item> {
+  #batch: Item[] = [];
+  #cancel: (() => void) | null = null;
+
+  constructor(private readonly deliver: (batch: Item[]) => void) {}
+
+  /** Add items. An empty list is delivered as well: it is a keep-alive. */
+  add(items: readonly Item[]): void {
+    this.#batch.push(...items);
+    this.#cancel ??= onNextFrame(() => this.flush());
+  }
+
+  /** Deliver now, before something that must come after the batch. */
+  flush(): void {
+    if (this.#cancel === null) return;
+    this.#cancel();
+    this.#cancel = null;
+    const batch = this.#batch;
+    this.#batch = [];
+    this.deliver(batch);
+  }
+
+  /** Discard the batch. */
+  drop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#batch = [];
+  }
+}
+
+/** Call in the next frame, or after HIDDEN_MS. Returns a function that cancels it. */
+function onNextFrame(call: () => void): () => void {
+  const frame = requestAnimationFrame(call);
+  const timer = setTimeout(call, HIDDEN_MS);
+  return () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+}

@@ -1,0 +1,36 @@
+/** How pages react when the API ends a stream for good. */
+import { screen, waitFor, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+
+import { renderJob, renderPage } from '../testing/render';
+
+/** Shorter than any refetch interval. */
+const SOON = { timeout: 8_000 };
+
+describe('a page whose stream ends', () => {
+  it('removes a job that another user deleted', async () => {
+    const { fake } = await renderPage('/');
+    const jobs = await screen.findByRole('region', { name: 'Jobs' });
+    await within(jobs).findByText('9');
+    // Opening the stream refetches once. After that only stream messages do.
+    await waitFor(() => expect(fake.requests.filter(({ url }) => new URL(url).pathname === '/api/v1/jobs')).toHaveLength(2), SOON);
+    fake.installation.remove(fake.installation.find(3)!);
+    expect(await within(jobs).findByText('8', {}, SOON)).toBeVisible();
+    expect(within(jobs).getByText('2 running')).toBeVisible();
+  });
+
+  it('shows that its job was deleted', async () => {
+    const { fake } = await renderJob(3, '/runs');
+    await screen.findByText('updates live');
+    fake.installation.remove(fake.installation.find(3)!);
+    expect(await screen.findByText(/Live updates have stopped\. Job 3 does not exist\./, {}, SOON)).toBeVisible();
+    expect(screen.getByText('no live updates')).toBeVisible();
+  });
+
+  it.each(['/', '/jobs/3/runs'])('opens the log-in page once its token is no longer valid: %s', async (path) => {
+    const { fake } = await renderPage(path);
+    await screen.findByText('updates live');
+    fake.revoke();
+    expect(await screen.findByLabelText(/^Password/, {}, SOON)).toBeVisible();
+  });
+});

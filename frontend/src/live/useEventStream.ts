@@ -1,0 +1,76 @@
+import { useEffect, useState } from 'react';
+
+import { serverNow } from '../api/serverClock';
+import { openEventStream, type StreamPosition } from './eventStream';
+import { FrameBatcher } from './frameBatcher';
+import type { ConnectionEvent } from './connectionState';
+import type { ServerMessage } from './sseParser';
+import { Store } from './store';
+
+/** A hidden page closes its stream after this time: browsers allow six connections to one server, for all windows together. */
+export const HIDDEN_MS = 60_000;
+
+type StreamUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
+
+/** A store fed by the stream at `path` while the component is mounted. Another path requires another `key` of the component. */
+export function useEventStream<State>(path: string, initial: (nowMs: number) => State, reduce: (state: State, update: StreamUpdate) => State): Store<State, StreamUpdate> {
+  const [store] = useState(() => new Store(initial(serverNow()), reduce));
+  useEffect(() => {
+    const position: StreamPosition = { lastId: null };
+    return whileVisible(() => connect(path, position, store));
+  }, [path, store]);
+  return store;
+}
+
+/** An open stream. */
+interface Subscription {
+  /** Close it because the page is hidden. It is reopened at the same position. */
+  pause(): void;
+  /** Close it for good. */
+  close(): void;
+}
+
+function connect<State>(path: string, position: StreamPosition, store: Store<State, StreamUpdate>): Subscription {
+  const batcher = new FrameBatcher<ServerMessage>((messages) => store.dispatch({ type: 'messages', nowMs: serverNow(), messages }));
+  const dispatch = (event: ConnectionEvent): void => {
+    batcher.flush();
+    store.dispatch(event);
+  };
+  const close = openEventStream(path, {
+    onOpen: () => dispatch({ type: 'opened', nowMs: serverNow() }),
+    onMessages: (messages) => batcher.add(messages),
+    onDisconnected: (problem, retryInMs) => dispatch({ type: 'disconnected', nowMs: serverNow(), reason: problem.detail, retryInMs }),
+    onRefused: (problem) => dispatch({ type: 'refused', nowMs: serverNow(), reason: problem.detail }),
+  }, position);
+  return {
+    pause: () => {
+      close();
+      // Deliver the current batch: the stream resumes after it. On reconnect, all queries are stale, as after an outage.
+      dispatch({ type: 'paused' });
+    },
+    close: () => {
+      close();
+      batcher.drop();
+    },
+  };
+}
+
+function whileVisible(open: () => Subscription): () => void {
+  let subscription: Subscription | null = open();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const onVisibilityChange = (): void => {
+    clearTimeout(timer);
+    if (document.visibilityState === 'visible') subscription ??= open();
+    else
+      timer = setTimeout(() => {
+        subscription?.pause();
+        subscription = null;
+      }, HIDDEN_MS);
+  };
+  document.addEventListener('visibilitychange', onVisibilityChange);
+  return () => {
+    document.removeEventListener('visibilitychange', onVisibilityChange);
+    clearTimeout(timer);
+    subscription?.close();
+  };
+}

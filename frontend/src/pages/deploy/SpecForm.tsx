@@ -1,0 +1,111 @@
+import { Alert, Box, Button, IconButton, TextField, Typography } from '@mui/material';
+import Close from '@mui/icons-material/Close';
+import { useState, type ReactNode } from 'react';
+
+import { ApiProblem } from '../../api/problem';
+import { Panel } from '../../shared/Panel';
+import { suggestJobName, missingFields, fieldProblems, type Draft, type Field } from './draft';
+import { FileInput } from './FileInput';
+
+interface Props {
+  initial: Draft;
+  /** Hide the fields of the job itself, which already exists. */
+  isNewVersion: boolean;
+  /** Describes the file that is used if no other is chosen. Null: a file is required. */
+  defaultFile: string | null;
+  busy: boolean;
+  error: Error | null;
+  onSend(draft: Draft, file: File | null): void;
+  children?: ReactNode;
+}
+
+export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSend, children }: Props) {
+  const [draft, setDraft] = useState(initial);
+  const [file, setFile] = useState<File | null>(null);
+  const [submitted, setSubmitted] = useState(false);
+  const [sent, setSent] = useState(draft);
+  const refused = error instanceof ApiProblem ? fieldProblems(error) : {};
+  // The API has not refused the new name.
+  if (draft.name !== sent.name) delete refused.name;
+  const mine = missingFields(draft, { file, hasFile: defaultFile !== null });
+  // Missing fields are reported after the first attempt to submit.
+  const problems = submitted ? { ...refused, ...mine } : refused;
+  const set = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
+  const field = (name: Exclude<Field, 'file' | `parameters.${number}`>, label: string, help = '') => (
+    <TextField
+      label={label}
+      value={draft[name]}
+      onChange={({ target: { value } }) => set({ [name]: value })}
+      error={problems[name] !== undefined}
+      helperText={problems[name] ?? (help || undefined)}
+    />
+  );
+  return (
+    <Box
+      component="form"
+      noValidate
+      sx={{ display: 'flex', flexDirection: 'column', gap: 2, maxWidth: 860 }}
+      onSubmit={(event) => {
+        event.preventDefault();
+        setSubmitted(true);
+        if (Object.keys(mine).length > 0 || busy) return;
+        setSent(draft);
+        onSend(draft, file);
+      }}
+    >
+      <Panel title="Code">
+        <FileInput
+          file={file}
+          defaultFile={defaultFile}
+          problem={problems.file}
+          onChoose={(chosen) => {
+            setFile(chosen);
+            if (!isNewVersion && draft.name === '') set({ name: suggestJobName(chosen.name) });
+          }}
+        />
+        <FieldGrid>
+          {!isNewVersion && field('name', 'Job name')}
+          {field('entry', 'Function', 'In an archive: package.module:function')}
+          {!isNewVersion && field('description', 'Description')}
+          {field('comment', 'Version comment')}
+        </FieldGrid>
+      </Panel>
+      <Panel title="Parallelism and checkpoints">
+        <FieldGrid>
+          {field('parallelism', 'Parallelism', 'Subtasks per operator')}
+          {field('interval', 'Checkpoint interval', 'For example 10s, 2m or 500ms. Empty: only manual checkpoints')}
+          {field('retained', 'Retained checkpoints', 'In addition to savepoints and pinned checkpoints')}
+          {field('timeout', 'Checkpoint timeout', 'A checkpoint that takes longer fails')}
+          {field('minPause', 'Minimum pause', 'Between two checkpoints. Empty: none')}
+          {field('tolerable', 'Tolerable failed checkpoints', 'In a row, before the job fails over. Empty: any number')}
+        </FieldGrid>
+      </Panel>
+      <Panel title="Parameters" actions={<Button size="small" onClick={() => set({ parameters: [...draft.parameters, { name: '', value: '' }] })}>Add parameter</Button>}>
+        {draft.parameters.length === 0 && <Typography sx={{ color: 'text.secondary' }}>Arguments of the function: numbers, true, false or text. Do not enter secrets: every user can read versions.</Typography>}
+        <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1.5, pt: 0.5 }}>
+          {draft.parameters.map(({ name, value }, at) => {
+            const change = (one: Partial<{ name: string; value: string }>): void => set({ parameters: draft.parameters.map((before, index) => (index === at ? { ...before, ...one } : before)) });
+            const problem = problems[`parameters.${at}`];
+            return (
+              <Box key={at} sx={{ display: 'flex', gap: 1, alignItems: 'flex-start' }}>
+                <TextField label="Name" value={name} onChange={({ target }) => change({ name: target.value })} error={problem !== undefined} helperText={problem} sx={{ width: 220 }} />
+                <TextField label="Value" value={value} onChange={({ target }) => change({ value: target.value })} sx={{ flex: 1 }} />
+                <IconButton aria-label={`Remove parameter ${name || at + 1}`} onClick={() => set({ parameters: draft.parameters.filter((_, index) => index !== at) })}><Close fontSize="small" /></IconButton>
+              </Box>
+            );
+          })}
+        </Box>
+      </Panel>
+      {error && <Alert severity="error" variant="outlined">{error.message}</Alert>}
+      {submitted && Object.keys(mine).length > 0 && <Alert severity="warning" variant="outlined">Some fields are missing or invalid. Check the fields above.</Alert>}
+      <Box sx={{ display: 'flex', gap: 1, alignItems: 'center' }}>
+        <Button type="submit" variant="contained" disabled={busy}>Upload and compile</Button>
+        {children}
+      </Box>
+    </Box>
+  );
+}
+
+function FieldGrid({ children }: { children: ReactNode }) {
+  return <Box sx={{ mt: 1.5, display: 'grid', gap: 1.5, gridTemplateColumns: 'repeat(auto-fill, minmax(240px, 1fr))' }}>{children}</Box>;
+}

@@ -1,0 +1,49 @@
+import { toMs } from '../../format';
+import type { JobSummary } from '../../live/jobsLive';
+import { STATES, type StateOf } from '../../theme/states';
+import type { Job } from '../jobs/useAllJobs';
+
+/** Update fetched jobs with newer data from the stream. */
+export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSummary>): Job[] {
+  return jobs.map((job) => {
+    const news = told.get(job.id);
+    if (!news) return job;
+    const last = news.last_checkpoint;
+    return {
+      ...job,
+      desired_state: news.desired_state,
+      state: currentState(job, news),
+      // The stream lacks is_savepoint, which this page does not show.
+      last_checkpoint: last ? { is_savepoint: false, ...last } : job.last_checkpoint,
+    };
+  });
+}
+
+/** The newest state. The stream has the state that the driver reported last; only the server knows that a driver is unreachable. */
+export function currentState(job: Pick<Job, 'state'>, news: Pick<JobSummary, 'state'> | undefined): Job['state'] {
+  return job.state === 'RECONCILING' ? job.state : (news?.state ?? job.state);
+}
+
+/** The number of jobs in each state, in the order of the states; states without jobs are left out. */
+export function countsByState(jobs: readonly Job[]): [state: StateOf<'run'>, count: number][] {
+  const order = Object.keys(STATES.run) as StateOf<'run'>[];
+  return order.map((state) => [state, jobs.filter((job) => job.state === state).length] as [StateOf<'run'>, number]).filter(([, count]) => count > 0);
+}
+
+/** The job that should be running whose last completed checkpoint is the oldest. A job without checkpoints counts from its start. */
+export function stalestCheckpoint(jobs: readonly Job[]): { job: Job; sinceMs: number; ever: boolean } | null {
+  let oldest: { job: Job; sinceMs: number; ever: boolean } | null = null;
+  for (const job of jobs) {
+    if (job.desired_state !== 'RUNNING' || job.state === 'FINISHED') continue;
+    const completed = toMs(job.last_checkpoint?.completed_at);
+    const sinceMs = completed ?? toMs(job.run?.created_at);
+    if (sinceMs !== null && (oldest === null || sinceMs < oldest.sinceMs)) oldest = { job, sinceMs, ever: completed !== null };
+  }
+  return oldest;
+}
+
+/** Those that need attention first, then those on their way to where they are wanted. */
+export function unhealthyJobs(jobs: readonly Job[]): Job[] {
+  const rank = { needs_attention: 0, degraded: 1, healthy: 2 } as const;
+  return jobs.filter(({ health }) => health !== 'healthy').sort((a, b) => rank[a.health] - rank[b.health] || a.name.localeCompare(b.name));
+}

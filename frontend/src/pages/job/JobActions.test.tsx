@@ -1,0 +1,56 @@
+import { screen, waitFor, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+
+import { renderJob } from '../../testing/render';
+
+describe('job actions', () => {
+  it.each([
+    [1, ['Trigger savepoint', 'Suspend', 'Cancel', 'More']],
+    [7, ['Start', 'More']],
+  ])('of job %d are those that the API lists', async (id, labels) => {
+    await renderJob(id, '/runs', { as: 'operator' });
+    await screen.findByRole('button', { name: 'More' });
+    for (const name of ['Start', 'Trigger savepoint', 'Suspend', 'Cancel', 'More']) expect(screen.queryAllByRole('button', { name })).toHaveLength(labels.includes(name) ? 1 : 0);
+  });
+
+  it('propose a plan to rescale, and show reasons in the menu', async () => {
+    const { user } = await renderJob(1, '', { as: 'operator' });
+    await user.click(await screen.findByRole('button', { name: 'More' }));
+    const menu = await screen.findByRole('menu');
+    expect(within(menu).getByText(/is running\. Suspend or cancel it first\.$/)).toBeVisible();
+    await user.click(within(menu).getByText('Rescale…'));
+    const field = await screen.findByRole('textbox', { name: 'Parallelism' });
+    await waitFor(() => expect(field).toHaveAccessibleDescription('1 to 1024; currently 4'));
+    await user.type(field, '4');
+    expect(field).toHaveAccessibleDescription('The job already has parallelism 4.');
+    expect(screen.getByRole('button', { name: 'Preview plan' })).toBeDisabled();
+    await user.clear(field);
+    await user.type(field, '8');
+    await user.click(screen.getByRole('button', { name: 'Preview plan' }));
+    expect(await screen.findByRole('heading', { name: /Rescale to parallelism 8/ })).toBeVisible();
+  });
+
+  it('are not confirmed by a second Enter if they are destructive', async () => {
+    const { fake, user } = await renderJob(1);
+    (await screen.findByRole('button', { name: 'Cancel' })).focus();
+    await user.keyboard('{Enter}');
+    const dialog = await screen.findByRole('dialog', { name: 'Cancel flights-delays?' });
+    expect(within(dialog).getByRole('button', { name: 'Close' })).toHaveFocus();
+    await user.keyboard('{Enter}');
+    expect(dialog).not.toBeInTheDocument();
+    expect(fake.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+    await user.keyboard('{Enter}');
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Cancel job' }));
+    expect(await screen.findByText('Cancel requested')).toBeVisible();
+  });
+
+  it('delete a stopped job at its displayed version', async () => {
+    const { fake, user } = await renderJob(7);
+    await user.click(await screen.findByRole('button', { name: 'More' }));
+    await user.click(within(await screen.findByRole('menu')).getByText('Delete…'));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete job' }));
+    expect(await screen.findByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
+    expect(fake.requests.find(({ method }) => method === 'DELETE')!.headers.get('If-Match')).toBe('"4"');
+    expect(fake.installation.find(7)).toBeUndefined();
+  });
+});

@@ -1,0 +1,172 @@
+import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle, ListItemText, Menu, MenuItem, TextField } from '@mui/material';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useNotify } from 'react-admin';
+import { useNavigate } from 'react-router-dom';
+
+import { unwrap, api, ifMatch, idempotent } from '../../api/client';
+import { useCan } from '../../auth/permissions';
+import { ConfirmDialog } from '../../shared/ConfirmDialog';
+import { ActionButton } from '../../shared/ActionButton';
+import { disabledReason, hasAction, REQUEST_PENDING } from './actions';
+import { usePropose } from './recovery/useRecovery';
+import { useJob, useSpec } from './useJob';
+
+/** Verbs in the header and in the menu, in this order. A savepoint is offered in the header while the job can be suspended. */
+const HEADER = ['start', 'savepoint', 'suspend', 'cancel'] as const;
+const MENU = ['rescale', 'upgrade', 'delete'] as const;
+type JobVerb = (typeof HEADER)[number] | (typeof MENU)[number];
+type RequestVerb = Exclude<JobVerb, 'rescale' | 'upgrade'>;
+
+const LABEL: Record<JobVerb, string> = { start: 'Start', suspend: 'Suspend', cancel: 'Cancel', savepoint: 'Trigger savepoint', rescale: 'Rescale…', upgrade: 'New version…', delete: 'Delete…' };
+
+interface Confirmation {
+  title: string;
+  description: string;
+  confirmLabel: string;
+  /** The notification after the request was accepted. */
+  accepted: string;
+  destructive?: true;
+}
+const CONFIRMATION: Record<RequestVerb, Confirmation> = {
+  start: { title: 'Start', confirmLabel: 'Start', accepted: 'Start requested', description: 'The job resumes from its newest checkpoint, or starts without state if there is none.' },
+  suspend: { title: 'Suspend', confirmLabel: 'Suspend', accepted: 'Suspend requested', description: 'The job takes a last checkpoint and stops. It resumes from this checkpoint when you start it.' },
+  cancel: {
+    title: 'Cancel', confirmLabel: 'Cancel job', accepted: 'Cancel requested', destructive: true,
+    description: 'The job stops immediately, without a last checkpoint. When you start it again, it reads all input since its newest checkpoint again.',
+  },
+  savepoint: { title: 'Trigger savepoint of', confirmLabel: 'Trigger savepoint', accepted: 'Savepoint triggered', description: 'A savepoint stays until a user deletes it. The job continues to run.' },
+  delete: {
+    title: 'Delete', confirmLabel: 'Delete job', accepted: 'Job deleted', destructive: true,
+    description: 'The job is removed from this installation. Its checkpoints and its output are not deleted; the logs of its runs are deleted soon.',
+  },
+};
+
+async function send(verb: RequestVerb, job_id: number, version: number): Promise<void> {
+  const path = { job_id };
+  if (verb === 'delete') {
+    await unwrap(api.DELETE('/api/v1/jobs/{job_id}', { params: { path, header: ifMatch(version) } }));
+    return;
+  }
+  await idempotent((header) => {
+    switch (verb) {
+      case 'start':
+        return api.POST('/api/v1/jobs/{job_id}/start', { params: { path, header } });
+      case 'suspend':
+        return api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path, header } });
+      case 'cancel':
+        return api.POST('/api/v1/jobs/{job_id}/cancel', { params: { path, header } });
+      case 'savepoint':
+        return api.POST('/api/v1/jobs/{job_id}/savepoints', { params: { path, header } });
+    }
+  });
+}
+
+export function JobActions() {
+  const job = useJob();
+  const [confirming, setConfirming] = useState<RequestVerb | null>(null);
+  const [rescaling, setRescaling] = useState(false);
+  const notify = useNotify();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { mutate, isPending } = useMutation({
+    mutationFn: (verb: RequestVerb) => send(verb, job.id, job.version),
+    onSuccess: (_, verb) => {
+      notify(CONFIRMATION[verb].accepted, { type: 'info' });
+      if (verb === 'delete') void navigate('/jobs');
+      // A deleted job must not be refetched.
+      void queries.invalidateQueries({ queryKey: verb === 'delete' ? ['jobs', 'getList'] : ['jobs'] });
+    },
+    onError: (error) => notify(error.message, { type: 'error' }),
+    onSettled: () => setConfirming(null),
+  });
+  if (!useCan('operate')) return null;
+  const inHeader = HEADER.filter((verb) => hasAction(job.actions, verb) && (verb !== 'savepoint' || hasAction(job.actions, 'suspend')));
+  const choose = (verb: JobVerb): void => {
+    if (verb === 'rescale') setRescaling(true);
+    else if (verb === 'upgrade') void navigate(`/jobs/${job.id}/new-version`);
+    else setConfirming(verb);
+  };
+  return (
+    <>
+      {inHeader.map((verb) => (
+        <ActionButton key={verb} label={LABEL[verb]} color={verb === 'cancel' ? 'error' : 'primary'} disabledReason={isPending ? REQUEST_PENDING : disabledReason(job.actions, verb)} onClick={() => choose(verb)} />
+      ))}
+      <MoreMenu onChoose={choose} />
+      {confirming && (
+        <ConfirmDialog
+          title={`${CONFIRMATION[confirming].title} ${job.name}?`}
+          description={CONFIRMATION[confirming].description}
+          confirmLabel={CONFIRMATION[confirming].confirmLabel}
+          destructive={CONFIRMATION[confirming].destructive ?? false}
+          busy={isPending}
+          onConfirm={() => mutate(confirming)}
+          onClose={() => setConfirming(null)}
+        />
+      )}
+      {rescaling && <Rescale onClose={() => setRescaling(false)} />}
+    </>
+  );
+}
+
+function MoreMenu({ onChoose }: { onChoose(verb: JobVerb): void }) {
+  const { actions } = useJob();
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  return (
+    <>
+      <Button size="small" variant="outlined" aria-haspopup="menu" aria-expanded={anchor !== null} onClick={({ currentTarget }) => setAnchor(currentTarget)}>More</Button>
+      <Menu anchorEl={anchor} open={anchor !== null} onClose={() => setAnchor(null)} slotProps={{ list: { disabledItemsFocusable: true } }}>
+        {MENU.map((verb) => (
+          <MenuItem
+            key={verb}
+            dense
+            disabled={disabledReason(actions, verb) !== null}
+            // The reason of a disabled item stays readable.
+            sx={{ '&.Mui-disabled': { opacity: 1 }, '&.Mui-disabled .MuiListItemText-primary': { color: 'text.disabled' } }}
+            onClick={() => {
+              setAnchor(null);
+              onChoose(verb);
+            }}
+          >
+            <ListItemText primary={LABEL[verb]} secondary={disabledReason(actions, verb)} sx={{ maxWidth: 320, '& .MuiListItemText-secondary': { whiteSpace: 'normal' } }} />
+          </MenuItem>
+        ))}
+      </Menu>
+    </>
+  );
+}
+
+const PARALLELISM_MAX = 1024;
+
+/** Asks for the new parallelism, then proposes a plan. */
+function Rescale({ onClose }: { onClose(): void }) {
+  const job = useJob();
+  const [input, setInput] = useState('');
+  const propose = usePropose();
+  const parallelism = Number(input);
+  const { data } = useSpec();
+  const current = data?.body.parallelism as number | undefined;
+  const unchanged = input !== '' && parallelism === current;
+  const valid = /^\d+$/.test(input) && parallelism >= 1 && parallelism <= PARALLELISM_MAX && !unchanged;
+  return (
+    <Dialog open onClose={onClose} aria-labelledby="rescale-title">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (valid) propose.mutate({ kind: 'rescale', parallelism }, { onSettled: onClose });
+        }}
+      >
+        <DialogTitle id="rescale-title">Rescale {job.name}</DialogTitle>
+        <DialogContent>
+          <DialogContentText sx={{ mb: 2 }}>The job takes a last checkpoint, stops, and resumes with this parallelism. The plan is shown for confirmation first.</DialogContentText>
+          {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog with one field */}
+          <TextField autoFocus label="Parallelism" value={input} onChange={({ target: { value } }) => setInput(value)} error={input !== '' && !valid} helperText={unchanged ? `The job already has parallelism ${current}.` : `1 to ${PARALLELISM_MAX}${current === undefined ? '' : `; currently ${current}`}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
+        </DialogContent>
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="contained" disabled={!valid || propose.isPending}>Preview plan</Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,22 @@
+import { useEffect } from 'react';
+import { useNotify } from 'react-admin';
+
+import { useJobStore } from '../../live/JobLiveProvider';
+import { isFailedRequest, eventText } from './events/eventText';
+
+/** Shows a notification when an operation fails, on every tab: operations are accepted at once and fail later. */
+export function OperationFailures() {
+  const store = useJobStore();
+  const notify = useNotify();
+  useEffect(() => {
+    let { lastEventNumber } = store.get();
+    return store.subscribe(() => {
+      const now = store.get();
+      // Only new events: older ones are in the event log.
+      const fresh = now.events.filter(({ number }) => number > lastEventNumber);
+      ({ lastEventNumber } = now);
+      for (const event of fresh.filter(isFailedRequest)) notify(eventText(event), { type: 'error', autoHideDuration: null });
+    });
+  }, [notify, store]);
+  return null;
+}

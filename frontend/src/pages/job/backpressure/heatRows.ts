@@ -1,0 +1,118 @@
+/** Rows of the heat map: current use of time, or alignment in the last checkpoint, by subtask. Pure. */
+import type { Schemas } from '../../../api/types';
+import { duration, percent } from '../../../format';
+import { toneOf, type StateOf, type Tone } from '../../../theme/states';
+import { largest } from '../../../shared/statistics';
+import { chainName } from '../checkpoints/names';
+import type { Chain, GraphChain } from '../checkpoints/operatorRows';
+import { operatorKey } from '../overview/graph/chainMetrics';
+
+type Series = Schemas['SubtaskSeriesRead'];
+export type Time = StateOf<'time'>;
+export type Measure = Time | 'alignment';
+export const TIMES: readonly Time[] = ['backpressured', 'busy', 'queued', 'idle'];
+export const LABELS: Record<Measure, string> = { backpressured: 'Backpressured', busy: 'Busy', queued: 'Queued', idle: 'Idle', alignment: 'Alignment' };
+
+export interface Cell {
+  index: number;
+  /** Share of time, or milliseconds of alignment. Null: unknown. */
+  value: number | null;
+  /** Intensity of the colour, 0 to 1. */
+  heat: number;
+  said: string;
+}
+export interface HeatRow {
+  chain: number;
+  name: string;
+  /** Highest level of its subtasks; null: not measured. */
+  level: Schemas['BackpressureLevel'] | null;
+  cells: Cell[];
+}
+
+const LEVELS: readonly Schemas['BackpressureLevel'][] = ['ok', 'low', 'high'];
+
+export function toneOfMeasure(measure: Measure): Tone {
+  return measure === 'alignment' ? toneOf('phase', 'alignment') : toneOf('time', measure);
+}
+
+/** Return the milliseconds per second of one kind of time. */
+export function timeSeries(one: Series, time: Time): readonly number[] {
+  return one[`${time}_ms_per_s`];
+}
+
+/** Return rows with the last sample of each subtask. */
+export function timeRows(subtasks: readonly Series[], time: Time): HeatRow[] {
+  return byChain(subtasks).map((own) => ({
+    chain: own[0]!.chain,
+    name: chainName(own[0]!),
+    level: worst(own.map(({ backpressure }) => backpressure.at(-1))),
+    cells: own.map((one) => {
+      const last = timeSeries(one, time).at(-1);
+      const value = last === undefined ? null : last / 1000;
+      return { index: one.index, value, heat: value ?? 0, said: percent(value) };
+    }),
+  }));
+}
+
+/** Return rows with the alignment in a checkpoint, relative to the longest. */
+export function alignmentRows(chains: readonly Chain[], subtasks: readonly Series[]): HeatRow[] {
+  const most = largest(chains.flatMap((chain) => chain.subtasks.map(({ alignment }) => alignment?.duration)));
+  return chains.map((chain) => ({
+    chain: chain.chain,
+    name: chainName(chain),
+    level: worst(subtasks.filter((one) => one.chain === chain.chain).map(({ backpressure }) => backpressure.at(-1))),
+    cells: chain.subtasks.map(({ index, alignment }) => {
+      const value = alignment?.duration ?? null;
+      return { index, value, heat: value === null || !most ? 0 : value / most, said: duration(value) };
+    }),
+  }));
+}
+
+/** Return rows without cells, for jobs without current metrics. */
+export function emptyRows(chains: readonly GraphChain[]): HeatRow[] {
+  return chains.map(({ index, operators }) => ({ chain: index, name: chainName({ chain: index, operators }), level: null, cells: [] }));
+}
+
+/**
+ * Return chains by level, then by share of backpressured time. Operators at level ok stay in graph order, because their small differences are noise
+ * and would make rows jump.
+ */
+export function worstFirst(subtasks: readonly Series[]): number[] {
+  const rank = (own: readonly Series[]): number => {
+    const level = LEVELS.indexOf(worst(own.map(({ backpressure }) => backpressure.at(-1))) ?? 'ok');
+    const share = (largest(own.map((one) => one.backpressured_ms_per_s.at(-1))) ?? 0) / 1000;
+    return level === 0 ? 0 : level + Math.min(0.999, share);
+  };
+  return byChain(subtasks)
+    .map((own) => ({ chain: own[0]!.chain, rank: rank(own) }))
+    .sort((a, b) => b.rank - a.rank || a.chain - b.chain)
+    .map(({ chain }) => chain);
+}
+
+/** `order`: chains; null: graph order. Chains that it lacks come last. */
+export function sortRows(rows: readonly HeatRow[], order: readonly number[] | null): readonly HeatRow[] {
+  if (order === null) return rows;
+  const places = new Map(order.map((chain, place) => [chain, place]));
+  const place = ({ chain }: HeatRow): number => places.get(chain) ?? order.length + chain;
+  return rows.toSorted((a, b) => place(a) - place(b));
+}
+
+/** Drop samples of an earlier graph or parallelism. Return all samples if no graph is known. */
+export function deployedSubtasks(subtasks: readonly Series[], chains: readonly GraphChain[]): readonly Series[] {
+  if (chains.length === 0) return subtasks;
+  const deployed = new Map(chains.map((chain) => [chain.index, { parallelism: chain.parallelism, uids: operatorKey(chain) }]));
+  return subtasks.filter((one) => {
+    const chain = deployed.get(one.chain);
+    return chain !== undefined && one.index < chain.parallelism && operatorKey(one) === chain.uids;
+  });
+}
+
+function byChain(subtasks: readonly Series[]): Series[][] {
+  const found = new Map<number, Series[]>();
+  for (const one of subtasks) found.set(one.chain, [...(found.get(one.chain) ?? []), one]);
+  return [...found.keys()].sort((a, b) => a - b).map((chain) => found.get(chain)!.sort((a, b) => a.index - b.index));
+}
+
+function worst(levels: readonly (Schemas['BackpressureLevel'] | undefined)[]): Schemas['BackpressureLevel'] | null {
+  return LEVELS.findLast((level) => levels.includes(level)) ?? null;
+}

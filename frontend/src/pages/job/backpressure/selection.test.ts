@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+
+import { parseSelection, withSelection } from './selection';
+
+const of = (search: string) => parseSelection(new URLSearchParams(search));
+
+it('an operator or one of its subtasks can be selected in the address', () => {
+  expect(of('operator=3&subtask=2')).toEqual({ chain: 3, index: 2 });
+  expect(of('operator=0')).toEqual({ chain: 0, index: null });
+});
+
+it.each(['', 'subtask=2', 'operator=', 'operator=-1', 'operator=1e3', 'operator=99999999999999999999'])('%j selects nothing', (search) => {
+  expect(of(search)).toBeNull();
+});
+
+it('an invalid subtask selects its operator', () => {
+  expect(of('operator=3&subtask=x')).toEqual({ chain: 3, index: null });
+});
+
+it('other parameters of the address stay', () => {
+  const before = new URLSearchParams('wide&operator=3&subtask=2');
+  expect(withSelection(before, { chain: 4, index: null }).toString()).toBe('wide=&operator=4');
+  expect(withSelection(before, { chain: 4, index: 1 }).toString()).toBe('wide=&operator=4&subtask=1');
+  expect(before.get('operator')).toBe('3');
+});

@@ -1,0 +1,66 @@
+import { act, renderHook } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import type { Schemas } from '../../../api/types';
+import { useOperatorOrder } from './useOperatorOrder';
+
+const series = (chain: number, index: number, backpressured_ms_per_s: number[], level: Schemas['BackpressureLevel'] = 'ok'): Schemas['SubtaskSeriesRead'] => ({
+  chain, index, operators: [], at: [], records_in_per_s: [], records_out_per_s: [], bytes_in_per_s: [], bytes_out_per_s: [], backpressured_ms_per_s,
+  busy_ms_per_s: [], idle_ms_per_s: [], queued_ms_per_s: [], backpressure: [level],
+});
+const before = [series(0, 0, [900], 'high'), series(1, 0, [10])];
+const after = [series(0, 0, [10]), series(1, 0, [900], 'high')];
+
+function shown() {
+  const table = document.createElement('div');
+  const cell = table.appendChild(document.createElement('button'));
+  document.body.append(table);
+  const among = { current: table };
+  const hook = renderHook(({ subtasks }) => useOperatorOrder(subtasks, among), { initialProps: { subtasks: before } });
+  return { ...hook, cell };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+describe('the order of operators', () => {
+  it('is by backpressure from the first samples on, and never another before', () => {
+    const seen: (readonly number[] | null)[] = [];
+    const among = { current: null };
+    const { rerender } = renderHook(({ subtasks }) => seen.push(useOperatorOrder(subtasks, among).chains), { initialProps: { subtasks: [] as typeof after } });
+    rerender({ subtasks: after });
+    expect(seen[0]).toBeNull();
+    expect(new Set(seen.slice(1).map(String))).toEqual(new Set(['1,0']));
+  });
+
+  it('stays while metrics change, and is updated every ten seconds', () => {
+    const { result, rerender } = shown();
+    rerender({ subtasks: after });
+    expect(result.current.chains).toEqual([0, 1]);
+    act(() => void vi.advanceTimersByTime(10_000));
+    expect(result.current.chains).toEqual([1, 0]);
+  });
+
+  it('stays while the table has focus', () => {
+    const { result, rerender, cell } = shown();
+    rerender({ subtasks: after });
+    cell.focus();
+    act(() => void vi.advanceTimersByTime(30_000));
+    expect(result.current.chains).toEqual([0, 1]);
+    cell.blur();
+    act(() => void vi.advanceTimersByTime(10_000));
+    expect(result.current.chains).toEqual([1, 0]);
+  });
+
+  it('is updated on request, or is that of the graph', () => {
+    const { result, rerender } = shown();
+    act(() => result.current.orderBy('graph'));
+    expect(result.current.chains).toBeNull();
+    rerender({ subtasks: after });
+    act(() => result.current.orderBy('worst'));
+    expect(result.current.chains).toEqual([1, 0]);
+  });
+});

@@ -1,0 +1,43 @@
+import { Button } from '@mui/material';
+import { startTransition, useEffect } from 'react';
+import { useListContext, useStore, type Identifier } from 'react-admin';
+
+import type { Schemas } from '../../../api/types';
+import { useFocusHandoff } from '../../../shared/useFocusHandoff';
+import { useJob } from '../useJob';
+
+type Checkpoint = Schemas['CheckpointRead'];
+
+interface Props {
+  /** Id of the newest checkpoint in the list; null: the list is live. */
+  pausedAt: number | null;
+  onPause: (pausedAt: number | null) => void;
+}
+
+/**
+ * Pauses the list while a row is expanded, because new checkpoints would push it away. Renders a button that collapses the row and resumes the
+ * list.
+ */
+export function PausedNotice({ pausedAt, onPause }: Props) {
+  const { last_checkpoint } = useJob();
+  const { data = [], sort, setPage, filterValues } = useListContext<Checkpoint>();
+  const [expanded, collapseAll] = useStore<Identifier[]>('checkpoints.datagrid.expanded', []);
+  const ref = useFocusHandoff();
+  const first = data[0];
+  // In other orders, new checkpoints do not move the rows.
+  const newestFirst = sort.field === 'number' && sort.order === 'DESC';
+  const open = newestFirst && data.some(({ id }) => expanded.includes(id));
+  useEffect(() => {
+    if (open === (pausedAt !== null) || !first) return;
+    // A transition, because expanding already renders the details.
+    startTransition(() => {
+      onPause(open ? first.id : null);
+      // The paused list starts with the current page.
+      if (open) setPage(1);
+    });
+  }, [first, onPause, open, setPage, pausedAt]);
+  // With filters, the number of matching new checkpoints is unknown.
+  const countable = Object.keys(filterValues as object).length === 0;
+  const newer = pausedAt === null || !first || !last_checkpoint || !countable ? 0 : last_checkpoint.number - first.number;
+  return newer <= 0 ? null : <Button ref={ref} size="small" onClick={() => collapseAll([])}>Show {newer} newer</Button>;
+}

@@ -1,0 +1,47 @@
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
+
+import { unwrap, api } from '../../../api/client';
+import type { Schemas } from '../../../api/types';
+import { useJob } from '../useJob';
+
+/**
+ * Details of a checkpoint, fetched once per state, since they are large: the stream reports progress, and an ended checkpoint does not change.
+ * Null: none.
+ */
+export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 'state'> | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
+  const job = useJob();
+  return useQuery({
+    queryKey: ['job', job.id, 'checkpoint', of?.id, of?.state],
+    enabled: of !== null,
+    staleTime: Infinity,
+    structuralSharing: false,
+    // Keep the previous details until the new ones are loaded.
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: of!.id } }, signal })),
+  });
+}
+
+/** Statistics and charts cover this many completed checkpoints. */
+export const LAST = 100;
+
+/** Series over the last completed checkpoints; with `chain`, also by the subtasks of that chain (a large job has hundreds of chains). */
+export function useCheckpointSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesRead']> {
+  const { id } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'checkpoints', 'series', chain],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET('/api/v1/jobs/{job_id}/checkpoints/series', {
+        params: { path: { job_id: id }, query: { last: LAST, ...(chain === null ? { parts: false } : { chain }) } }, signal,
+      })),
+  });
+}
+
+export function useCheckpointSummary(): UseQueryResult<Schemas['CheckpointOverviewRead']> {
+  const { id, run } = useJob();
+  return useQuery({
+    // Refetched when a run starts: no checkpoint event reports a restore.
+    queryKey: ['job', id, 'checkpoints', 'summary', run?.running_at ?? null],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/jobs/{job_id}/checkpoints/summary', { params: { path: { job_id: id }, query: { last: LAST } }, signal })),
+  });
+}

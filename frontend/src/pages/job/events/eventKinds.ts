@@ -1,0 +1,18 @@
+/** Kinds of events by group, as named by runtime and backend. Unlisted kinds can be typed. */
+export const KINDS_BY_GROUP: Readonly<Record<string, readonly string[]>> = {
+  'State': ['RunStateChanged', 'DesiredStateChanged', 'RunCreated', 'RunEnded', 'ReassignmentBlocked', 'DriverHung', 'GraphDeployed', 'JobDeployed', 'RestartsStopped', 'RestartScheduled'],
+  'Failures': ['FailureOccurred', 'Recovered', 'EventsMissing'],
+  'Checkpoints': [
+    'CheckpointTriggered', 'CheckpointCompleted', 'CheckpointFailed', 'CheckpointPinned', 'CheckpointUnpinned', 'PinsRejected', 'CheckpointDeletionRequested',
+    'CheckpointsDeleted', 'CheckpointDamaged', 'CheckpointFoundWhole',
+  ],
+  'Plans': ['PlanProposed', 'PlanInspected', 'PlanApproved', 'PlanApplying', 'PlanPhaseChanged', 'PlanApplied', 'PlanFailed', 'PlanDiscarded'],
+  'Commands and versions': ['CommandAnswered', 'OperationEnded', 'SpecAdded', 'SpecCompiled'],
+  'Alerts': ['AlertFired', 'AlertResolved', 'AlertNotDelivered'],
+};
+
+export const KINDS: readonly string[] = Object.values(KINDS_BY_GROUP).flat();
+
+export function groupOf(kind: string): string {
+  return Object.entries(KINDS_BY_GROUP).find(([, kinds]) => kinds.includes(kind))?.[0] ?? 'Others';
+}

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+
+import type { JobEvent } from '../../../live/jobLive';
+import { liveTotal, mergeLiveEvents } from './mergeEvents';
+
+const event = (number: number, kind = 'CheckpointCompleted'): JobEvent => ({
+  id: 1000 + number, job_id: 1, number, run_id: 1, run_event: number, kind, fields: {}, at: '2026-11-22T03:00:00Z', received_at: '2026-11-22T03:00:00Z',
+});
+const numbers = (events: readonly JobEvent[]): number[] => events.map(({ number }) => number);
+
+describe('the event log with streamed events', () => {
+  it('has newer events on top, without duplicates', () => {
+    expect(numbers(mergeLiveEvents([event(9), event(8)], [event(8), event(9), event(10), event(11)], []))).toEqual([11, 10, 9, 8]);
+  });
+
+  it('has only the selected kinds', () => {
+    const streamed = [event(10), event(11, 'FailureOccurred'), event(12)];
+    expect(numbers(mergeLiveEvents([event(4, 'FailureOccurred')], streamed, ['FailureOccurred']))).toEqual([11, 4]);
+  });
+
+  it('has streamed events if the list is empty', () => expect(numbers(mergeLiveEvents([], [event(1), event(2)], []))).toEqual([2, 1]));
+});
+
+it('adds to an exact total, but not to a lower bound', () => {
+  expect([liveTotal(40, 3), liveTotal(10_000, 3), liveTotal(10_001, 3)]).toEqual([43, 10_003, 10_001]);
+});

@@ -1,0 +1,95 @@
+import CloseIcon from '@mui/icons-material/Close';
+import { Box, IconButton, Typography } from '@mui/material';
+import { memo, useCallback, useId } from 'react';
+
+import { bytes, percent, perSecond } from '../../../format';
+import { LongTable, type Column } from '../../../shared/LongTable';
+import { StateChip } from '../../../shared/StateChip';
+import { useFocusHandoff } from '../../../shared/useFocusHandoff';
+import type { ChainMetrics, SubtaskMetrics } from './graph/chainMetrics';
+import { chainName, type Chain } from '../physicalGraph';
+import { NARROW_WINDOW } from './graph/graphTheme';
+import { useWavefront } from './wavefront/wavefrontSource';
+import { chainSteps, STEPS, type Step } from './wavefront/wavefront';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'Subtask', width: '92px' }, { title: 'Time', width: 'minmax(60px, 1fr)' }, { title: 'In', width: '64px', number: true }, { title: 'Out', width: '64px', number: true },
+  { title: 'State', width: '72px', number: true }, { title: 'Barrier', width: '124px' },
+];
+/** Leaves part of the graph above it visible. */
+const BELOW = { width: 'auto', borderLeft: 0, borderTop: 1, borderColor: 'divider', maxHeight: 'max(220px, 38vh)' } as const;
+const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
+
+/** The operators of the selected chain, and metrics of each of their subtasks. */
+export function ChainPanel({ chain, metrics, onClose }: { chain: Chain; metrics: ChainMetrics | undefined; onClose: () => void }) {
+  const heading = useId();
+  const handOver = useFocusHandoff(() => document.querySelector<HTMLElement>(`.weir-graph .react-flow__node[data-id="${chain.index}"]`));
+  const opened = useCallback((panel: HTMLElement | null) => {
+    // Below the graph it may open outside the visible area.
+    panel?.scrollIntoView({ block: 'nearest' });
+    return handOver(panel);
+  }, [handOver]);
+  const steps = useWavefront((wave) => (wave ? chainSteps(wave, chain.index) : ''));
+  return (
+    <Box
+      ref={opened}
+      component="aside"
+      aria-labelledby={heading}
+      onKeyDown={({ key }) => key === 'Escape' && onClose()}
+      sx={{ width: 480, flexShrink: 0, borderLeft: 1, borderColor: 'divider', overflow: 'auto', maxHeight: 'max(400px, calc(100vh - 330px))', fontSize: '0.8rem', [NARROW_WINDOW]: BELOW }}
+    >
+      <Box sx={{ display: 'flex', alignItems: 'flex-start', px: 1.5, pt: 1 }}>
+        <Typography id={heading} variant="h3" sx={{ overflowWrap: 'anywhere', pt: 0.5 }}>{chainName(chain)}</Typography>
+        <IconButton size="small" aria-label="Close" onClick={onClose} sx={{ ml: 'auto' }}><CloseIcon fontSize="small" /></IconButton>
+      </Box>
+      <Box component="ul" sx={{ m: 0, px: 1.5, py: 0.5, listStyle: 'none', color: 'text.secondary' }}>
+        {chain.operators.map(({ uid, name, kind, stateful, site }) => (
+          <li key={uid}><Box component="b" sx={{ color: 'text.primary', fontWeight: 600 }}>{name}</Box> {[kind, stateful && 'stateful', site].filter(Boolean).join(', ')}</li>
+        ))}
+      </Box>
+      <Times />
+      <Box sx={{ '& [role=row] > [role]': { px: 0.75, py: '3px', fontSize: '0.76rem' } }}>
+        <LongTable columns={COLUMNS}>
+          {Array.from({ length: chain.parallelism }, (_, index) => <Subtask key={index} index={index} of={metrics?.subtasks[index]} step={STEPS[Number(steps[index] ?? NaN)]} />)}
+        </LongTable>
+      </Box>
+    </Box>
+  );
+}
+
+const Subtask = memo(function Subtask({ index, of, step }: { index: number; of: SubtaskMetrics | undefined; step: Step | undefined }) {
+  return (
+    <div role="row">
+      <div role="rowheader" style={{ whiteSpace: 'nowrap' }}>{index} {of?.level && of.level !== 'ok' && <StateChip kind="backpressure" state={of.level} />}</div>
+      <div role="cell">{of && <TimeBar of={of} />}</div>
+      <div role="cell" className="number">{perSecond(of?.recordsInPerS)}</div>
+      <div role="cell" className="number">{perSecond(of?.recordsOutPerS)}</div>
+      <div role="cell" className="number">{bytes(of?.stateBytes)}</div>
+      <div role="cell">{step && <StateChip kind="wavefront" state={step} />}</div>
+    </div>
+  );
+});
+
+/** Busy, backpressured, queued and idle as shares of a bar. The label has the same numbers as text. */
+function TimeBar({ of }: { of: SubtaskMetrics }) {
+  if (of.busy === null) return <>–</>;
+  const label = TIMES.map((time) => `${time} ${percent(of[time])}`).join(', ');
+  return (
+    <div className="weir-times" role="img" aria-label={label} title={label}>
+      {TIMES.map((time) => <i key={time} className={time} style={{ width: `${100 * (of[time] ?? 0)}%` }} />)}
+    </div>
+  );
+}
+
+function Times() {
+  return (
+    <Box sx={{ display: 'flex', gap: 1.5, px: 1.5, py: 0.5, color: 'text.secondary' }}>
+      {TIMES.map((time) => (
+        <Box key={time} component="span" sx={{ display: 'inline-flex', alignItems: 'center', gap: 0.5 }}>
+          <i className="weir-swatch" style={{ background: time === 'idle' ? 'var(--weir-divider)' : `var(--weir-time-${time})` }} />
+          {time}
+        </Box>
+      ))}
+    </Box>
+  );
+}

@@ -1,0 +1,100 @@
+/** Current metrics of chains and subtasks, aggregated for the graph. Pure. */
+import type { Schemas } from '../../../../api/types';
+import type { Chain, Edge, PhysicalGraph } from '../../physicalGraph';
+
+export type Level = Schemas['BackpressureLevel'];
+type Series = Schemas['SubtaskSeriesRead'];
+
+export interface SubtaskMetrics {
+  index: number;
+  level: Level | null;
+  /** Shares of time, 0 to 1; null: not measured. */
+  busy: number | null;
+  idle: number | null;
+  backpressured: number | null;
+  queued: number | null;
+  recordsInPerS: number | null;
+  recordsOutPerS: number | null;
+  stateBytes: number | null;
+}
+export interface ChainMetrics {
+  /** The highest level of its subtasks. */
+  level: Level | null;
+  /** The subtasks with the largest shares of backpressured and of busy time; null: not measured. A bottleneck is busy, and its inputs are backpressured. */
+  worst: SubtaskMetrics | null;
+  busiest: SubtaskMetrics | null;
+  recordsInPerS: number | null;
+  recordsOutPerS: number | null;
+  stateBytes: number | null;
+  subtasks: readonly SubtaskMetrics[];
+}
+
+/** Jobs in other states report no metrics; their last values are outdated. */
+export const reportsMetrics = (state: Schemas['RunState']): boolean => state === 'RUNNING' || state === 'RESTARTING';
+
+const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
+
+/**
+ * Aggregate metrics by chain. `measured` comes from `GET /jobs/{id}/metrics`, `checkpoint` from the last completed checkpoint (state sizes). Either
+ * may be empty or belong to another graph, so chains are matched by operators and not by index.
+ */
+export function chainMetrics(
+  { chains }: PhysicalGraph,
+  measured: readonly Series[],
+  checkpoint: readonly Schemas['ChainStatisticsRead'][],
+): Map<number, ChainMetrics> {
+  const series = new Map(measured.map((one) => [`${operatorKey(one)}.${one.index}`, one]));
+  return new Map(
+    chains.map((chain) => {
+      const sizes = sizesOf(chain, checkpoint);
+      const uids = operatorKey(chain);
+      const subtasks = Array.from({ length: chain.parallelism }, (_, index) => subtaskMetrics(index, series.get(`${uids}.${index}`), sizes.get(index) ?? null));
+      const level = subtasks.reduce<Level | null>((found, one) => (one.level !== null && (found === null || RANK[one.level] > RANK[found]) ? one.level : found), null);
+      return [
+        chain.index,
+        {
+          level, worst: most(subtasks, 'backpressured'), busiest: most(subtasks, 'busy'), subtasks,
+          recordsInPerS: sum(subtasks.map((one) => one.recordsInPerS)), recordsOutPerS: sum(subtasks.map((one) => one.recordsOutPerS)),
+          stateBytes: sum(subtasks.map((one) => one.stateBytes)),
+        },
+      ];
+    }),
+  );
+}
+
+function subtaskMetrics(index: number, series: Series | undefined, stateBytes: number | null): SubtaskMetrics {
+  const share = (of: readonly number[] | undefined): number | null => (of && of.length > 0 ? of.at(-1)! / 1000 : null);
+  return {
+    index, stateBytes,
+    level: series?.backpressure.at(-1) ?? null,
+    busy: share(series?.busy_ms_per_s), idle: share(series?.idle_ms_per_s), backpressured: share(series?.backpressured_ms_per_s), queued: share(series?.queued_ms_per_s),
+    recordsInPerS: series?.records_in_per_s.at(-1) ?? null, recordsOutPerS: series?.records_out_per_s.at(-1) ?? null,
+  };
+}
+
+export const operatorKey = ({ operators }: { operators: readonly { uid: string }[] }): string => operators.map(({ uid }) => uid).join();
+
+/** Return the subtask with the largest share, the first of several. */
+function most(subtasks: readonly SubtaskMetrics[], share: 'busy' | 'backpressured'): SubtaskMetrics | null {
+  return subtasks.reduce<SubtaskMetrics | null>((found, one) => (one[share] !== null && one[share] > (found?.[share] ?? -1) ? one : found), null);
+}
+
+/** Return state sizes by subtask index; empty if the checkpoint belongs to another graph. */
+function sizesOf(chain: Chain, checkpoint: readonly Schemas['ChainStatisticsRead'][]): Map<number, number | null> {
+  const uids = operatorKey(chain);
+  const match = checkpoint.find((one) => operatorKey(one) === uids);
+  return new Map((match?.subtasks ?? []).map(({ index, state_size }) => [index, state_size]));
+}
+
+/** Null if no value is known. */
+function sum(values: readonly (number | null)[]): number | null {
+  const known = values.filter((one) => one !== null);
+  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
+}
+
+/** Records per second over an edge: the output of its source, times the subtasks of the target for a broadcast. */
+export function edgeRate({ source, target, partitioning }: Edge, metrics: ReadonlyMap<number, ChainMetrics>): number | null {
+  const rate = metrics.get(source)?.recordsOutPerS ?? null;
+  if (rate === null) return null;
+  return partitioning === 'broadcast' ? rate * (metrics.get(target)?.subtasks.length ?? 1) : rate;
+}

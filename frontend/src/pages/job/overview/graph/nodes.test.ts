@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+
+import { chainMetrics } from './chainMetrics';
+import type { PhysicalGraph } from '../../physicalGraph';
+import type { GraphLayout } from './layout';
+import { panIntoView, isEqualNode, NEAR_ZOOM, flowNodes, intersects, visibleRegion, isEqualRect, fitViewport, ZOOM_MIN } from './nodes';
+
+const graph: PhysicalGraph = {
+  chains: [0, 1].map((index) => ({ index, parallelism: 2, operators: [{ uid: `u${index}`, name: `op ${index}`, kind: 'map', stateful: false, site: '' }] })),
+  edges: [],
+};
+const placed: GraphLayout = { width: 500, height: 120, chains: new Map([[0, { x: 12, y: 12, width: 206, height: 90 }], [1, { x: 280, y: 12, width: 206, height: 90 }]]), edges: new Map() };
+const ALL = { x: 0, y: 0, width: 500, height: 120 };
+const none = chainMetrics(graph, [], []);
+
+describe('graph nodes', () => {
+  it('have the position of the layout and a label', () => {
+    const [first] = flowNodes(graph, placed, none, ALL);
+    expect(first).toMatchObject({ id: '0', position: { x: 12, y: 12 }, width: 206, ariaLabel: 'op 0, 2 subtasks', data: { chain: graph.chains[0], near: true } });
+  });
+
+  it('name the busiest and the most backpressured share if known, also when zoomed out', () => {
+    const subtask = { index: 1, level: null, busy: 0.97, idle: 0, backpressured: 0.03, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
+    const metricsWith = new Map([[0, { ...none.get(0)!, level: 'low' as const, busiest: subtask, worst: { ...subtask, backpressured: 0.2 } }]]);
+    for (const near of [ALL, null]) {
+      const [first, second] = flowNodes(graph, placed, metricsWith, near);
+      expect(first!.ariaLabel).toBe('op 0, 2 subtasks, up to 97 % busy, up to 20 % backpressured (low)');
+      expect(second!.ariaLabel).toBe('op 1, 2 subtasks');
+    }
+  });
+
+  it('are omitted if the layout has no position for them', () => {
+    expect(flowNodes(graph, { ...placed, chains: new Map() }, none, ALL)).toEqual([]);
+  });
+
+  it('are equal zoomed out if colour and label are equal, and zoomed in if metrics are', () => {
+    const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
+    const metricsWith = (level: 'ok' | 'high', busiest = busy) => new Map([...none].map(([index, metrics]) => [index, { ...metrics, level, busiest }]));
+    const far = (busiest: typeof busy): ReturnType<typeof flowNodes>[number] => flowNodes(graph, placed, metricsWith('ok', busiest), null)[0]!;
+    expect(isEqualNode(far(busy), far({ ...busy, busy: 0.501 }))).toBe(true);
+    expect(isEqualNode(far(busy), far({ ...busy, busy: 0.6 }))).toBe(false);
+    const same = (near: boolean, one: 'ok' | 'high', other: 'ok' | 'high'): boolean =>
+      isEqualNode(flowNodes(graph, placed, metricsWith(one), near ? ALL : null)[0]!, flowNodes(graph, placed, metricsWith(other), near ? ALL : null)[0]!);
+    expect(same(false, 'ok', 'ok')).toBe(true);
+    expect(same(false, 'ok', 'high')).toBe(false);
+    expect(same(true, 'ok', 'ok')).toBe(false);
+    const node = flowNodes(graph, placed, none, ALL)[0]!;
+    expect(isEqualNode(node, flowNodes(graph, placed, none, ALL)[0]!)).toBe(true);
+    expect(isEqualNode(node, flowNodes(graph, placed, none, null)[0]!)).toBe(false);
+    expect(isEqualNode(node, flowNodes(graph, placed, none, ALL)[1]!)).toBe(false);
+  });
+});
+
+describe('the initial viewport', () => {
+  it('centres the whole graph at a readable zoom', () => {
+    const { x, zoom } = fitViewport(placed, { width: 1000, height: 400 });
+    expect(zoom).toBeCloseTo(1.1);
+    expect(x).toBeCloseTo((1000 - 1.1 * 500) / 2);
+  });
+
+  it('shows all of a large graph, too small to read', () => {
+    const { zoom } = fitViewport({ ...placed, width: 7_600, height: 1_400 }, { width: 1_150, height: 500 });
+    expect(zoom).toBeLessThan(NEAR_ZOOM);
+    expect(7_600 * zoom).toBeLessThanOrEqual(1_150);
+  });
+
+  it('never zooms out below the minimum', () => {
+    expect(fitViewport({ ...placed, width: 1e6 }, { width: 1000, height: 400 }).zoom).toBe(ZOOM_MIN);
+  });
+
+  it('is the identity if nothing has a size', () => {
+    expect(fitViewport(placed, { width: 0, height: 0 })).toEqual({ x: 0, y: 0, zoom: 1 });
+  });
+});
+
+describe('the viewport after a selection', () => {
+  const box = { x: 1_000, y: 100, width: 206, height: 100 };
+  const room = { width: 800, height: 400 };
+
+  it('stays if the chain is visible', () => {
+    const viewport = { x: -600, y: 0, zoom: 1 };
+    expect(panIntoView(viewport, box, room)).toBe(viewport);
+  });
+
+  it.each([
+    ['right', { x: 0, y: 0, zoom: 0.75 }, { x: 800 - 12 - 0.75 * 1_206, y: 0, zoom: 0.75 }],
+    ['left', { x: -1_100, y: 0, zoom: 1 }, { x: 12 - 1_000, y: 0, zoom: 1 }],
+    ['top', { x: -600, y: -300, zoom: 1 }, { x: -600, y: 12 - 100, zoom: 1 }],
+    ['bottom, above the zoom controls', { x: -600, y: 290, zoom: 1 }, { x: -600, y: 400 - 50 - 200, zoom: 1 }],
+  ])('pans just enough to show the chain at the same zoom: %s', (_, before, after) => {
+    expect(panIntoView(before, box, room)).toEqual(after);
+  });
+
+  it('starts with the chain if the container is smaller than it', () => {
+    expect(panIntoView({ x: 0, y: 0, zoom: 2 }, box, { width: 300, height: 100 })).toEqual({ x: 12 - 2_000, y: 12 - 200, zoom: 2 });
+  });
+
+  it('stays if nothing has a size', () => {
+    const viewport = { x: 0, y: 0, zoom: 1 };
+    expect(panIntoView(viewport, box, { width: 0, height: 0 })).toBe(viewport);
+  });
+});
+
+describe('the visible region', () => {
+  const large = { ...placed, width: 7_600, height: 1_400 };
+  const room = { width: 1_000, height: 500 };
+
+  it('is null when zoomed out', () => {
+    expect(visibleRegion(large, { x: 0, y: 0, zoom: NEAR_ZOOM - 0.01 }, room)).toBeNull();
+    expect(flowNodes(graph, placed, none, null).every(({ data }) => !data.near)).toBe(true);
+  });
+
+  it('is the visible part and a margin, so that only some nodes are drawn in detail', () => {
+    const near = visibleRegion(large, { x: -2_000, y: -100, zoom: 1 }, room)!;
+    expect(near.x).toBeLessThanOrEqual(2_000);
+    expect(near.x + near.width).toBeGreaterThanOrEqual(3_000);
+    expect(near.width).toBeLessThan(2_300);
+    expect(flowNodes(graph, placed, none, near).every(({ data }) => !data.near)).toBe(true);
+    expect(flowNodes(graph, placed, none, visibleRegion(large, { x: 0, y: 0, zoom: 1 }, room)).every(({ data }) => data.near)).toBe(true);
+  });
+
+  it('stays the same for small moves', () => {
+    const [one, other, far] = [-2_010, -2_040, -2_500].map((x) => visibleRegion(large, { x, y: 0, zoom: 1 }, room));
+    expect(isEqualRect(one!, other!)).toBe(true);
+    expect(isEqualRect(one!, far!)).toBe(false);
+    expect(isEqualRect(one!, null)).toBe(false);
+    expect(isEqualRect(null, null)).toBe(true);
+  });
+
+  it('is the whole graph if nothing has a size', () => {
+    expect(visibleRegion(placed, { x: 0, y: 0, zoom: 1 }, { width: 0, height: 0 })).toEqual(ALL);
+  });
+
+  it('intersects what reaches into it, not what touches it', () => {
+    expect(intersects(ALL, { x: 490, y: 100, width: 50, height: 50 })).toBe(true);
+    expect(intersects(ALL, { x: 500, y: 0, width: 50, height: 50 })).toBe(false);
+    expect(intersects(ALL, null)).toBe(false);
+  });
+});

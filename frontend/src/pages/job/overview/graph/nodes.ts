@@ -1,0 +1,99 @@
+/** The graph as xyflow nodes, one per chain, and the viewport. Channels.tsx draws the edges. Pure. */
+import { getViewportForBounds, type Node, type Viewport } from '@xyflow/react';
+
+import { pluralize, percent } from '../../../../format';
+import type { ChainMetrics } from './chainMetrics';
+import { chainName, type Chain, type PhysicalGraph } from '../../physicalGraph';
+import type { Rect, GraphLayout } from './layout';
+
+/** `near`: zoomed in enough to read text. Otherwise a node shows only its coloured cells. */
+export type ChainNodeType = Node<{ chain: Chain; near: boolean; metrics: ChainMetrics | undefined }, 'chain'>;
+
+/** Below this zoom, text is not readable and not drawn. */
+export const NEAR_ZOOM = 0.42;
+export const ZOOM_MIN = 0.08;
+export const ZOOM_MAX = 2;
+/** Fitting a small graph does not zoom in further. */
+const FIT_ZOOM_MAX = 1.1;
+/** Free space around the graph; at the bottom it holds the zoom controls. */
+const MARGIN = { top: 12, left: 12, right: 12, bottom: 50 } as const;
+export const FIT = { padding: { top: `${MARGIN.top}px`, left: `${MARGIN.left}px`, right: `${MARGIN.right}px`, bottom: `${MARGIN.bottom}px` }, maxZoom: FIT_ZOOM_MAX } as const;
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** Return the viewport that shows the whole graph; the identity if nothing has a size, as in jsdom. */
+export function fitViewport(layout: GraphLayout, container: Size): Viewport {
+  if (container.width === 0 || layout.width === 0) return { x: 0, y: 0, zoom: 1 };
+  return getViewportForBounds({ x: 0, y: 0, width: layout.width, height: layout.height }, container.width, container.height, ZOOM_MIN, FIT_ZOOM_MAX, FIT.padding);
+}
+
+/** Return the viewport panned just enough to show the box at the same zoom; the same object if it is visible. */
+export function panIntoView(viewport: Viewport, box: Rect, container: Size): Viewport {
+  if (container.width === 0) return viewport;
+  const { zoom } = viewport;
+  const x = nearestOffset(viewport.x, { from: box.x * zoom, length: box.width * zoom }, { from: MARGIN.left, to: container.width - MARGIN.right });
+  const y = nearestOffset(viewport.y, { from: box.y * zoom, length: box.height * zoom }, { from: MARGIN.top, to: container.height - MARGIN.bottom });
+  return x === viewport.x && y === viewport.y ? viewport : { x, y, zoom };
+}
+
+/** Return the offset nearest to `offset` that shows the range in the container; its start if the container is too small. */
+function nearestOffset(offset: number, range: { from: number; length: number }, container: { from: number; to: number }): number {
+  return Math.max(container.from - range.from, Math.min(offset, container.to - range.from - range.length));
+}
+
+/** The region moves in these steps and extends one step beyond the visible area. */
+const STEP = 300;
+
+/** Return the region to draw in detail; null if zoomed out too far. */
+export function visibleRegion(layout: GraphLayout, { x, y, zoom }: Viewport, container: Size): Rect | null {
+  if (zoom < NEAR_ZOOM) return null;
+  if (container.width === 0) return { x: 0, y: 0, width: layout.width, height: layout.height };
+  const from = (offset: number): number => (Math.floor(-offset / zoom / STEP) - 1) * STEP;
+  const to = (offset: number, length: number): number => (Math.ceil((length - offset) / zoom / STEP) + 1) * STEP;
+  const [left, top] = [from(x), from(y)];
+  return { x: left, y: top, width: to(x, container.width) - left, height: to(y, container.height) - top };
+}
+
+export function intersects(one: Rect | null, other: Rect | null): boolean {
+  return one !== null && other !== null && one.x < other.x + other.width && other.x < one.x + one.width && one.y < other.y + other.height && other.y < one.y + one.height;
+}
+
+export function isEqualRect(one: Rect | null, other: Rect | null): boolean {
+  return one === other || (one !== null && other !== null && one.x === other.x && one.y === other.y && one.width === other.width && one.height === other.height);
+}
+
+/** `near`: the region to draw in detail. */
+export function flowNodes({ chains }: PhysicalGraph, layout: GraphLayout, metrics: ReadonlyMap<number, ChainMetrics>, near: Rect | null): ChainNodeType[] {
+  return chains.flatMap((chain): ChainNodeType[] => {
+    const box = layout.chains.get(chain.index);
+    if (!box) return [];
+    const { x, y, width, height } = box;
+    return [
+      {
+        id: String(chain.index), type: 'chain', position: { x, y }, width, height, data: { chain, near: intersects(near, box), metrics: metrics.get(chain.index) },
+        ariaLabel: nodeLabel(chain, metrics.get(chain.index)),
+        // Known from the layout, so that xyflow does not measure the DOM.
+        measured: { width, height }, handles: [],
+      },
+    ];
+  });
+}
+
+/** The accessible name of a node. It includes the metrics that show a bottleneck. */
+function nodeLabel(chain: Chain, metrics: ChainMetrics | undefined): string {
+  const parts = [chainName(chain), pluralize(chain.parallelism, 'subtask')];
+  if (metrics?.busiest) parts.push(`up to ${percent(metrics.busiest.busy)} busy`);
+  if (metrics?.worst) parts.push(`up to ${percent(metrics.worst.backpressured)} backpressured${metrics.level ? ` (${metrics.level})` : ''}`);
+  return parts.join(', ');
+}
+
+/** True if both render alike. Zoomed out, a node shows only the level and the label. */
+export function isEqualNode(first: ChainNodeType, second: ChainNodeType): boolean {
+  const { id, data: one, position: at, ariaLabel: label } = first;
+  const { id: otherId, data: other, position: otherAt, ariaLabel: otherLabel } = second;
+  if (id !== otherId || one.chain !== other.chain || one.near !== other.near || at.x !== otherAt.x || at.y !== otherAt.y) return false;
+  return one.near ? one.metrics === other.metrics : one.metrics?.level === other.metrics?.level && label === otherLabel;
+}

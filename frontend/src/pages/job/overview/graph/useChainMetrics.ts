@@ -1,0 +1,62 @@
+/** Queries that repeat every few seconds: metrics, and state sizes of the last checkpoint. */
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+
+import { unwrap, api } from '../../../../api/client';
+import { serverNow } from '../../../../api/serverClock';
+import type { Schemas } from '../../../../api/types';
+import { useJob } from '../../useJob';
+import { reportsMetrics } from './chainMetrics';
+
+const METRICS_EVERY_MS = 5_000;
+const SIZES_EVERY_MS = 15_000;
+/** Few points, because a job may have thousands of subtasks and only the newest point is shown. */
+const STEP_S = 10;
+const WINDOW_MS = 40_000;
+/** Comparing new with old numbers of thousands of subtasks costs time and never finds them equal. */
+const STRUCTURAL_SHARING = false;
+
+/** Metrics of all subtasks over the last seconds. */
+export function useSubtaskMetrics(): readonly Schemas['SubtaskSeriesRead'][] {
+  const { id, state } = useJob();
+  const running = reportsMetrics(state);
+  const { data } = useQuery({
+    queryKey: ['job', id, 'metrics', 'newest'],
+    enabled: running,
+    refetchInterval: METRICS_EVERY_MS,
+    structuralSharing: STRUCTURAL_SHARING,
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.GET('/api/v1/jobs/{job_id}/metrics', {
+          params: { path: { job_id: id }, query: { since: new Date(serverNow() - WINDOW_MS).toISOString(), step_s: STEP_S } },
+          signal,
+        }),
+      ),
+  });
+  return running && data ? data.subtasks : NONE;
+}
+
+/** State sizes of the last completed checkpoint, throttled because checkpoints may complete many times a second. */
+export function useStateSizes(): readonly Schemas['ChainStatisticsRead'][] {
+  const { id, last_checkpoint: last } = useJob();
+  const { data } = useQuery({
+    queryKey: ['job', id, 'sizes'],
+    enabled: last !== null,
+    refetchInterval: SIZES_EVERY_MS,
+    structuralSharing: STRUCTURAL_SHARING,
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: last!.id } }, signal })),
+  });
+  return data?.statistics.chains ?? NONE;
+}
+
+const NONE: readonly never[] = [];
+
+/** Details of the replayed checkpoint. They never change, so they are fetched once. */
+export function useReplayedCheckpoint(checkpointId: number | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
+  const { id } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'replay', checkpointId],
+    enabled: checkpointId !== null,
+    staleTime: Infinity,
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: checkpointId! } }, signal })),
+  });
+}

@@ -1,0 +1,185 @@
+/** The subtask that delays a checkpoint, the channels that a barrier blocks, and both as text. Pure. */
+import { pluralize, duration } from '../../../../format';
+import { chainName, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
+import { forEachNeighbour, subtaskPosition, type Topology } from './topology';
+import { ACKNOWLEDGED, ALIGNING, SNAPSHOTTED, type Wavefront } from './wavefront';
+
+export type Blocker =
+  /** No acknowledgement was reported yet. */
+  | { kind: 'unknown' }
+  /**
+   * The barrier passed all inputs of this subtask, but not the subtask. `inputs`: its input subtasks, one per channel; a source has none.
+   * `awaiting`: the number of its output subtasks that are aligning and lack its barrier.
+   */
+  | { kind: 'aligning'; subtask: number; inputs: readonly number[]; awaiting: number; forMs: number }
+  /** The barrier passed all subtasks; this one has been writing its state for the longest time. `others`: the number of others that write. */
+  | { kind: 'snapshotting'; subtask: number; others: number; forMs: number }
+  /** All subtasks acknowledged; the coordinator writes the log entry. */
+  | { kind: 'completing'; forMs: number };
+
+/** Return what the checkpoint waits for; null if it has ended. */
+export function findBlocker(wave: Wavefront): Blocker | null {
+  const { topology, steps, sinceMs, atMs } = wave;
+  if (wave.end !== null) return null;
+  if (!wave.exact && wave.acknowledged === 0) return { kind: 'unknown' };
+  if (wave.acknowledged === topology.count) return { kind: 'completing', forMs: atMs - latest(sinceMs) };
+  let held: { subtask: number; sinceMs: number } | null = null;
+  let writing: { subtask: number; sinceMs: number } | null = null;
+  let writers = 0;
+  for (let subtask = 0; subtask < topology.count; subtask += 1) {
+    if (steps[subtask] === ACKNOWLEDGED) continue;
+    if (steps[subtask] === SNAPSHOTTED) {
+      writers += 1;
+      if (!writing || sinceMs[subtask]! < writing.sinceMs) writing = { subtask, sinceMs: sinceMs[subtask]! };
+      continue;
+    }
+    const sentMs = allSentMs(wave, subtask);
+    if (sentMs !== null && (!held || sentMs < held.sinceMs)) held = { subtask, sinceMs: sentMs };
+  }
+  // A subtask that holds the barrier back comes first: the subtasks after it cannot even start.
+  if (held) {
+    const inputs: number[] = [];
+    forEachNeighbour(topology, held.subtask, 'inputs', (other) => inputs.push(other));
+    let awaiting = 0;
+    forEachNeighbour(topology, held.subtask, 'outputs', (other) => (awaiting += Number(steps[other] === ALIGNING)));
+    return { kind: 'aligning', subtask: held.subtask, inputs, awaiting, forMs: Math.max(0, atMs - held.sinceMs) };
+  }
+  return { kind: 'snapshotting', subtask: writing!.subtask, others: writers - 1, forMs: Math.max(0, atMs - writing!.sinceMs) };
+}
+
+function latest(moments: Float64Array): number {
+  return moments.reduce((a, b) => Math.max(a, b), 0);
+}
+
+/** Return when the barrier passed the last input subtask; 0 (the trigger) for a source; null if it has not passed all of them. */
+function allSentMs({ topology, passedMs }: Wavefront, subtask: number): number | null {
+  let lastMs = 0;
+  // Math.max keeps NaN, which means: not passed.
+  forEachNeighbour(topology, subtask, 'inputs', (other) => (lastMs = Math.max(lastMs, passedMs[other]!)));
+  return Number.isNaN(lastMs) ? null : lastMs;
+}
+
+/** Numbers of channels of an edge. */
+export interface ChannelProgress {
+  /** Their barrier was sent, and their target waits for barriers of other subtasks. */
+  blocked: number;
+  /** All inputs of the target sent their barrier, and it has not passed: on some channels it is queued behind records. */
+  inFlight: number;
+}
+const NO_PROGRESS: ChannelProgress = { blocked: 0, inFlight: 0 };
+
+/** Return the channels of an edge with a barrier. Subtasks report when they sent a barrier, not when one arrived. */
+export function blockedChannels(wave: Wavefront, { source, target, partitioning, feedback }: Edge): ChannelProgress {
+  const { topology, steps } = wave;
+  const from = topology.chains[topology.at.get(source) ?? -1];
+  const to = topology.chains[topology.at.get(target) ?? -1];
+  if (!from || !to || feedback || wave.end !== null) return NO_PROGRESS;
+  const { passed, awaits } = barrierProgress(wave);
+  const count = passed[topology.at.get(source)!]!;
+  if (count === 0) return NO_PROGRESS;
+  const progress = { ...NO_PROGRESS };
+  for (let index = 0; index < to.parallelism; index += 1) {
+    if (steps[to.first + index] !== ALIGNING) continue;
+    const sent = partitioning === 'forward' ? Number(index < from.parallelism && steps[from.first + index]! >= SNAPSHOTTED) : count;
+    progress[awaits[to.first + index] === 1 ? 'blocked' : 'inFlight'] += sent;
+  }
+  return progress;
+}
+
+/** `passed`: by chain position, the number of subtasks that the barrier passed. `awaits`: by subtask, 1 if it is aligning and lacks a barrier. */
+interface BarrierProgress {
+  passed: Uint32Array;
+  awaits: Uint8Array;
+}
+
+/** Cached by the array of steps, which stays the same while only time passes: hundreds of edges query it ten times a second. */
+const progressCache = new WeakMap<Uint8Array, BarrierProgress>();
+
+function barrierProgress({ topology, steps }: Wavefront): BarrierProgress {
+  const cached = progressCache.get(steps);
+  if (cached) return cached;
+  const passed = new Uint32Array(topology.chains.length);
+  const awaits = new Uint8Array(topology.count);
+  for (let subtask = 0; subtask < topology.count; subtask += 1) {
+    if (steps[subtask]! >= SNAPSHOTTED) passed[topology.chainOf[subtask]!]! += 1;
+    if (steps[subtask] !== ALIGNING) continue;
+    forEachNeighbour(topology, subtask, 'inputs', (other) => {
+      if (steps[other]! < SNAPSHOTTED) awaits[subtask] = 1;
+    });
+  }
+  const progress = { passed, awaits };
+  progressCache.set(steps, progress);
+  return progress;
+}
+
+const blockerCache = new WeakMap<Wavefront, Blocker | null>();
+
+/** `findBlocker`, cached by wavefront. */
+export function blockerOf(wave: Wavefront): Blocker | null {
+  let blocker = blockerCache.get(wave);
+  if (blocker === undefined) blockerCache.set(wave, (blocker = findBlocker(wave)));
+  return blocker;
+}
+
+/** Return the index of the blocking subtask if it belongs to this chain, else -1. */
+export function blockingIndex(wave: Wavefront | null, chain: number): number {
+  const blocker = wave && blockerOf(wave);
+  if (!blocker || !('subtask' in blocker)) return -1;
+  const position = subtaskPosition(wave.topology, blocker.subtask);
+  return position.chain === chain ? position.index : -1;
+}
+
+/** Input chains named in a sentence. */
+const NAMES_MAX = 2;
+
+/** `delay by route → routes [2]`. */
+export function subtaskLabel(subtask: number, graph: PhysicalGraph, topology: Topology): string {
+  return `${inputName(subtask, graph, topology)} [${subtaskPosition(topology, subtask).index}]`;
+}
+
+function inputName(subtask: number, graph: PhysicalGraph, topology: Topology): string {
+  const chain = chainAt(subtask, graph, topology);
+  return chain ? chainName(chain) : `chain ${subtaskPosition(topology, subtask).chain}`;
+}
+
+function chainAt(subtask: number, { chains }: PhysicalGraph, topology: Topology): Chain | undefined {
+  const { chain } = subtaskPosition(topology, subtask);
+  return chains.find(({ index }) => index === chain);
+}
+
+/** Describe what the checkpoint waits for, and for how long. `exact`: from measurements; otherwise only acknowledgements are known. */
+export function blockerText(blocker: Blocker, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
+  switch (blocker.kind) {
+    case 'unknown':
+      return 'no subtask has acknowledged yet';
+    case 'completing':
+      return `all subtasks acknowledged; the coordinator is writing the log entry${blocker.forMs < 1 ? '' : ` for ${duration(blocker.forMs)}`}`;
+    case 'snapshotting':
+      return `${subtaskLabel(blocker.subtask, graph, topology)} has been writing its state for ${duration(blocker.forMs)}${blocker.others === 0 ? '' : `, and so have ${blocker.others} more`}`;
+    case 'aligning': {
+      const { awaiting } = blocker;
+      const text = aligningText(blocker, graph, topology, exact);
+      return awaiting === 0 ? text : `${text}; ${awaiting === 1 ? '1 subtask waits' : `${pluralize(awaiting, 'subtask')} wait`} for its barrier`;
+    }
+  }
+}
+
+/** A missing barrier is queued behind records. Without measurements, a stateful subtask or a sink may also be writing its snapshot. */
+function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
+  const name = subtaskLabel(subtask, graph, topology);
+  const time = duration(forMs);
+  const [first] = inputs;
+  if (first === undefined) return exact ? `source ${name} has not sent its barrier for ${time}` : `source ${name} has not acknowledged for ${time}`;
+  const own = chainAt(subtask, graph, topology);
+  const alternative = !exact && own?.operators.some(({ stateful, kind }) => stateful || kind === 'sink') ? ', or it is writing its state' : '';
+  if (inputs.length === 1) return `${name} has been waiting for ${time}: the barrier from ${subtaskLabel(first, graph, topology)} is queued behind records${alternative}`;
+  return `${name} has been aligning for ${time}: barriers from ${inputNames(inputs, graph, topology)} are queued behind records (${pluralize(inputs.length, 'channel')})${alternative}`;
+}
+
+/** Return the names of their chains, shortened: `orders, customers and 3 more`. */
+function inputNames(subtasks: readonly number[], graph: PhysicalGraph, topology: Topology): string {
+  const names = [...new Set(subtasks.map((subtask) => inputName(subtask, graph, topology)))];
+  const more = names.length - NAMES_MAX;
+  const parts = more > 0 ? [...names.slice(0, NAMES_MAX), `${more} more`] : names;
+  return parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}

@@ -1,0 +1,70 @@
+/** The channels that carry barriers. Subtasks are numbered from 0, chain by chain. Feedback edges are left out, since alignment ignores them. */
+import type { PhysicalGraph } from '../../physicalGraph';
+
+interface Link {
+  /** Position of the other chain in `chains`. */
+  chain: number;
+  /** Subtask i to subtask i; otherwise all to all. */
+  forward: boolean;
+}
+export interface ChainBlock {
+  index: number;
+  parallelism: number;
+  /** Number of its first subtask. */
+  first: number;
+  inputs: Link[];
+  outputs: Link[];
+}
+export interface Topology {
+  count: number;
+  /** In topological order. */
+  chains: readonly ChainBlock[];
+  /** Position in `chains` by chain index. */
+  at: ReadonlyMap<number, number>;
+  /** Position of the chain by subtask number. */
+  chainOf: Int32Array;
+}
+
+export function buildTopology({ chains, edges }: PhysicalGraph): Topology {
+  let count = 0;
+  const blocks = chains.map(({ index, parallelism }): ChainBlock => {
+    const block = { index, parallelism, first: count, inputs: [], outputs: [] };
+    count += parallelism;
+    return block;
+  });
+  const at = new Map(blocks.map(({ index }, position) => [index, position]));
+  for (const { source, target, partitioning, feedback } of edges) {
+    if (feedback) continue;
+    const from = at.get(source)!;
+    const to = at.get(target)!;
+    blocks[from]!.outputs.push({ chain: to, forward: partitioning === 'forward' });
+    blocks[to]!.inputs.push({ chain: from, forward: partitioning === 'forward' });
+  }
+  const chainOf = new Int32Array(count);
+  blocks.forEach(({ first, parallelism }, position) => chainOf.fill(position, first, first + parallelism));
+  return { count, chains: blocks, at, chainOf };
+}
+
+/** Return the number of a subtask; null if the graph does not have it. */
+export function subtaskNumber({ chains, at }: Topology, chain: number, index: number): number | null {
+  const block = chains[at.get(chain) ?? -1];
+  return block && index >= 0 && index < block.parallelism ? block.first + index : null;
+}
+
+/** Return chain and index of a subtask. */
+export function subtaskPosition({ chains, chainOf }: Topology, subtask: number): { chain: number; index: number } {
+  const { index, first } = chains[chainOf[subtask]!]!;
+  return { chain: index, index: subtask - first };
+}
+
+/** Call `call` with each subtask at the other end of an input or output channel. */
+export function forEachNeighbour(topology: Topology, subtask: number, side: 'inputs' | 'outputs', call: (other: number) => void): void {
+  const block = topology.chains[topology.chainOf[subtask]!]!;
+  for (const { chain, forward } of block[side]) {
+    const { first, parallelism } = topology.chains[chain]!;
+    if (forward) {
+      const index = subtask - block.first;
+      if (index < parallelism) call(first + index);
+    } else for (let other = first; other < first + parallelism; other += 1) call(other);
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The progress of one checkpoint through the subtasks: a pure state machine. A subtask only moves forward:
+ *
+ *     waiting -> aligning -> snapshotted -> acknowledged
+ *
+ * `aligning`: some of its barriers arrived or are on their way. `snapshotted`: the barrier passed it, and it is writing its state. A running
+ * checkpoint only reports acknowledgements; the rest is inferred: the barrier has passed all subtasks upstream of an acknowledged one, and is
+ * on its way to those downstream. A completed checkpoint also has measurements.
+ */
+import { forEachNeighbour, type Topology } from './topology';
+
+export const STEPS = ['waiting', 'aligning', 'snapshotted', 'acknowledged'] as const;
+export type Step = (typeof STEPS)[number];
+export const WAITING = 0;
+export const ALIGNING = 1;
+export const SNAPSHOTTED = 2;
+export const ACKNOWLEDGED = 3;
+
+/** `atMs`: since the trigger. */
+export interface StepChange {
+  subtask: number;
+  step: number;
+  atMs: number;
+}
+
+export interface Wavefront {
+  topology: Topology;
+  /** All steps are reported (replay of measurements). Otherwise steps are inferred from acknowledgements. */
+  exact: boolean;
+  /** By subtask: index in STEPS, since when, and when the barrier passed (NaN: not yet). */
+  steps: Uint8Array;
+  sinceMs: Float64Array;
+  passedMs: Float64Array;
+  /** Time since the trigger. */
+  atMs: number;
+  acknowledged: number;
+  end: 'completed' | 'failed' | null;
+}
+
+export type WavefrontAction =
+  | { type: 'facts'; facts: readonly StepChange[]; atMs: number }
+  | { type: 'clock'; atMs: number }
+  | { type: 'end'; outcome: 'completed' | 'failed'; atMs: number };
+
+export function initialWavefront(topology: Topology, { exact }: { exact: boolean }): Wavefront {
+  const { count } = topology;
+  return {
+    topology, exact, steps: new Uint8Array(count), sinceMs: new Float64Array(count), passedMs: new Float64Array(count).fill(NaN), atMs: 0, acknowledged: 0, end: null,
+  };
+}
+
+export function reduceWavefront(wave: Wavefront, action: WavefrontAction): Wavefront {
+  if (wave.end !== null) return wave;
+  // Clocks of several machines differ: time must not run backwards.
+  const atMs = Math.max(wave.atMs, action.atMs);
+  switch (action.type) {
+    case 'clock':
+      return atMs === wave.atMs ? wave : { ...wave, atMs };
+    case 'facts': {
+      const fresh = action.facts.filter(({ subtask, step }) => subtask < wave.topology.count && step > wave.steps[subtask]!);
+      if (fresh.length === 0) return atMs === wave.atMs ? wave : { ...wave, atMs };
+      const after = copy(wave, atMs);
+      for (const fact of fresh) advance(after, fact);
+      return after;
+    }
+    case 'end': {
+      if (action.outcome === 'failed') return { ...wave, atMs, end: 'failed' };
+      const after = copy(wave, atMs);
+      for (let subtask = 0; subtask < after.steps.length; subtask += 1) advance(after, { subtask, step: ACKNOWLEDGED, atMs });
+      after.end = 'completed';
+      return after;
+    }
+  }
+}
+
+function copy(wave: Wavefront, atMs: number): Wavefront {
+  return { ...wave, atMs, steps: wave.steps.slice(), sinceMs: wave.sinceMs.slice(), passedMs: wave.passedMs.slice() };
+}
+
+/** Mutates `wave`, which must be a fresh copy. */
+function advance(wave: Wavefront, { subtask, step, atMs }: StepChange): void {
+  const before = wave.steps[subtask]!;
+  if (step <= before) return;
+  wave.steps[subtask] = step;
+  wave.sinceMs[subtask] = atMs;
+  if (step === ACKNOWLEDGED) wave.acknowledged += 1;
+  if (before >= SNAPSHOTTED || step < SNAPSHOTTED) return;
+  wave.passedMs[subtask] = atMs;
+  if (wave.exact) return;
+  forEachNeighbour(wave.topology, subtask, 'inputs', (other) => advance(wave, { subtask: other, step: SNAPSHOTTED, atMs }));
+  forEachNeighbour(wave.topology, subtask, 'outputs', (other) => advance(wave, { subtask: other, step: ALIGNING, atMs }));
+}
+
+/** Return the steps of a chain as a string of digits, so that equal steps compare equal. */
+export function chainSteps({ steps, topology }: Wavefront, chain: number): string {
+  const block = topology.chains[topology.at.get(chain) ?? -1];
+  if (!block) return '';
+  let digits = '';
+  for (let at = block.first; at < block.first + block.parallelism; at += 1) digits += steps[at];
+  return digits;
+}

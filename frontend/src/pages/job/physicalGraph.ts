@@ -1,0 +1,81 @@
+/**
+ * The physical graph of a run. The API returns it as the driver wrote it, so invalid parts are dropped. Chains and edges are in topological
+ * order, except feedback edges.
+ */
+export interface Operator {
+  uid: string;
+  name: string;
+  kind: string;
+  stateful: boolean;
+  /** Source location: `flights.py:12`. */
+  site: string;
+}
+
+/** Operators fused into one subtask. */
+export interface Chain {
+  index: number;
+  operators: Operator[];
+  parallelism: number;
+}
+
+export interface Edge {
+  index: number;
+  source: number;
+  target: number;
+  partitioning: string;
+  key: string[];
+  feedback: boolean;
+}
+
+export interface PhysicalGraph {
+  chains: Chain[];
+  edges: Edge[];
+}
+
+type Json = Record<string, unknown>;
+
+export function parseGraph(graph: Json): PhysicalGraph {
+  const logical = isObject(graph.logical) ? graph.logical : {};
+  const operatorsByUid = new Map(objects(logical.operators).map((one) => [one.uid, one]));
+  const chains = objects(graph.chains)
+    .filter(({ index, operators, parallelism }) => isNonNegativeInteger(index) && Array.isArray(operators) && isNonNegativeInteger(parallelism))
+    .map(({ index, operators, parallelism }) => ({
+      index: index as number,
+      parallelism: parallelism as number,
+      operators: (operators as unknown[]).map((uid) => parseOperator(String(uid), operatorsByUid.get(uid))),
+    }))
+    .sort((a, b) => a.index - b.index);
+  const indexes = new Set(chains.map(({ index }) => index));
+  const edges = objects(graph.edges)
+    .filter(({ source, target }) => indexes.has(source as number) && indexes.has(target as number))
+    .map(({ index, source, target, partitioning, key, feedback }, at) => ({
+      index: isNonNegativeInteger(index) ? index : at,
+      source: source as number,
+      target: target as number,
+      partitioning: typeof partitioning === 'string' ? partitioning : '',
+      key: Array.isArray(key) ? key.map(String) : [],
+      feedback: feedback === true,
+    }));
+  return { chains, edges };
+}
+
+function parseOperator(uid: string, graph: Json | undefined): Operator {
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  return { uid, name: text(graph?.name) || uid, kind: text(graph?.kind), stateful: graph?.stateful === true, site: text(graph?.site) };
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isNonNegativeInteger = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0;
+const objects = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** The names of its operators, first to last. */
+export const chainName = ({ operators, index }: Chain): string => operators.map(({ name }) => name).join(' → ') || `chain ${index}`;
+
+/** `hash origin, dest`. */
+export const partitioningLabel = ({ partitioning, key }: Edge): string => (key.length > 0 ? `${partitioning} ${key.join(', ')}` : partitioning);
+
+/** Return the number of channels of an edge: forward connects subtasks of equal index, all others connect all to all. */
+export function channelCount(edge: Edge, { chains }: PhysicalGraph): number {
+  const parallelism = (index: number): number => chains.find((one) => one.index === index)?.parallelism ?? 0;
+  return edge.partitioning === 'forward' ? parallelism(edge.source) : parallelism(edge.source) * parallelism(edge.target);
+}

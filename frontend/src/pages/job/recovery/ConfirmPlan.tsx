@@ -1,0 +1,79 @@
+import { Alert, Box, Button, Checkbox, FormControlLabel, TextField } from '@mui/material';
+import { useState } from 'react';
+
+import { useFocusHandoff } from '../../../shared/useFocusHandoff';
+import { disabledReason } from '../actions';
+import { useJob } from '../useJob';
+import { applyLabel, inspectionProblem, revokesOutput } from './planText';
+import { PROBLEM_ID } from './PlanPreview';
+import type { Plan } from './useRecovery';
+
+interface Props {
+  plan: Plan;
+  /** The request to apply it is pending. */
+  applying: boolean;
+  /** A request to apply or discard it is pending. */
+  busy: boolean;
+  onApply(): void;
+  onDiscard(): void;
+}
+
+/** Confirms or discards a plan. A rollback needs the typed job name; duplicate output needs a checkbox. */
+export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props) {
+  const job = useJob();
+  const [typed, setTyped] = useState('');
+  const [accepted, setAccepted] = useState(false);
+  const ref = useFocusHandoff();
+  const reason = applying ? null : disabledReason(plan.actions, plan.state === 'APPROVED' ? 'apply' : 'approve');
+  const { duplicates, inspection } = plan.preview;
+  const needsName = revokesOutput(plan);
+  const confirmed = (!needsName || typed.trim() === job.name) && (duplicates.length === 0 || accepted);
+  // The preview itself shows a pending inspection and the problem that it found.
+  const problem = inspectionProblem(plan);
+  const isInPreview = inspection === null || (problem !== null && reason !== null && reason.includes(problem));
+  const shown = isInPreview ? null : reason;
+  const describedBy = shown ? 'why-not-apply' : reason && inspection ? PROBLEM_ID : undefined;
+  return (
+    <Box
+      ref={ref}
+      component="form"
+      sx={{ mt: 2, pt: 2, borderTop: 1, borderColor: 'divider', display: 'flex', flexDirection: 'column', gap: 1.25 }}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (confirmed && reason === null && !busy) onApply();
+      }}
+    >
+      {shown && <Alert id="why-not-apply" severity="warning" variant="outlined">{shown}</Alert>}
+      {reason === null && duplicates.length > 0 && (
+        <FormControlLabel
+          control={<Checkbox size="small" checked={accepted} onChange={(_, checked) => setAccepted(checked)} />}
+          label={`I accept duplicate records for readers of ${duplicates.join(', ')}`}
+        />
+      )}
+      {reason === null && needsName && (
+        <TextField
+          label={`Type ${job.name} to confirm`}
+          value={typed}
+          onChange={({ target: { value } }) => setTyped(value)}
+          autoComplete="off"
+          sx={{ maxWidth: 420 }}
+        />
+      )}
+      <Box sx={{ display: 'flex', gap: 1 }}>
+        {/* aria-disabled, because a disabled button would lose focus. */}
+        <Button
+          type="submit"
+          variant="contained"
+          color={needsName ? 'error' : 'primary'}
+          disabled={!confirmed || reason !== null}
+          aria-disabled={busy || undefined}
+          aria-describedby={describedBy}
+          sx={{ '&[aria-disabled]': { opacity: 0.6, cursor: 'progress' } }}
+        >
+          {applyLabel(plan)}
+        </Button>
+        <Button disabled={busy} onClick={onDiscard}>Discard plan</Button>
+      </Box>
+    </Box>
+  );
+}

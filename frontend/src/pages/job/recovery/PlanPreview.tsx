@@ -1,0 +1,177 @@
+import { Alert, Box, CircularProgress, Table, TableBody, TableCell, TableHead, TableRow, Typography } from '@mui/material';
+import { useMemo, type ReactNode } from 'react';
+
+import { bytes, pluralize, duration } from '../../../format';
+import { AbsoluteTime } from '../../../shared/Time';
+import { DescriptionList } from '../../../shared/DescriptionList';
+import { StateChip } from '../../../shared/StateChip';
+import { parseGraph } from '../physicalGraph';
+import { useDeployedRun, useGraph } from '../useJob';
+import { checkpointNumbers, duplicatedRecords, inspectionProblem, isInStorage, revokesOutput, splitPosition } from './planText';
+import type { Plan } from './useRecovery';
+
+/** The id of the message that says why the plan cannot work. */
+export const PROBLEM_ID = 'why-not-working';
+
+type Inspection = NonNullable<Plan['preview']['inspection']>;
+
+/** The effects of a plan: restored state, source positions, restarted operators, output. */
+export function PlanPreview({ plan }: { plan: Plan }) {
+  const { preview } = plan;
+  const { inspection } = preview;
+  const problem = inspectionProblem(plan);
+  return (
+    <Box sx={{ display: 'flex', flexDirection: 'column', gap: 2 }}>
+      {inspection === null && <Inspecting at={plan} />}
+      {problem && <Alert id={PROBLEM_ID} severity="error" variant="outlined">This plan would fail: {problem}.</Alert>}
+      {preview.warnings.map((warning) => <Alert key={warning} severity="warning" variant="outlined">{sentence(warning)}</Alert>)}
+      {preview.duplicates.length > 0 && (
+        <Alert severity="warning" variant="outlined">
+          Readers of {preview.duplicates.join(', ')} will see duplicate records, because this output cannot be revoked.
+          {inspection && duplicatedRecords(inspection).map((text) => <Box key={text}>{sentence(text)}</Box>)}
+        </Alert>
+      )}
+      <DescriptionList items={factsOf(plan)} />
+      <Box sx={{ display: 'grid', gap: 3, gridTemplateColumns: { xs: 'minmax(0, 1fr)', md: 'minmax(0, 1fr) minmax(0, 1fr)' } }}>
+        <Part title="Source positions"><Sources of={plan} /></Part>
+        <Part title="Effect on output"><Sinks of={plan} /></Part>
+        <Part title="Steps">
+          <Box component="ol" sx={{ m: 0, pl: 2.5 }}>{preview.steps.map((step) => <li key={step}>{step}</li>)}</Box>
+        </Part>
+        <Part title={`Restarted operators (${preview.restarts.length})`}>
+          <Box sx={{ overflowWrap: 'anywhere' }}><OperatorNames uids={preview.restarts} /></Box>
+        </Part>
+      </Box>
+    </Box>
+  );
+}
+
+/** Operators by the names of the newest run's graph; a plan has only uids. */
+function OperatorNames({ uids }: { uids: readonly string[] }) {
+  const { data } = useGraph(useDeployedRun());
+  const names = useMemo(() => new Map(data && parseGraph(data.graph).chains.flatMap(({ operators }) => operators.map(({ uid, name }) => [uid, name]))), [data]);
+  return <>{uids.map((uid) => names.get(uid) ?? uid).join(', ') || 'unknown: the job has no graph yet'}</>;
+}
+
+type Fact = [name: string, value: ReactNode];
+
+function factsOf(plan: Plan): Fact[] {
+  const { inspection } = plan.preview;
+  if (inspection === null) return stateOf(plan);
+  const { abandoned, returning, notes } = inspection;
+  const { whole, files } = inspection;
+  const found: Fact[] = isInStorage(plan) && (files > 0 || !whole) ? [['Checkpoint files', <FilesStatus key="files" of={inspection} />]] : [];
+  if (plan.preview.anew !== true && whole) found.push(['Compatibility', <Compatibility key="compatible" plan={plan} compatible={!inspection.misfit} />]);
+  if (revokesOutput(plan) && whole) found.push(['Abandoned checkpoints', abandoned.length === 0 ? 'none' : `${checkpointNumbers(abandoned)}: retained for an undo`]);
+  if (returning.length > 0) found.push(['Output reinstated', checkpointNumbers(returning)]);
+  if (notes.length > 0) found.push(['Notes', <>{notes.map((note) => <Box key={note}>{sentence(note)}</Box>)}</>]);
+  return [...stateOf(plan), ...found];
+}
+
+/** The state that the job starts from, and the input that it reads again. */
+function stateOf({ preview }: Plan): Fact[] {
+  const { checkpoint, origin, anew, inspection } = preview;
+  if (anew) return [['State', 'none'], ['Input read again', 'all']];
+  if (origin) {
+    const found = inspection?.origin;
+    if (!found) return [['State', <>a copy of a checkpoint in <code>{origin}</code></>]];
+    return [
+      ['State', <>a copy of {found.is_savepoint ? 'savepoint' : 'checkpoint'} {found.checkpoint} of job {found.job}, {bytes(found.state_bytes)}</>],
+      ['Path', <code key="place">{origin}</code>],
+      ['Taken', <AbsoluteTime key="taken" at={found.completed_at} />],
+    ];
+  }
+  if (checkpoint === null)
+    return [['State', preview.stop_with === 'Cancel' ? 'the newest completed checkpoint; the job stops immediately' : 'a last checkpoint, taken when the job stops; no input is read again']];
+  return [
+    ['State', `${preview.is_savepoint ? 'savepoint' : 'checkpoint'} ${checkpoint}, ${bytes(preview.state_bytes)}`],
+    ['Taken', <AbsoluteTime key="taken" at={preview.completed_at} />],
+    ['Input read again', preview.age_s === null ? null : `everything read since (${duration(preview.age_s * 1000)} when this plan was made)`],
+  ];
+}
+
+/** Compatibility with the current graph, where a worker can check it. The notes list what it cannot check. */
+function Compatibility({ plan: { request }, compatible }: { plan: Plan; compatible: boolean }) {
+  return (
+    <Box component="span" sx={{ display: 'inline-flex', gap: 1, alignItems: 'center', flexWrap: 'wrap' }}>
+      <StateChip kind="checkpoint" state={compatible ? 'COMPLETED' : 'FAILED'} label={compatible ? 'compatible' : 'incompatible'} />
+      with the operators of version {String(request.spec)}
+    </Box>
+  );
+}
+
+function FilesStatus({ of: { whole, files, bytes: size } }: { of: Inspection }) {
+  if (!whole) return <StateChip kind="checkpoint" state="FAILED" label="damaged" />;
+  return <Box component="span" sx={{ display: 'inline-flex', gap: 1, alignItems: 'center' }}><StateChip kind="checkpoint" state="COMPLETED" label="intact" />{pluralize(files, 'file')} match their checksums, {bytes(size)}</Box>;
+}
+
+function Inspecting({ at }: { at: Plan }) {
+  const what = isInStorage(at) ? 'verifying the files of the checkpoint' : at.preview.anew ? 'listing the checkpoints to abandon' : 'checking whether the state is compatible with the new version';
+  return (
+    <Box role="status" sx={{ display: 'flex', gap: 1.5, alignItems: 'center', color: 'text.secondary' }}>
+      <CircularProgress size={18} thickness={5} aria-label="Inspecting" />
+      A worker is {what}. The preview is not complete yet; the job is not affected.
+    </Box>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return <Box component="section" sx={{ minWidth: 0 }}><Typography variant="h3" sx={{ mb: 0.75 }}>{title}</Typography>{children}</Box>;
+}
+
+function Sources({ of }: { of: Plan }) {
+  const { inspection, anew } = of.preview;
+  if (anew) return <Muted>All input, from the beginning.</Muted>;
+  if (!isInStorage(of)) return <Muted>Sources continue where the job stops.</Muted>;
+  if (inspection === null) return <Muted>Inspection in progress.</Muted>;
+  if (!inspection.whole && inspection.sources.length === 0) return <Muted>Unknown.</Muted>;
+  if (inspection.sources.length === 0) return <Muted>All sources had ended at this checkpoint.</Muted>;
+  return (
+    <Box tabIndex={0} role="region" aria-label="Source positions" sx={{ maxHeight: 480, overflow: 'auto' }}>
+      <Table size="small">
+        <TableHead><TableRow><TableCell>Source</TableCell><TableCell>Split</TableCell><TableCell>Read again from</TableCell></TableRow></TableHead>
+        <TableBody>
+          {inspection.sources.flatMap(({ source, splits }) =>
+            splits.map(splitPosition).map(({ split, from }, at) => (
+              <TableRow key={`${source}-${at}`}>
+                <TableCell sx={{ fontWeight: 600 }}>{at === 0 ? source : ''}</TableCell>
+                <TableCell sx={{ overflowWrap: 'anywhere' }}><code>{split}</code></TableCell>
+                <TableCell sx={{ overflowWrap: 'anywhere' }}>{from}</TableCell>
+              </TableRow>
+            )),
+          )}
+        </TableBody>
+      </Table>
+    </Box>
+  );
+}
+
+function Sinks({ of }: { of: Plan }) {
+  const { inspection, duplicates } = of.preview;
+  if (inspection === null) return <Muted>Inspection in progress.</Muted>;
+  if (inspection.sinks.length === 0) return <Muted>The job has no sinks.</Muted>;
+  return (
+    <Table size="small">
+      <TableHead><TableRow><TableCell>Sink</TableCell><TableCell>Kind</TableCell><TableCell>Effect</TableCell></TableRow></TableHead>
+      <TableBody>
+        {inspection.sinks.map(({ sink, kind, revocable, records }) => (
+          <TableRow key={sink}>
+            <TableCell sx={{ fontWeight: 600 }}>{sink}</TableCell>
+            <TableCell>{kind}</TableCell>
+            <TableCell>
+              {duplicates.includes(sink) ? (
+                <StateChip kind="backpressure" state="low" label={records ? `up to now, readers see ${pluralize(records, 'record')} twice` : 'readers see records twice'} />
+              ) : !revokesOutput(of) || !revocable ? 'continues' : 'output committed after the checkpoint is revoked; an undo reinstates it'}
+            </TableCell>
+          </TableRow>
+        ))}
+      </TableBody>
+    </Table>
+  );
+}
+
+function Muted({ children }: { children: ReactNode }) {
+  return <Box sx={{ color: 'text.secondary' }}>{children}</Box>;
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;

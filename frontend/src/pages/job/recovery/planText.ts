@@ -1,0 +1,106 @@
+/** Plans, positions and steps as text. Pure. */
+import type { Schemas } from '../../../api/types';
+
+type Plan = Schemas['PlanRead'];
+type Operation = Schemas['OperationRead'];
+
+export function planTitle({ kind, request, preview }: Pick<Plan, 'kind' | 'request' | 'preview'>): string {
+  const version = typeof request.spec === 'number' ? ` ${request.spec}` : '';
+  switch (kind) {
+    case 'rollback':
+      return `Roll back to checkpoint ${preview.checkpoint}`;
+    case 'undo':
+      return `Undo plan ${String(request.plan)}: return to checkpoint ${preview.checkpoint}`;
+    case 'upgrade':
+      if (!preview.anew) return `Upgrade to version${version}`;
+      return isSameVersion(request) ? `Start version${version} without state` : `Upgrade to version${version} without state`;
+    case 'rescale':
+      return `Rescale to parallelism ${String(request.parallelism)}`;
+    case 'restore':
+      return `Restore from ${typeof request.checkpoint === 'number' ? `checkpoint ${request.checkpoint} in ` : ''}${preview.origin ?? 'a path'}`;
+  }
+}
+
+/** An upgrade to the current version, which only discards the state. */
+const isSameVersion = (request: Plan['request']): boolean => request.spec === request.spec_before;
+
+const APPLY_LABELS: Record<Plan['kind'], string> = { rollback: 'Roll back', undo: 'Undo plan', upgrade: 'Upgrade', rescale: 'Rescale', restore: 'Restore' };
+
+/** The label of the button that applies the plan. */
+export function applyLabel({ kind, preview, request }: Pick<Plan, 'kind' | 'preview' | 'request'>): string {
+  return preview.anew && isSameVersion(request) ? 'Start without state' : APPLY_LABELS[kind];
+}
+
+/** The worker verifies the files of a checkpoint before the plan is applied. */
+export const isInStorage = ({ preview }: Pick<Plan, 'preview'>): boolean => preview.checkpoint !== null || Boolean(preview.origin);
+
+/** Committed output is revoked; other plans resume where the job stops. */
+export const revokesOutput = (plan: Pick<Plan, 'preview'>): boolean => isInStorage(plan) || plan.preview.anew === true;
+
+/** Return the problem that the inspection found: damage or incompatible state. */
+export const inspectionProblem = ({ preview: { inspection } }: Pick<Plan, 'preview'>): string | null =>
+  inspection && (inspection.whole ? (inspection.misfit ?? null) : (inspection.damage ?? 'the checkpoint is damaged'));
+
+export interface Position {
+  split: string;
+  from: string;
+}
+
+/** Return a source's split as text. The API returns `{id, payload, position}`; the format of the position depends on the source. */
+export function splitPosition(split: unknown): Position {
+  if (typeof split !== 'object' || split === null) return { split: String(split), from: '' };
+  const { id, position } = split as { id?: unknown; position?: unknown };
+  return { split: typeof id === 'string' ? id : JSON.stringify(split), from: position === null || position === undefined ? 'the beginning' : positionText(position) };
+}
+
+function positionText(position: unknown): string {
+  if (typeof position !== 'object' || position === null) return typeof position === 'number' ? position.toLocaleString('en-US') : String(position);
+  if (Array.isArray(position)) return position.map(positionText).join(', ');
+  return Object.entries(position).map(([name, value]) => `${name} ${positionText(value)}`).join(', ');
+}
+
+/** Join ascending numbers into ranges: `41–44, 47`. */
+export function ranges(numbers: readonly number[]): string {
+  const result: [number, number][] = [];
+  for (const number of numbers) {
+    const last = result.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else result.push([number, number]);
+  }
+  return result.map(([first, last]) => (first === last ? String(first) : last === first + 1 ? `${first}, ${last}` : `${first}–${last}`)).join(', ');
+}
+
+export interface Stage {
+  text: string;
+  status: 'done' | 'running' | 'failed' | 'pending';
+  at: string | null;
+}
+
+const PENDING_STEPS: Record<NonNullable<Plan['phase']>, readonly string[]> = {
+  VERIFYING: ['stopping the job', 'starting the job'],
+  STOPPING: ['starting the job'],
+  STARTING: [],
+  REVERTING: [],
+};
+
+/** Return the steps that are done, the running step and the pending ones. */
+export function planStages(plan: Pick<Plan, 'phase' | 'state'>, { steps, state }: Pick<Operation, 'steps' | 'state'>): Stage[] {
+  const reported = (steps as { at?: string; text?: string }[]).filter(({ text }) => typeof text === 'string');
+  const ended = state !== 'PENDING' && state !== 'RUNNING';
+  const done = reported.map(({ at, text }, index): Stage => {
+    const last = index === reported.length - 1;
+    return { text: text!, at: at ?? null, status: !last ? 'done' : !ended ? 'running' : state === 'SUCCEEDED' ? 'done' : 'failed' };
+  });
+  const pending = ended || plan.phase === null ? [] : PENDING_STEPS[plan.phase];
+  return [...done, ...pending.map((text): Stage => ({ text, status: 'pending', at: null }))];
+}
+
+export const checkpointNumbers = (checkpoints: readonly number[]): string => `${checkpoints.length === 1 ? 'checkpoint' : 'checkpoints'} ${ranges(checkpoints)}`;
+
+/** Describe the output that readers of an irrevocable sink see twice after a rollback. */
+export function duplicatedRecords({ abandoned, again = [] }: Pick<Schemas['PlanInspection'], 'abandoned' | 'again'>): string[] {
+  const result: string[] = [];
+  if (abandoned.length > 0) result.push(`output committed with ${checkpointNumbers(abandoned)}, and until the job stops`);
+  if (again.length > 0) result.push(`output committed with ${checkpointNumbers(again)}, because Weir does not know whether it was published`);
+  return result;
+}

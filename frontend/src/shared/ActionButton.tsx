@@ -1,0 +1,47 @@
+import { Button, Tooltip, type ButtonProps } from '@mui/material';
+import { useId } from 'react';
+
+interface Props extends Pick<ButtonProps, 'color' | 'variant'> {
+  label: string;
+  /** A label with its context for screen readers: `Undo plan 7`. */
+  ariaLabel?: string;
+  /** The id of an element that describes the action. */
+  describedBy?: string;
+  /** Why the action is not possible now. Null: it is possible. */
+  disabledReason: string | null;
+  onClick: () => void;
+}
+
+const ENABLED = { whiteSpace: 'nowrap' } as const;
+const DISABLED = { ...ENABLED, opacity: 0.75, cursor: 'not-allowed', borderStyle: 'dashed', color: 'text.secondary' } as const;
+/** Hide the tooltip without a transition, because its text is already gone. */
+const NO_EXIT_TRANSITION = { transition: { timeout: { enter: 200, exit: 0 } } };
+
+/**
+ * A button that explains why it is disabled. It stays focusable while disabled, so that keyboard users can read the reason and keep the focus
+  * during the request.
+ */
+export function ActionButton({ label, ariaLabel, describedBy, disabledReason, onClick, color = 'primary', variant = 'outlined' }: Props) {
+  const reason = useId();
+  const enabled = disabledReason === null;
+  return (
+    <>
+      <Tooltip title={disabledReason ?? ''} describeChild slotProps={NO_EXIT_TRANSITION}>
+        <Button
+          size="small"
+          variant={variant}
+          color={enabled ? color : 'inherit'}
+          aria-label={ariaLabel}
+          aria-disabled={enabled ? undefined : true}
+          aria-describedby={enabled ? describedBy : reason}
+          disableRipple={!enabled}
+          onClick={enabled ? onClick : undefined}
+          sx={enabled ? ENABLED : DISABLED}
+        >
+          {label}
+        </Button>
+      </Tooltip>
+      {!enabled && <span id={reason} hidden>{disabledReason}</span>}
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle } from '@mui/material';
+import { useId } from 'react';
+
+interface Props {
+  title: string;
+  /** The consequences. */
+  description: string;
+  /** The label of the confirming button: a verb and its object, such as `Cancel job`. */
+  confirmLabel: string;
+  /** The action cannot be undone: the other button has the initial focus. */
+  destructive?: boolean;
+  /** The request is in progress. */
+  busy: boolean;
+  onConfirm(): void;
+  onClose(): void;
+}
+
+/** Asks for confirmation of an action. */
+export function ConfirmDialog({ title, description, confirmLabel, destructive = false, busy, onConfirm, onClose }: Props) {
+  const heading = useId();
+  return (
+    <Dialog open onClose={onClose} aria-labelledby={heading}>
+      <DialogTitle id={heading}>{title}</DialogTitle>
+      <DialogContent><DialogContentText>{description}</DialogContentText></DialogContent>
+      <DialogActions>
+        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button is the safe one */}
+        <Button autoFocus={destructive} disabled={busy} onClick={onClose}>Close</Button>
+        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- as above */}
+        <Button autoFocus={!destructive} variant={destructive ? 'outlined' : 'contained'} color={destructive ? 'error' : 'primary'} loading={busy} onClick={onConfirm}>{confirmLabel}</Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

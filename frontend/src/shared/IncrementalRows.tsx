@@ -1,0 +1,31 @@
+import { replaceEqualDeep } from '@tanstack/react-query';
+import { useEffect, useMemo, useState, type ReactNode } from 'react';
+import { ListContextProvider, useListContext, type ListControllerResult, type RaRecord } from 'react-admin';
+
+/**
+ * Renders the rows of a list over several frames, a batch per frame, because each row has a dozen components. Later updates render only new and
+  * changed rows.
+ */
+export function IncrementalRows({ batchSize, children }: { batchSize: number; children: ReactNode }) {
+  const list = useListContext<RaRecord>();
+  const data = useStableRecords(list.data);
+  const count = data?.length ?? 0;
+  const [limit, setLimit] = useState(batchSize);
+  useEffect(() => {
+    if (limit >= count) return;
+    const frame = requestAnimationFrame(() => setLimit(limit + batchSize));
+    return () => cancelAnimationFrame(frame);
+  }, [count, limit, batchSize]);
+  return <ListContextProvider value={{ ...list, data: limit < count ? data?.slice(0, limit) : data } as ListControllerResult}>{children}</ListContextProvider>;
+}
+
+/** Keep the identity of unchanged records, so that their rows are not rendered again even if they have moved. */
+function useStableRecords(data: RaRecord[] | undefined): RaRecord[] | undefined {
+  const [cache] = useState(() => new Map<RaRecord['id'], RaRecord>());
+  return useMemo(() => {
+    const stable = data?.map((record) => replaceEqualDeep(cache.get(record.id), record));
+    cache.clear();
+    for (const record of stable ?? []) cache.set(record.id, record);
+    return stable;
+  }, [data, cache]);
+}

@@ -1,0 +1,36 @@
+import { Box, useTheme } from '@mui/material';
+
+import { coloursOf, type StateKind, type StateOf } from '../theme/states';
+
+interface Props<Kind extends StateKind> {
+  /** What kind of state: `run`, `checkpoint`, `health`, … */
+  kind: Kind;
+  state: StateOf<Kind>;
+  /** Replaces the state's own word. */
+  label?: string;
+}
+
+/** A state as a word on its colour: `<StateChip kind="run" state="RUNNING" />`. */
+export function StateChip<Kind extends StateKind>({ kind, state, label }: Props<Kind>) {
+  const { palette } = useTheme();
+  const { ink, ground } = coloursOf(kind, state, palette.mode);
+  return (
+    <Box
+      component="span"
+      data-state={state}
+      sx={{
+        display: 'inline-flex', alignItems: 'center', gap: '6px', px: '7px', py: '1px', borderRadius: '10px', whiteSpace: 'nowrap',
+        fontSize: '0.78rem', fontWeight: 600, lineHeight: 1.6, color: ink, backgroundColor: ground,
+      }}
+    >
+      <Box component="span" aria-hidden sx={{ width: 7, height: 7, borderRadius: '50%', backgroundColor: 'currentColor', flexShrink: 0 }} />
+      {/* Sentence case is a matter of style: the text stays as the API, the CLI and the logs have it. */}
+      <Box component="span" sx={{ display: 'inline-block', '&::first-letter': { textTransform: 'uppercase' } }}>{label ?? stateLabel(state)}</Box>
+    </Box>
+  );
+}
+
+/** IN_PROGRESS: in progress; needs_attention: needs attention. */
+export function stateLabel(state: string): string {
+  return (state === state.toUpperCase() ? state.toLowerCase() : state).replaceAll('_', ' ');
+}

@@ -1,0 +1,84 @@
+import { Box } from '@mui/material';
+import { HeatmapChart, LineChart } from 'echarts/charts';
+import { GridComponent, LegendComponent, TooltipComponent, VisualMapComponent } from 'echarts/components';
+import { init, setPlatformAPI, use as register, type ECharts } from 'echarts/core';
+import { CanvasRenderer } from 'echarts/renderers';
+import { useEffect, useRef } from 'react';
+
+import { textWidth } from './textWidth';
+import type { Option } from './option';
+import { DrawQueue } from './drawQueue';
+
+register([LineChart, HeatmapChart, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
+
+/** Null without a canvas (in jsdom): nothing is drawn. */
+const pen = typeof ResizeObserver === 'undefined' ? null : document.createElement('canvas').getContext('2d');
+if (pen) {
+  const ask = (text: string, font: string): number => {
+    pen.font = font;
+    return pen.measureText(text).width;
+  };
+  setPlatformAPI({ measureText: (text, font) => ({ width: textWidth(text, font ?? '', ask) }) });
+}
+
+/** Shared by all charts. */
+const turns = new DrawQueue();
+
+/** Loaded by the first chart: see Chart.tsx. */
+export default function EChart({ option, height }: { option: Option; height: number }) {
+  const box = useRef<HTMLDivElement>(null);
+  const chart = useRef<ECharts | null>(null);
+  const seen = useRef(true);
+  /** The newest option of a chart outside the viewport, drawn once it is visible. */
+  const missed = useRef<Option | null>(null);
+  useEffect(() => {
+    const place = box.current!;
+    if (!pen) return;
+    const resized = {};
+    const fit = (): void => {
+      const made = chart.current;
+      if (made && (made.getWidth() !== place.clientWidth || made.getHeight() !== place.clientHeight)) made.resize();
+    };
+    const observer = new ResizeObserver(() => turns.request(resized, fit));
+    observer.observe(place);
+    const watcher = new IntersectionObserver((entries) => {
+      seen.current = entries.at(-1)!.isIntersecting;
+      const latest = missed.current;
+      if (!seen.current || !latest) return;
+      missed.current = null;
+      turns.request(place, () => chart.current?.setOption(latest));
+    });
+    watcher.observe(place);
+    return () => {
+      observer.disconnect();
+      watcher.disconnect();
+      turns.cancel(resized);
+      turns.cancel(place);
+      const made = chart.current;
+      chart.current = null;
+      // zrender 6.1 continues a progressive rendering after `dispose` and fails. Rendering an empty chart stops it.
+      made?.clear();
+      made?.getZr().refreshImmediately();
+      made?.dispose();
+    };
+  }, []);
+  useEffect(() => {
+    const place = box.current!;
+    if (!pen) return;
+    missed.current = chart.current && !seen.current ? option : null;
+    if (missed.current) return;
+    // Merge the option, so that the tooltip stays on new data. A chart always has the same number of series.
+    const draw = (): void => chart.current?.setOption(option);
+    // The first drawing is expensive: draw axes and lines in separate frames.
+    const begin = (): void => {
+      chart.current?.setOption({ ...option, series: [] });
+      turns.request(place, draw);
+    };
+    turns.request(place, () => {
+      if (chart.current) return draw();
+      chart.current = init(place);
+      turns.request(place, begin);
+    });
+  }, [option]);
+  return <Box ref={box} sx={{ height, minWidth: 0 }} />;
+}

@@ -1,0 +1,67 @@
+import { useEffect, useState } from 'react';
+
+/**
+ * A long list that is updated over several frames, so that hundreds of rows are rendered without blocking the page. The state is pure;
+  * `useIncrementalList` connects it to React.
+ */
+export interface IncrementalList<Row> {
+  /** The rows requested last, and the same rows with unchanged ones replaced by those already shown. */
+  source: readonly Row[];
+  target: readonly Row[];
+  /** The rows to render: some already updated, the others still old. Never longer than the target, and without gaps. */
+  shown: readonly Row[];
+  /** The next row to update, and the number of rows that are left to check. */
+  position: number;
+  remaining: number;
+}
+
+export function emptyList<Row>(): IncrementalList<Row> {
+  return { source: [], target: [], shown: [], position: 0, remaining: 0 };
+}
+
+/**
+ * Set new rows. Updating continues at the current position and wraps around, so each row is updated eventually, however often the rows change.
+  * `same`: whether two rows look the same.
+ */
+export function setTarget<Row>(before: IncrementalList<Row>, asked: readonly Row[], same: (one: Row, other: Row) => boolean = Object.is): IncrementalList<Row> {
+  const wanted = asked.map((row, place) => (place < before.shown.length && same(before.shown[place]!, row) ? before.shown[place]! : row));
+  const shown = before.shown.slice(0, wanted.length);
+  return { source: asked, target: wanted, shown, position: before.position < wanted.length ? before.position : 0, remaining: wanted.length };
+}
+
+/** Update up to `atOnce` more rows. Unchanged rows do not count. */
+export function advance<Row>({ source, target, shown: before, position: from, remaining: rest }: IncrementalList<Row>, atOnce: number): IncrementalList<Row> {
+  const shown = before.slice();
+  let [at, left] = [from, rest];
+  for (let turns = atOnce; left > 0; left -= 1) {
+    const known = at < shown.length && shown[at] === target[at];
+    if (!known && turns === 0) break;
+    if (!known) {
+      turns -= 1;
+      shown[at] = target[at]!;
+    }
+    at = (at + 1) % target.length;
+  }
+  return { source, target, shown: left === 0 ? target : shown, position: at, remaining: left };
+}
+
+export const isComplete = ({ remaining }: IncrementalList<unknown>): boolean => remaining === 0;
+
+/**
+ * Return the rows to render now: `atOnce` more in each frame, the first ones at once. `rows` must be memoised, rows must be rendered by memoised
+  * components, and `same` must be a stable function.
+ */
+export function useIncrementalList<Row>(rows: readonly Row[], atOnce: number, same?: (one: Row, other: Row) => boolean): readonly Row[] {
+  const [kept, setKept] = useState(() => advance(setTarget(emptyList<Row>(), rows, same), atOnce));
+  let now = kept;
+  if (kept.source !== rows) {
+    now = advance(setTarget(kept, rows, same), atOnce);
+    setKept(now);
+  }
+  useEffect(() => {
+    if (isComplete(now)) return;
+    const frame = requestAnimationFrame(() => setKept((before) => advance(before, atOnce)));
+    return () => cancelAnimationFrame(frame);
+  }, [now, atOnce]);
+  return now.shown;
+}

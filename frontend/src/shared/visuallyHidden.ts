@@ -1,0 +1,2 @@
+/** Hides text visually, but not from screen readers. */
+export const VISUALLY_HIDDEN = { position: 'absolute', width: '1px', height: '1px', overflow: 'hidden', clipPath: 'inset(50%)', whiteSpace: 'nowrap' } as const;

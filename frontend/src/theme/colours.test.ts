@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+
+import { contrast, mixColours, shade } from './colours';
+import { PAPER, TONES, type Mode, type Tone } from './states';
+
+it.each(Object.keys(TONES) as Tone[])('text is readable on every shade of %s', (tone) => {
+  for (const mode of ['light', 'dark'] as Mode[])
+    for (const amount of [0, 0.25, 0.5, 0.75, 1]) {
+      const { ground, text } = shade(tone, amount, mode);
+      expect(contrast(ground, text)).toBeGreaterThanOrEqual(4.5);
+    }
+});
+
+it('a shade is paper at 0 and is limited to the range 0 to 1', () => {
+  expect(shade('bad', 0, 'dark').ground).toBe(PAPER.dark);
+  expect(shade('bad', 7, 'light')).toEqual(shade('bad', 1, 'light'));
+});
+
+it('mixes colours', () => {
+  expect(mixColours('#000000', '#ffffff', 0.5)).toBe('#808080');
+  expect(mixColours('#102030', '#ffffff', 0)).toBe('#102030');
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+
+import * as schema from '../api/schema';
+import { contrast } from './colours';
+import { coloursOf, PAPER, STATES, TONES, toneOf, type Mode, type StateKind, type StateOf, type Tone } from './states';
+
+const MODES: Mode[] = ['light', 'dark'];
+
+/** The enumeration in the OpenAPI document for each kind of state. */
+const ENUMS: Partial<Record<StateKind, keyof typeof schema>> = {
+  run: 'runStateValues',
+  desired: 'desiredStateValues',
+  health: 'healthValues',
+  checkpoint: 'checkpointStateValues',
+  backpressure: 'backpressureLevelValues',
+  spec: 'specStateValues',
+  operation: 'operationStateValues',
+  plan: 'planStateValues',
+  planPhase: 'planPhaseValues',
+  alert: 'alertStateValues',
+  delivery: 'deliveryStateValues',
+};
+
+describe('states', () => {
+  it.each(Object.entries(ENUMS))('every state of kind %s has a tone, and nothing else does', (kind, name) => {
+    expect(Object.keys(STATES[kind as StateKind]).sort()).toEqual([...(schema[name] as readonly string[])].sort());
+  });
+
+  it('every state enumeration of the OpenAPI document has colours', () => {
+    const named = Object.keys(schema).filter((name) => /(state|health|level|phase)Values$/i.test(name));
+    expect(named.sort()).toEqual(Object.values(ENUMS).sort());
+  });
+
+  it.each(Object.keys(TONES) as Tone[])('the tone %s is readable on its ground and on paper in both themes', (tone) => {
+    for (const mode of MODES) {
+      const { ink, ground } = TONES[tone][mode];
+      expect(contrast(ink, ground)).toBeGreaterThanOrEqual(4.5);
+      expect(contrast(ink, PAPER[mode])).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+
+  it('no measured phase of a subtask has the colour of an unknown one', () => {
+    const measured = (Object.keys(STATES.phase) as StateOf<'phase'>[]).filter((phase) => phase !== 'not acknowledged');
+    expect(measured.map((phase) => toneOf('phase', phase))).not.toContain(toneOf('phase', 'not acknowledged'));
+  });
+
+  it('an unknown state of a newer backend has the tone unknown', () => {
+    expect(toneOf('run', 'HIBERNATING' as never)).toBe('unknown');
+    expect(coloursOf('run', 'HIBERNATING' as never, 'dark')).toBe(TONES.unknown.dark);
+  });
+});

@@ -1,0 +1,34 @@
+"""Adds the line of the author's code to error messages, such as ``map at flights.py:12``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from weir.errors import WeirError
+
+_PACKAGE = str(Path(__file__).resolve().parents[1]) + "/"
+
+
+def call_site() -> str | None:
+    """Return ``file.py:line`` of the innermost caller outside the weir package; None if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not filename.startswith(_PACKAGE) and "contextlib" not in filename:
+            return f"{Path(filename).name}:{frame.f_lineno}"
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return None
+
+
+@contextmanager
+def error_context(where: str) -> Iterator[None]:
+    """Prefix the messages of errors raised inside with ``where``. Keeps their class."""
+    try:
+        yield
+    except WeirError as error:
+        raise type(error)(f"{where}: {error}") from error

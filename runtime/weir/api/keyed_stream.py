@@ -1,0 +1,61 @@
+"""Keyed streams, and aggregates per key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from weir.api.agg import Aggregate
+from weir.api.call_site import call_site, error_context
+from weir.api.nodes import Node, NodeInput
+from weir.api.stream import Stream, set_options
+from weir.errors import GraphError
+from weir.graph.logical import OperatorKind, Partitioning
+from weir.protocol.codec import to_json
+from weir.state.backend import AggregateConfig, AggregateSpec, Emit
+
+if TYPE_CHECKING:
+    from weir.api.job import Job
+
+
+class KeyedStream:
+    """A stream partitioned by key. Create it with ``Stream.key_by``."""
+
+    def __init__(self, job: Job, node: Node, key: tuple[str, ...]) -> None:
+        self._job = job
+        self._node = node
+        self._key = key
+
+    def aggregate(self, *, emit: Literal["batch", "each"] = "batch", uid: str | None = None, **aggregates: Aggregate) -> Stream:
+        """Compute running results per key: a stream of the key columns and one column per aggregate.
+
+        ``emit="batch"``: one update per batch for each key in it. ``emit="each"``: one update per record, in order. Batch
+        boundaries vary between runs, so with ``"batch"`` only the last update of a key is the same in every run. Set a uid: a
+        checkpoint stores the state under it.
+        """
+        node = Node(
+            OperatorKind.AGGREGATE,
+            (NodeInput(self._node, Partitioning.HASH, self._key),),
+            self._node.schema,
+            f"aggregate by {', '.join(self._key)}",
+            call_site(),
+        )
+        with error_context(node.where):
+            if not aggregates:
+                raise GraphError("aggregate needs at least one aggregate, for example flights=agg.count().")
+            for name, aggregate in aggregates.items():
+                if not isinstance(aggregate, Aggregate):
+                    raise GraphError(
+                        f"{name}={aggregate!r} is not an aggregate. Use agg.count(), or agg.sum, agg.min, agg.max or agg.mean "
+                        f"with a column, for example {name}=agg.sum('column')."
+                    )
+            specs = tuple(AggregateSpec(name, each.accumulator, each.column) for name, each in aggregates.items())
+            if emit not in tuple(Emit):
+                raise GraphError(f"emit must be 'batch' or 'each', not {emit!r}.")
+            # Import lazily: this loads the compiled kernels, which only jobs with state need.
+            from weir.state.row_layout import output_schema
+
+            node.schema = output_schema(self._node.schema, self._key, specs)
+        node.config = to_json(AggregateConfig(self._key, specs, Emit(emit)))
+        set_options(node, uid=uid)
+        self._job._add(node)
+        return Stream(self._job, node)

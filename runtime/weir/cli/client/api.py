@@ -1,0 +1,253 @@
+"""A method for each endpoint of the API that commands use."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, cast
+
+from weir.cli.client.credentials import Endpoint, find_endpoint
+from weir.cli.client.errors import Refused
+from weir.cli.client.http import RETRY_WHILE_WAITING_S, HttpClient
+from weir.cli.client.schemas import (
+    Artifact,
+    Checkpoint,
+    Diff,
+    Event,
+    Job,
+    NewSession,
+    Operation,
+    Plan,
+    Session,
+    Spec,
+    Subtask,
+    Token,
+    TokenCreate,
+)
+from weir.cli.logs import print_message
+
+PAGE_ROWS = 500
+"""The maximum that the API returns at once."""
+
+
+class ApiClient:
+    """All methods raise Refused, NotAllowed, Unreachable."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.http = HttpClient(endpoint)
+
+    def close(self) -> None:
+        self.http.close()
+
+    @contextmanager
+    def long_retries(self) -> Iterator[None]:
+        """Retry requests in the block for longer, because the command waits for minutes anyway."""
+        before = self.http.retry_s
+        self.http.retry_s = RETRY_WHILE_WAITING_S
+        try:
+            yield
+        finally:
+            self.http.retry_s = before
+
+    # ---- lists ---------------------------------------------------------------------------------
+
+    def rows(
+        self, path: str, *, limit: int | None, filter: Mapping[str, Any] | None = None, sort: tuple[str, str] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return up to ``limit`` rows; None: all, page by page. ``sort``: a field, and ASC or DESC."""
+        rows: list[dict[str, Any]] = []
+        while limit is None or len(rows) < limit:
+            count = PAGE_ROWS if limit is None else min(PAGE_ROWS, limit - len(rows))
+            params = {"range": json.dumps([len(rows), len(rows) + count - 1]), "filter": json.dumps(dict(filter or {}))}
+            if sort is not None:
+                params["sort"] = json.dumps(list(sort))
+            page = self.http.request("GET", path, params=params).json()
+            rows += page
+            if len(page) < count:
+                break
+        return rows
+
+    def _get(self, path: str) -> Any:
+        return self.http.request("GET", path).json()
+
+    def _post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self.http.request("POST", path, json=body).json()
+
+    # ---- jobs ----------------------------------------------------------------------------------
+
+    def jobs(self, **filter: Any) -> list[Job]:
+        return cast("list[Job]", self.rows("/jobs", limit=None, filter=filter))
+
+    def job(self, job_id: int) -> Job:
+        return cast(Job, self._get(f"/jobs/{job_id}"))
+
+    def job_named(self, name: str) -> Job | None:
+        rows = self.rows("/jobs", limit=1, filter={"name": name})
+        return cast(Job, rows[0]) if rows else None
+
+    def create_job(self, draft: Mapping[str, Any]) -> Job:
+        return cast(Job, self._post("/jobs", draft))
+
+    def update_job(self, job: Job, change: Mapping[str, Any]) -> Job:
+        return cast(Job, self.http.request("PATCH", f"/jobs/{job['id']}", json=change, headers=_if_match(job)).json())
+
+    def delete_job(self, job: Job) -> None:
+        self.http.request("DELETE", f"/jobs/{job['id']}", headers=_if_match(job))
+
+    def verb(self, job_id: int, verb: str) -> Operation:
+        """``start``, ``suspend``, ``cancel``, ``savepoints``, ``checkpoints``."""
+        return cast(Operation, self._post(f"/jobs/{job_id}/{verb}"))
+
+    # ---- artifacts and specs -------------------------------------------------------------------------
+
+    def artifact(self, digest: str) -> Artifact | None:
+        rows = self.rows("/artifacts", limit=1, filter={"digest": digest})
+        return cast(Artifact, rows[0]) if rows else None
+
+    def upload(self, name: str, data: bytes) -> Artifact:
+        headers = {"Content-Type": "application/octet-stream"}
+        response = self.http.request("POST", "/artifacts", params={"name": name}, content=data, headers=headers)
+        return cast(Artifact, response.json())
+
+    def spec(self, job_id: int, number: int) -> Spec:
+        return cast(Spec, self._get(f"/jobs/{job_id}/specs/{number}"))
+
+    def specs(self, job_id: int, limit: int) -> list[Spec]:
+        """Newest first."""
+        return cast("list[Spec]", self.rows(f"/jobs/{job_id}/specs", limit=limit))
+
+    def add_spec(self, job: Job, draft: Mapping[str, Any]) -> Spec:
+        return cast(Spec, self.http.request("POST", f"/jobs/{job['id']}/specs", json=draft, headers=_if_match(job)).json())
+
+    def diff(self, job_id: int, before: int, after: int) -> Diff:
+        return cast(Diff, self._get(f"/jobs/{job_id}/specs/{before}/diff/{after}"))
+
+    def graph(self, job_id: int, number: int) -> dict[str, Any]:
+        """Return the physical graph."""
+        return cast("dict[str, Any]", self._get(f"/jobs/{job_id}/specs/{number}/graph")["body"])
+
+    # ---- operations and plans --------------------------------------------------------------------
+
+    def operation(self, operation_id: int) -> Operation:
+        return cast(Operation, self._get(f"/operations/{operation_id}"))
+
+    def operations(self, job_id: int | None, limit: int) -> list[Operation]:
+        """Newest first."""
+        return cast("list[Operation]", self.rows("/operations", limit=limit, filter=_of_job(job_id)))
+
+    def propose(self, job_id: int, request: Mapping[str, Any]) -> Plan:
+        return cast(Plan, self._post(f"/jobs/{job_id}/plans", {"request": request}))
+
+    def plan(self, plan_id: int) -> Plan:
+        return cast(Plan, self._get(f"/plans/{plan_id}"))
+
+    def plans(self, job_id: int | None, limit: int) -> list[Plan]:
+        """Newest first."""
+        return cast("list[Plan]", self.rows("/plans", limit=limit, filter=_of_job(job_id)))
+
+    def approve(self, plan_id: int) -> Plan:
+        return cast(Plan, self._post(f"/plans/{plan_id}/approve"))
+
+    def apply(self, plan_id: int) -> Operation:
+        return cast(Operation, self._post(f"/plans/{plan_id}/apply"))
+
+    def discard(self, plan_id: int) -> Plan:
+        return cast(Plan, self._post(f"/plans/{plan_id}/discard"))
+
+    # ---- checkpoints, events, metrics, logs -----------------------------------------------------------------------
+
+    def checkpoints(self, job_id: int, limit: int | None) -> list[Checkpoint]:
+        """Newest first."""
+        return cast("list[Checkpoint]", self.rows("/checkpoints", limit=limit, filter=_of_job(job_id), sort=("number", "DESC")))
+
+    def events(self, job_id: int, limit: int) -> list[Event]:
+        """Newest first."""
+        return cast("list[Event]", self.rows("/events", limit=limit, filter=_of_job(job_id), sort=("number", "DESC")))
+
+    def checkpoint(self, checkpoint_id: int) -> dict[str, Any]:
+        return cast("dict[str, Any]", self._get(f"/checkpoints/{checkpoint_id}"))
+
+    def metrics(self, job_id: int, *, since: datetime) -> list[Subtask]:
+        response = self.http.request("GET", f"/jobs/{job_id}/metrics", params={"since": since.isoformat()})
+        return cast("list[Subtask]", response.json()["subtasks"])
+
+    def log(self, run_id: int, offset: int) -> tuple[bytes, int, int]:
+        """Return a part of the driver's log, the size of the log, and the offset after the part. A negative offset counts from the end."""
+        response = self.http.request("GET", f"/runs/{run_id}/log", params={"offset": offset}, headers={"Accept": "text/plain"})
+        return response.content, int(response.headers["X-Log-Size"]), int(response.headers["X-Log-Next"])
+
+    # ---- sessions and tokens --------------------------------------------------------------------------
+
+    def log_in(self, name: str, password: str) -> NewSession:
+        return cast(
+            NewSession, self.http.request("POST", "/session", json={"name": name, "password": password}, once=True).json()
+        )
+
+    def session(self) -> Session:
+        return cast(Session, self._get("/session"))
+
+    def log_out(self) -> None:
+        self.http.request("DELETE", "/session")
+
+    def tokens(self) -> list[Token]:
+        return cast("list[Token]", self.rows("/tokens", limit=None))
+
+    def create_token(self, draft: Mapping[str, Any]) -> TokenCreate:
+        return cast(TokenCreate, self.http.request("POST", "/tokens", json=draft, once=True).json())
+
+    def revoke_token(self, token_id: int) -> None:
+        self.http.request("DELETE", f"/tokens/{token_id}")
+
+
+def _if_match(job: Job) -> dict[str, str]:
+    return {"If-Match": f'"{job["version"]}"'}
+
+
+def _of_job(job_id: int | None) -> dict[str, Any]:
+    return {} if job_id is None else {"job_id": job_id}
+
+
+@contextmanager
+def open_client(endpoint: Endpoint | None = None) -> Iterator[ApiClient]:
+    """Open a client of the configured platform, or of ``endpoint``. Raises NotConfigured, Refused."""
+    client = ApiClient(endpoint or find_endpoint(os.environ))
+    client.http.on_outage = lambda reason: print_message(f"  The platform does not respond ({reason}). Retrying.")
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def find_job(client: ApiClient, name_or_id: str) -> Job:
+    """Return the job with this name, else with this id. Raises Refused, with similar names."""
+    job = _job_or_none(client, name_or_id)
+    if job is None:
+        hint = _similar_names(client, name_or_id)
+        raise Refused(f"No job '{name_or_id}' at {client.endpoint.url}. {hint}", status=404, code="no-job")
+    return job
+
+
+def _job_or_none(client: ApiClient, name_or_id: str) -> Job | None:
+    job = client.job_named(name_or_id)
+    if job is not None or not (name_or_id.isascii() and name_or_id.isdigit() and len(name_or_id) <= 18 and int(name_or_id) > 0):
+        return job
+    try:
+        return client.job(int(name_or_id))
+    except Refused as error:
+        if error.status == 404:
+            return None
+        raise
+
+
+def _similar_names(client: ApiClient, name: str) -> str:
+    names = [job["name"] for job in client.jobs()]
+    if not names:
+        return "There are no jobs yet: weir deploy creates one."
+    by_lower = {name.lower(): name for name in names}
+    similar = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
+    return f"Did you mean {' or '.join(similar)}?" if similar else "weir jobs lists all jobs."

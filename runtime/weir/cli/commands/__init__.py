@@ -1,0 +1,13 @@
+"""Commands that call the API of a control plane."""
+
+from __future__ import annotations
+
+import typer
+
+from weir.cli.commands import account, deploy, jobs, logs, plans
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands in the order in which ``weir --help`` lists them."""
+    for module in (deploy, jobs, plans, logs, account):
+        module.add_to(app)

@@ -1,0 +1,123 @@
+"""``weir checkpoints JOB``: list and show the checkpoints of a job of the platform."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from weir.cli.client.api import find_job, open_client
+from weir.cli.client.credentials import is_configured
+from weir.cli.client.errors import Refused
+from weir.cli.client.schemas import Checkpoint, Job
+from weir.cli.output import print_fields, print_json, print_rows, size_text, time_of
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+ROWS_MAX = 100
+
+
+def is_job(argument: str) -> bool:
+    """Whether ``argument`` may name a job: it is neither a URL nor an existing directory, and a platform is configured."""
+    return _NAME.fullmatch(argument) is not None and not Path(argument).expanduser().exists() and is_configured(os.environ)
+
+
+def run_action(name: str, action: str, number: int | None, *, retired: bool, as_json: bool) -> None:
+    """Run ``list`` or ``show``. Raises Refused for ``verify``, which needs the files."""
+    match action:
+        case "list":
+            print_list(name, retired=retired, as_json=as_json)
+        case "show" if number is not None:
+            print_one(name, number, as_json=as_json)
+        case "show":
+            raise Refused(f"The checkpoint id is missing: weir checkpoints {name} show ID")
+        case "verify":
+            raise Refused(
+                f"There is no directory '{name}'. The platform verifies a checkpoint when it plans a rollback: "
+                f"weir rollback {name} --to ID --dry-run"
+            )
+        case _:
+            raise Refused(f"Unknown action '{action}'. Use list, show or verify.")
+
+
+def print_list(name: str, *, retired: bool, as_json: bool) -> None:
+    """``retired``: include failed checkpoints and those whose files are deleted. JSON always includes them."""
+    with open_client() as client:
+        job = find_job(client, name)
+        found = client.checkpoints(job["id"], None if as_json else ROWS_MAX)
+    if as_json:
+        print_json(found)
+        return
+    shown = [one for one in found if retired or (one["discarded_at"] is None and one["state"] != "FAILED")]
+    if shown:
+        columns = ("id", "completed (UTC)", "state", "trigger", "took", "state size", "notes")
+        print_rows(columns, map(_row, shown), right=frozenset({"id", "took", "state size"}))
+    if not found:
+        typer.echo(f"No checkpoints of job '{job['name']}' yet.")
+    elif len(shown) < len(found):
+        typer.echo(f"{len(found) - len(shown)} failed or deleted checkpoints are not shown (--retired lists them).")
+    if len(found) == ROWS_MAX:
+        typer.echo(f"Only the newest {ROWS_MAX} are listed; --json lists all.")
+
+
+def _row(checkpoint: Checkpoint) -> tuple[str, ...]:
+    took = f"{checkpoint['end_to_end_ms']} ms" if checkpoint["end_to_end_ms"] is not None else ""
+    size = size_text(checkpoint["state_bytes"]) if checkpoint["state_bytes"] is not None else ""
+    trigger = "savepoint" if checkpoint["is_savepoint"] else checkpoint["trigger"]
+    completed = time_of(checkpoint["completed_at"])
+    return (str(checkpoint["number"]), completed, checkpoint["state"], trigger, took, size, ", ".join(_notes(checkpoint)))
+
+
+def _notes(checkpoint: Checkpoint) -> list[str]:
+    return [
+        *(["pinned"] if checkpoint["pinned"] else []),
+        *(["files deleted"] if checkpoint["discarded_at"] else []),
+        *([f"DAMAGED: {checkpoint['damage']}"] if checkpoint["damage"] else []),
+        *([checkpoint["failure"]] if checkpoint["failure"] else []),
+    ]
+
+
+def print_one(name: str, number: int, *, as_json: bool) -> None:
+    with open_client() as client:
+        job = find_job(client, name)
+        found = client.rows("/checkpoints", limit=1, filter={"job_id": job["id"], "number": number})
+        if not found:
+            raise Refused(f"Job '{job['name']}' has no checkpoint {number}. weir checkpoints {job['name']} lists them.")
+        detail = client.checkpoint(found[0]["id"])
+    if as_json:
+        print_json(detail)
+    else:
+        _print_detail(job, detail)
+
+
+def _print_detail(job: Job, detail: dict[str, Any]) -> None:
+    kind = "savepoint" if detail["is_savepoint"] else "checkpoint"
+    written = detail["statistics"]["checkpointed_size"]
+    print_fields(
+        [
+            (kind, f"{detail['number']} of job '{job['name']}', generation {detail['generation']}"),
+            ("state", detail["state"] + (f": {detail['failure']}" if detail["failure"] else "")),
+            ("completed", f"{time_of(detail['completed_at'])} UTC" if detail["completed_at"] else ""),
+            ("parent", str(detail["parent"] or "none")),
+            ("took", f"{detail['end_to_end_ms']} ms" if detail["end_to_end_ms"] is not None else ""),
+            ("state size", size_text(detail["state_bytes"]) if detail["state_bytes"] is not None else ""),
+            ("written", "" if written is None else size_text(written)),
+            ("acknowledged", f"{detail['acknowledged']} of {detail['subtasks']} subtasks"),
+            ("notes", ", ".join(_notes(detail))),  # type: ignore[arg-type]  # it has all fields of a Checkpoint
+        ]
+    )
+    rows = [_chain_row(chain) for chain in detail["statistics"]["chains"]]
+    if rows:
+        typer.echo()
+        columns = ("chain", "subtasks", "state", "max sync", "max async", "max alignment")
+        print_rows(columns, rows, right=frozenset(columns[1:]))
+
+
+def _chain_row(chain: dict[str, Any]) -> tuple[str, ...]:
+    operators = ", ".join(operator["uid"] for operator in chain["operators"]) or str(chain["chain"])
+    summary = chain["summary"]
+    state = sum(subtask["state_size"] or 0 for subtask in chain["subtasks"])
+    maxima = (f"{summary[name]['max']:.1f} ms" if summary[name] else "" for name in ("sync", "async", "alignment"))
+    return (operators, str(chain["num_subtasks"]), size_text(state), *maxima)

@@ -1,0 +1,422 @@
+"""``weir deploy``: create a job from a file, or add a version to a job and upgrade it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from weir.cli.client.api import ApiClient, open_client
+from weir.cli.client.errors import OperationFailed, Refused
+from weir.cli.client.schemas import Job, Operation, Spec
+from weir.cli.commands.plans import discarded_on_error
+from weir.cli.commands.waiting import (
+    Deadline,
+    wait_for_compilation,
+    wait_for_inspection,
+    wait_for_operation,
+    wait_until_healthy,
+)
+from weir.cli.logs import print_message
+from weir.cli.options import (
+    CHECKPOINT_TIMEOUT,
+    INTERVAL,
+    MIN_PAUSE,
+    NO_PAIRS,
+    RETAINED,
+    TOLERABLE_FAILED_CHECKPOINTS,
+    AllowNonRestoredState,
+    CheckpointTimeout,
+    Interval,
+    Master,
+    MinPause,
+    Parallelism,
+    Params,
+    Retained,
+    Spares,
+    SparkConf,
+    StagingDir,
+    Timeout,
+    TolerableFailedCheckpoints,
+    parse_count,
+    parse_duration_ms,
+    parse_pairs,
+    timeout_s,
+)
+from weir.cli.output import Output, OutputOption, print_json
+
+SPECS_COMPARED_MAX = 50
+"""How many older versions are compared with the new one."""
+ATTEMPTS = 3
+"""Another user may change the job between reading and updating it."""
+_CONFLICTS = frozenset({"changed", "job-moved", "name-taken", "being-inspected"})
+"""Codes of problems that a new attempt resolves."""
+_STARTING = frozenset({"deploy", "start", "apply-plan"})
+"""Kinds of operations after which a job runs."""
+_TARGET = re.compile(r"(?P<path>.+?\.(?:py|zip|whl))(?::(?P<entry>.*))?", re.DOTALL)
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)")
+_FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ARCHIVE_ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
+DEFAULT_FUNCTION = "job"
+
+
+class DeployMode(StrEnum):
+    SAVEPOINT = "savepoint"
+    LAST_STATE = "last-state"
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("deploy")(deploy_command)
+
+
+def deploy_command(
+    target: Annotated[
+        str, typer.Argument(metavar="FILE[:FUNCTION]", help="JOB.py, JOB.py:function, or ARCHIVE.whl:package.module:function.")
+    ],
+    name: Annotated[str, typer.Option(help="Name of the job.")],
+    params: Params = NO_PAIRS,
+    parallelism: Parallelism = 2,
+    master: Master = "local",
+    interval: Interval = INTERVAL,
+    checkpoint_timeout: CheckpointTimeout = CHECKPOINT_TIMEOUT,
+    min_pause: MinPause = MIN_PAUSE,
+    tolerable_failed_checkpoints: TolerableFailedCheckpoints = TOLERABLE_FAILED_CHECKPOINTS,
+    retained: Retained = RETAINED,
+    checkpoint_dir: Annotated[
+        str | None, typer.Option(help="Checkpoint storage, as the platform sees it. Default: a directory of the platform.")
+    ] = None,
+    staging_dir: StagingDir = None,
+    conf: SparkConf = NO_PAIRS,
+    spares: Spares = 0,
+    allow_non_restored_state: AllowNonRestoredState = False,
+    mode: Annotated[
+        DeployMode,
+        typer.Option(help="savepoint: stop with a final checkpoint; last-state: stop at once and restore the newest checkpoint."),
+    ] = DeployMode.SAVEPOINT,
+    description: Annotated[str | None, typer.Option(help="Description of the job.")] = None,
+    comment: Annotated[str, typer.Option(help="Comment on this version, such as a commit.")] = "",
+    no_start: Annotated[
+        bool, typer.Option("--no-start", help="Create the version, but do not start or upgrade the job.")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the job runs. Exit code 1 if it does not start.")] = False,
+    timeout: Timeout = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Create a job from a file, or upgrade a job to a new version of it. Deploying the same again changes nothing.
+
+    Options that are left out have their defaults, even if the job has other values now.
+    """
+    deadline = Deadline(timeout_s(timeout))
+    deployment = Deployment(
+        name=name,
+        code=read_code(target),
+        settings=Settings(
+            parameters=params,
+            parallelism=parallelism,
+            master=master,
+            interval=interval,
+            retained=retained,
+            checkpoint_dir=checkpoint_dir,
+            staging_dir=staging_dir,
+            conf=conf,
+            spares=spares,
+            allow_non_restored_state=allow_non_restored_state,
+            checkpoint_timeout=checkpoint_timeout,
+            min_pause=min_pause,
+            tolerable_failed_checkpoints=tolerable_failed_checkpoints,
+        ),
+        mode=mode.value,
+        description=description,
+        comment=comment,
+        start=not no_start,
+    )
+    with open_client() as client:
+        outcome = deploy(client, deployment, deadline)
+        problem: OperationFailed | None = None
+        if wait:
+            try:
+                wait_until_deployed(client, deployment, outcome, deadline)
+            except OperationFailed as error:
+                problem = error
+                outcome.job = client.job(outcome.job["id"])
+                outcome.operation = client.operation(outcome.operation["id"]) if outcome.operation is not None else None
+    if output is Output.JSON:
+        # Also after a failure: a script needs the plan to undo it.
+        print_json(outcome.as_json())
+    if problem is not None:
+        raise problem
+    if output is Output.TEXT:
+        for note in outcome.notes:
+            typer.echo(f"Job '{name}': {note}")
+        if outcome.changed or wait:
+            typer.echo(_result(outcome, waited=wait))
+
+
+def _result(outcome: Outcome, *, waited: bool) -> str:
+    job = outcome.job
+    name, run = job["name"], job["run"]
+    if waited and run is not None:
+        return f"Job '{name}' is {job['state']} with version {job['spec_number']}, in run {run['number']}."
+    if outcome.operation is not None and not waited:
+        return f"Deploying version {outcome.spec} of job '{name}'. weir status {name} shows its state; --wait waits for it."
+    return f"Created version {outcome.spec} of job '{name}', which is {job['state']} with version {job['spec_number']}."
+
+
+# ---- code and settings -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A file of user code, and the function in it that returns the job."""
+
+    name: str
+    data: bytes = field(repr=False)
+    entry: str
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The unparsed options of the command line."""
+
+    parameters: list[str]
+    parallelism: int
+    master: str
+    interval: str
+    retained: int
+    checkpoint_dir: str | None
+    staging_dir: str | None
+    conf: list[str]
+    spares: int
+    allow_non_restored_state: bool
+    checkpoint_timeout: str = CHECKPOINT_TIMEOUT
+    min_pause: str = MIN_PAUSE
+    tolerable_failed_checkpoints: str = TOLERABLE_FAILED_CHECKPOINTS
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """``description`` None: unchanged. ``start`` False: only create the version."""
+
+    name: str
+    code: Code
+    settings: Settings
+    mode: str
+    description: str | None
+    comment: str
+    start: bool
+
+
+def read_code(target: str) -> Code:
+    """Read ``job.py``, ``job.py:function`` or ``jobs.whl:package.module:function``. Raises Refused."""
+    match = _TARGET.fullmatch(target)
+    if match is None:
+        raise Refused(f"Cannot deploy '{target}'. Deploy a .py file, or a .zip or .whl with the job's package.")
+    path, entry = Path(match["path"]), match["entry"]
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Refused(f"Cannot read {path}: {error.strerror}") from None
+    if not data:
+        raise Refused(f"{path} is empty.")
+    if not _FILE_NAME.fullmatch(path.name):
+        raise Refused(f"Cannot deploy '{path.name}'. Rename it: file names may contain letters, digits and ._+- only.")
+    return Code(path.name, data, _entry(path, entry))
+
+
+def _entry(path: Path, given: str | None) -> str:
+    if path.suffix == ".py":
+        entry = DEFAULT_FUNCTION if given is None else given
+        if not _FUNCTION.fullmatch(entry):
+            raise Refused(f"'{entry}' is not a function name. Write {path}:FUNCTION.")
+        return entry
+    if given is None or not _ARCHIVE_ENTRY.fullmatch(given):
+        raise Refused(f"{path} is an archive, so name the function that returns the job: {path}:PACKAGE.MODULE:FUNCTION")
+    return given
+
+
+def spec_body(code: Code, settings: Settings, current: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the body of a spec. Fields without an option keep their value of ``current``. Raises Refused, ConfigError."""
+    if settings.interval != "none":
+        parse_duration_ms(settings.interval, "--interval")
+    parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
+    parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
+    tolerable = parse_count(settings.tolerable_failed_checkpoints, "--tolerable-failed-checkpoints")
+    for option, directory in (("--checkpoint-dir", settings.checkpoint_dir), ("--staging-dir", settings.staging_dir)):
+        if directory is not None and "://" not in directory and not directory.startswith("/"):
+            raise Refused(
+                f"{option} {directory} is relative, and the platform has another working directory. Use an absolute path or a URL."
+            )
+    body = dict(current or {})
+    checkpointing = dict(body.get("checkpointing", {}))
+    return body | {
+        "artifact": code.digest,
+        "entry": code.entry,
+        "parameters": dict(parse_pairs(settings.parameters, "--set")),
+        "parallelism": settings.parallelism,
+        "spares": settings.spares,
+        "master": settings.master,
+        "spark_conf": dict(parse_pairs(settings.conf, "--conf")),
+        "allow_non_restored_state": settings.allow_non_restored_state,
+        "checkpointing": checkpointing
+        | {
+            "interval": settings.interval,
+            "timeout": settings.checkpoint_timeout,
+            "min_pause": settings.min_pause,
+            "tolerable_failed_checkpoints": tolerable,
+            "retained": settings.retained,
+            "directory": settings.checkpoint_dir,
+            "staging_directory": settings.staging_dir,
+        },
+    }
+
+
+def is_same(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether all fields of ``body`` have the same value in ``other``, whose ``checkpointing`` may have further fields."""
+    return all(
+        name in other
+        and (is_same(value, other[name]) if isinstance(value, dict) and name == "checkpointing" else value == other[name])
+        for name, value in body.items()
+    )
+
+
+# ---- the deployment ----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Outcome:
+    """``operation`` None: the job did not need one. ``plan``: the upgrade; undoing it returns to the version before."""
+
+    job: Job
+    spec: int
+    spec_before: int | None
+    changed: bool
+    plan: int | None = None
+    operation: Operation | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "job": self.job,
+            "spec": self.spec,
+            "spec_before": self.spec_before,
+            "changed": self.changed,
+            "plan": self.plan,
+            "operation": self.operation,
+        }
+
+
+def deploy(client: ApiClient, deployment: Deployment, deadline: Deadline) -> Outcome:
+    """Create or upgrade the job, without waiting until it runs. Raises Refused, OperationFailed, Aborted, Unreachable."""
+    for attempts_left in reversed(range(ATTEMPTS)):
+        try:
+            return _deploy(client, deployment, deadline)
+        except Refused as error:
+            if error.code not in _CONFLICTS or attempts_left == 0:
+                raise
+            print_message("  Another user changed the job. Retrying.")
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _deploy(client: ApiClient, deployment: Deployment, deadline: Deadline) -> Outcome:
+    job = client.job_named(deployment.name)
+    if job is None:
+        return _create(client, deployment)
+    current = client.spec(job["id"], job["spec_number"])
+    body = spec_body(deployment.code, deployment.settings, current["body"])
+    updated = _update_description(client, job, deployment)
+    job = updated or job
+    if is_same(body, current["body"]):
+        return _keep_version(client, deployment, job, current, changed=updated is not None)
+    _upload(client, deployment.code)
+    spec = _find_or_add_spec(client, job, body, deployment)
+    job = client.job(job["id"])
+    if not deployment.start:
+        note = f"created version {spec['number']}; version {job['spec_number']} stays the current one (--no-start)."
+        return Outcome(job, spec["number"], job["spec_number"], changed=True, notes=[note])
+    return _upgrade(client, deployment, job, spec, deadline)
+
+
+def _upload(client: ApiClient, code: Code) -> None:
+    if client.artifact(code.digest) is None:
+        print_message(f"  Uploading {code.name}")
+        client.upload(code.name, code.data)
+
+
+def _create(client: ApiClient, deployment: Deployment) -> Outcome:
+    body = spec_body(deployment.code, deployment.settings, None)
+    _upload(client, deployment.code)
+    draft = {
+        "name": deployment.name,
+        "description": deployment.description or "",
+        "spec": body,
+        "comment": deployment.comment,
+        "start": deployment.start,
+    }
+    job = client.create_job(draft)
+    return Outcome(job, 1, None, changed=True, operation=job["operation"])
+
+
+def _update_description(client: ApiClient, job: Job, deployment: Deployment) -> Job | None:
+    """Return the updated job; None if the description does not change."""
+    if deployment.description is None or deployment.description == job["description"]:
+        return None
+    return client.update_job(job, {"description": deployment.description})
+
+
+def _keep_version(client: ApiClient, deployment: Deployment, job: Job, current: Spec, *, changed: bool) -> Outcome:
+    number = current["number"]
+    if current["state"] == "INVALID":
+        raise OperationFailed(f"This is version {number} of job '{job['name']}', which does not compile: {current['problem']}")
+    outcome = Outcome(job, number, number, changed, operation=job["operation"])
+    if deployment.start and job["desired_state"] != "RUNNING":
+        outcome.operation = client.verb(job["id"], "start")
+        outcome.changed = True
+        outcome.notes.append(f"version {number} is unchanged; the job was {job['desired_state']} and is starting.")
+    elif not changed:
+        outcome.notes.append(f"version {number} is unchanged.")
+    return outcome
+
+
+def _find_or_add_spec(client: ApiClient, job: Job, body: dict[str, Any], deployment: Deployment) -> Spec:
+    """Return a version with this body: an existing one after an interrupted deployment or a rollback, else a new one."""
+    for spec in client.specs(job["id"], SPECS_COMPARED_MAX):
+        if spec["state"] != "INVALID" and is_same(body, spec["body"]):
+            print_message(f"  Reusing version {spec['number']}")
+            return spec
+    return client.add_spec(job, {"spec": body, "comment": deployment.comment})
+
+
+def _upgrade(client: ApiClient, deployment: Deployment, job: Job, spec: Spec, deadline: Deadline) -> Outcome:
+    before = job["spec_number"]
+    spec = wait_for_compilation(client, job, spec, deadline)
+    plan = client.propose(job["id"], {"kind": "upgrade", "spec": spec["number"], "mode": deployment.mode})
+    with discarded_on_error(client, plan):
+        plan = wait_for_inspection(client, plan, deadline)
+        client.approve(plan["id"])
+        operation = client.apply(plan["id"])
+    print_message(f"  Upgrading job '{job['name']}' from version {before} to {spec['number']} (plan {plan['id']})")
+    return Outcome(client.job(job["id"]), spec["number"], before, changed=True, plan=plan["id"], operation=operation)
+
+
+def wait_until_deployed(client: ApiClient, deployment: Deployment, outcome: Outcome, deadline: Deadline) -> None:
+    """Wait until the job runs; without a start, until the version compiles. Raises OperationFailed, Aborted, Unreachable."""
+    job = outcome.job
+    if deployment.start or outcome.spec_before is None:
+        if outcome.operation is not None and outcome.operation["kind"] in _STARTING:
+            # The operation succeeds once the job runs. `weir wait` checks whether it stays healthy.
+            outcome.operation = wait_for_operation(client, job, outcome.operation, deadline)
+        elif deployment.start:
+            wait_until_healthy(client, job, deadline, checkpoint=False)
+    else:
+        wait_for_compilation(client, job, client.spec(job["id"], outcome.spec), deadline)
+    outcome.job = client.job(job["id"])

@@ -1,0 +1,286 @@
+"""List jobs, show one, and change their desired state."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import typer
+
+from weir.cli.client.api import ApiClient, find_job, open_client
+from weir.cli.client.errors import Aborted, OperationFailed, Refused
+from weir.cli.client.schemas import Job, Operation, Subtask
+from weir.cli.commands.waiting import Deadline, wait_for_operation, wait_until_healthy
+from weir.cli.logs import print_message
+from weir.cli.options import JobName, Limit, Timeout, Wait, Yes, timeout_s
+from weir.cli.output import Output, OutputOption, age_of, print_fields, print_json, print_rows, size_text, time_of
+
+METRICS_AGE_MAX = timedelta(seconds=90)
+"""Older samples do not describe the current throughput."""
+_PATHS = {"savepoint": "savepoints", "checkpoint": "checkpoints"}
+_LEVELS = ("ok", "low", "high")
+
+
+def add_to(app: typer.Typer) -> None:
+    for command in (jobs, status, wait, start, suspend, cancel, savepoint, checkpoint, delete, operations):
+        app.command(command.__name__)(command)
+
+
+# ---- weir jobs, weir status --------------------------------------------------------------------
+
+
+def jobs(output: OutputOption = Output.TEXT) -> None:
+    """List all jobs."""
+    with open_client() as client:
+        found = client.jobs()
+    if output is Output.JSON:
+        print_json(found)
+    elif not found:
+        typer.echo("No jobs yet. Create one with weir deploy.")
+    else:
+        columns = ("id", "job", "state", "health", "version", "last checkpoint", "why")
+        print_rows(columns, map(_job_row, found), right=frozenset({"id", "version"}))
+
+
+def _job_row(job: Job) -> tuple[str, ...]:
+    last = job["last_checkpoint"]
+    checkpoint = f"{last['number']}, {age_of(last['completed_at'])}" if last else "none"
+    return (
+        str(job["id"]),
+        job["name"],
+        job["state"],
+        job["health"].replace("_", " "),
+        str(job["spec_number"]),
+        checkpoint,
+        job["health_reason"],
+    )
+
+
+def status(name: JobName, output: OutputOption = Output.TEXT) -> None:
+    """Show the state and health of a job, its run, last checkpoint, current operation and operators."""
+    with open_client() as client:
+        job = find_job(client, name)
+        operators = _operators(client, job)
+        metrics = client.metrics(job["id"], since=datetime.now(UTC) - METRICS_AGE_MAX) if job["run"] is not None else []
+        add_rates(operators, metrics)
+    if output is Output.JSON:
+        print_json({**job, "operators": operators})
+        return
+    print_fields(_status_fields(job))
+    if operators:
+        columns = ("operator", "kind", "subtasks", "in/s", "out/s", "busy", "backpressure")
+        typer.echo()
+        print_rows(columns, map(_operator_row, operators), right=frozenset(columns[2:6]))
+
+
+def _status_fields(job: Job) -> list[tuple[str, str]]:
+    run, last, operation = job["run"], job["last_checkpoint"], job["operation"]
+    desired = "" if job["desired_state"] == job["state"] else f" (desired: {job['desired_state']})"
+    fields = [
+        ("job", f"{job['name']} (id {job['id']})"),
+        ("description", job["description"]),
+        ("state", job["state"] + desired),
+        ("health", job["health"].replace("_", " ") + (f": {job['health_reason']}" if job["health_reason"] else "")),
+        ("version", str(job["spec_number"]) + ("" if job["spec_state"] == "VALID" else f" ({job['spec_state']})")),
+    ]
+    if run is not None:
+        since = f"running since {time_of(run['running_at'])}" if run["running_at"] else f"created {time_of(run['created_at'])}"
+        ended = f", ended {time_of(run['ended_at'])} UTC" if run["ended_at"] else ""
+        fields.append(("run", f"{run['number']} ({run['cause']}), generation {run['generation']}, {since} UTC{ended}"))
+    if job["restarts"]:
+        fields.append(("restarts", f"{job['restarts']} in a row"))
+    fields.append(("checkpoint", _checkpoint_text(last) if last is not None else "none"))
+    if operation is not None:
+        step = f": {operation['steps'][-1]['text']}" if operation["steps"] else ""
+        fields.append(("operation", f"{operation['id']} ({operation['kind']}) is {operation['state']}{step}"))
+    return fields
+
+
+def _checkpoint_text(last: Any) -> str:
+    parts = [f"{'savepoint ' if last['is_savepoint'] else ''}{last['number']}, {age_of(last['completed_at'])}"]
+    if last["end_to_end_ms"] is not None:
+        parts.append(f"took {last['end_to_end_ms']} ms")
+    if last["state_bytes"] is not None:
+        parts.append(f"{size_text(last['state_bytes'])} of state")
+    return ", ".join(parts)
+
+
+def _operators(client: ApiClient, job: Job) -> list[dict[str, Any]]:
+    """Return the operators of the job's version; none if it is not compiled yet."""
+    try:
+        graph = client.graph(job["id"], job["spec_number"])
+    except Refused as error:
+        if error.status == 404:
+            return []
+        raise
+    subtasks = {uid: chain["parallelism"] for chain in graph.get("chains", []) for uid in chain["operators"]}
+    return [
+        {
+            "uid": operator["uid"],
+            "kind": operator["kind"],
+            "name": operator.get("name", ""),
+            "parallelism": subtasks.get(operator["uid"], 0),
+        }
+        for operator in graph["logical"]["operators"]
+    ]
+
+
+def add_rates(operators: Sequence[dict[str, Any]], subtasks: Sequence[Subtask]) -> None:
+    """Add to each operator the newest rates, summed over its subtasks, and the worst backpressure of one.
+
+    The operators of a chain share one measurement.
+    """
+    for operator in operators:
+        own = [task for task in subtasks if task["at"] and any(name["uid"] == operator["uid"] for name in task["operators"])]
+        if own:
+            operator["records_in_per_s"] = sum(task["records_in_per_s"][-1] for task in own)
+            operator["records_out_per_s"] = sum(task["records_out_per_s"][-1] for task in own)
+            operator["busy_ms_per_s"] = max(task["busy_ms_per_s"][-1] for task in own)
+            operator["backpressure"] = max((task["backpressure"][-1] for task in own), key=_LEVELS.index)
+
+
+def _operator_row(operator: dict[str, Any]) -> tuple[str, ...]:
+    cells = (operator["uid"], operator["kind"], str(operator["parallelism"]))
+    if "backpressure" not in operator:
+        return (*cells, "", "", "", "")
+    rates = (f"{operator['records_in_per_s']:,.0f}", f"{operator['records_out_per_s']:,.0f}")
+    return (*cells, *rates, f"{operator['busy_ms_per_s'] / 10:.0f} %", operator["backpressure"])
+
+
+# ---- verbs -------------------------------------------------------------------------------------
+
+
+def wait(
+    name: JobName,
+    checkpoint: Annotated[
+        bool, typer.Option("--checkpoint", help="Also wait until the newest run has completed a checkpoint.")
+    ] = False,
+    timeout: Timeout = "5m",
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Wait until a job runs or has finished. Exit code 1 if it needs attention or the timeout expires."""
+    deadline = Deadline(timeout_s(timeout))
+    with open_client() as client:
+        job = wait_until_healthy(client, find_job(client, name), deadline, checkpoint=checkpoint)
+    if output is Output.JSON:
+        print_json(job)
+    else:
+        last = job["last_checkpoint"]
+        typer.echo(f"Job '{job['name']}' is {job['state']}" + (f", last checkpoint {last['number']}." if last else "."))
+
+
+def start(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+    """Start a job from its newest checkpoint, if it has one. Restarts a failed job at once."""
+    _run_verb(name, "start", wait=wait, timeout=timeout, output=output)
+
+
+def suspend(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+    """Stop a job with a final checkpoint. weir start resumes it."""
+    _run_verb(name, "suspend", wait=wait, timeout=timeout, output=output)
+
+
+def cancel(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+    """Stop a job without a final checkpoint. weir start replays from its newest checkpoint."""
+    _run_verb(name, "cancel", wait=wait, timeout=timeout, output=output)
+
+
+def savepoint(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+    """Take a savepoint, which is kept until a user deletes it. With --wait, print its number."""
+    _run_verb(name, "savepoint", wait=wait, timeout=timeout, output=output)
+
+
+def checkpoint(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+    """Take a checkpoint now. With --wait, print its number."""
+    _run_verb(name, "checkpoint", wait=wait, timeout=timeout, output=output)
+
+
+def _run_verb(name: str, verb: str, *, wait: bool, timeout: str | None, output: Output) -> None:
+    deadline = Deadline(timeout_s(timeout))
+    with open_client() as client:
+        job = find_job(client, name)
+        operation = client.verb(job["id"], _PATHS.get(verb, verb))
+        problem: OperationFailed | None = None
+        if wait:
+            try:
+                operation = wait_for_operation(client, job, operation, deadline)
+            except OperationFailed as error:
+                problem = error
+                operation = client.operation(operation["id"])
+    if output is Output.JSON:
+        print_json(operation)
+    if problem is not None:
+        raise problem
+    if output is Output.TEXT:
+        typer.echo(_verb_result(job, operation, waited=wait))
+
+
+def _verb_result(job: Job, operation: Operation, *, waited: bool) -> str:
+    name = job["name"]
+    result = operation["result"] or {}
+    if not waited:
+        return f"Job '{name}': started operation {operation['id']} ({operation['kind']}). weir operations {name} shows its state."
+    if (kind := operation["kind"]) in _PATHS:
+        print_message(f"{kind.capitalize()} of job '{name}':")
+        return str(result.get("checkpoint"))
+    state = result.get("state") or "not running"
+    last = f", last checkpoint {result['checkpoint']}" if result.get("checkpoint") is not None else ""
+    return f"Job '{name}' is {state}{last}."
+
+
+def delete(name: JobName, yes: Yes = False, output: OutputOption = Output.TEXT) -> None:
+    """Delete a job that does not run. Its checkpoints and its output are kept."""
+    with open_client() as client:
+        job = find_job(client, name)
+        if not yes:
+            confirm(f"Delete job '{job['name']}' and its history?", "The job was not deleted.")
+        client.delete_job(job)
+    if output is Output.JSON:
+        print_json({"deleted": job})
+    else:
+        typer.echo(f"Deleted job '{job['name']}'. Its checkpoints and its output are kept.")
+
+
+def confirm(question: str, otherwise: str) -> None:
+    """Raises Refused if standard input is not a terminal, Aborted if the user does not answer yes. ``otherwise``: a sentence."""
+    if not sys.stdin.isatty():
+        raise Refused(f"Cannot ask for confirmation: standard input is not a terminal. Add --yes to confirm. {otherwise}")
+    try:
+        confirmed = typer.confirm(question, default=False, err=True)
+    except typer.Abort:
+        confirmed = False
+    if not confirmed:
+        raise Aborted(f"Canceled. {otherwise}")
+
+
+# ---- weir operations ---------------------------------------------------------------------------
+
+
+def operations(
+    name: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Name or id of the job. Default: all jobs.")] = None,
+    limit: Limit = 25,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """List operations and their outcomes, newest first."""
+    with open_client() as client:
+        job = find_job(client, name) if name is not None else None
+        found = client.operations(job["id"] if job else None, limit)
+        names = {} if job or not found or output is Output.JSON else {one["id"]: one["name"] for one in client.jobs()}
+    if output is Output.JSON:
+        print_json(found)
+    elif not found:
+        typer.echo("No operations yet.")
+    else:
+        columns = ("id", "job", "operation", "state", "created (UTC)", "ended", "result")
+        rows = (_operation_row(one, job["name"] if job else names.get(one["job_id"], str(one["job_id"]))) for one in found)
+        print_rows(columns, rows, right=frozenset({"id"}))
+
+
+def _operation_row(operation: Operation, job: str) -> tuple[str, ...]:
+    result = ", ".join(f"{name} {value}" for name, value in (operation["result"] or {}).items() if value is not None)
+    text = operation["problem"] or result
+    if not text and operation["ended_at"] is None and operation["steps"]:
+        text = operation["steps"][-1]["text"]
+    created, ended = time_of(operation["created_at"]), time_of(operation["ended_at"])
+    return (str(operation["id"]), job, operation["kind"], operation["state"], created, ended, text)

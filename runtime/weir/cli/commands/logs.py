@@ -1,0 +1,184 @@
+"""``weir logs`` and ``weir events``: what a job's drivers log, and its event log."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import json
+import time
+from typing import Annotated, Any
+
+import typer
+
+from weir.cli.client.api import ApiClient, find_job, open_client
+from weir.cli.client.errors import Refused
+from weir.cli.client.http import stream_events
+from weir.cli.client.schemas import Job
+from weir.cli.logs import print_message
+from weir.cli.options import JobName
+from weir.cli.output import Output, OutputOption, clock_of, print_json, sanitized, sanitized_for_terminal, time_of
+
+CHUNK_BYTES = 256 << 10
+POLL_EVERY_S = 1.0
+_STANDARD_FIELDS = frozenset({"event", "level", "timestamp", "logger"})
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new entries. Ctrl-C ends it.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("events")(events)
+    app.command("logs")(logs)
+
+
+# ---- weir events -------------------------------------------------------------------------------
+
+
+def events(
+    name: JobName,
+    follow: Follow = False,
+    limit: Annotated[int, typer.Option(min=0, max=100_000, help="Number of past events.")] = 50,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Show the events of a job, oldest first. JSON with --follow: one object a line."""
+    with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
+        job = find_job(client, name)
+        found = list(reversed(client.events(job["id"], limit))) if limit else []
+        if output is Output.JSON and not follow:
+            print_json(found)
+            return
+        for event in found:
+            _print_event(event, output)
+        if follow:
+            _follow_events(client, job, found[-1]["number"] if found else None, output)
+        elif not found:
+            typer.echo(f"No events of job '{job['name']}' yet.")
+
+
+def _follow_events(client: ApiClient, job: Job, after: int | None, output: Output) -> None:
+    for message in stream_events(client.http, f"/jobs/{job['id']}/events/stream", after=after):
+        # The stream also carries updates for pages of the web interface.
+        if message.kind == "event":
+            _print_event(message.data, output)
+
+
+def _print_event(event: Any, output: Output) -> None:
+    if output is Output.JSON:
+        typer.echo(json.dumps(event))
+        return
+    fields = ", ".join(f"{name} {_text_of(value)}" for name, value in event["fields"].items() if value not in (None, ""))
+    typer.echo(f"{event['number']:>6}  {time_of(event['at'])}  {event['kind']:<20}  {sanitized(fields)}".rstrip())
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# ---- weir logs ---------------------------------------------------------------------------------
+
+
+def logs(
+    name: JobName,
+    follow: Follow = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Number of past lines.")] = 200,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Show the log of the driver of a job's newest run. JSON: the original lines, one object a line."""
+    with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
+        job = find_job(client, name)
+        if job["run"] is None and not follow:
+            raise Refused(
+                f"Job '{job['name']}' has no log: it has not run yet."
+                + (f" {job['health_reason']}" if job["health_reason"] else "")
+            )
+        _print_logs(client, job, lines, follow=follow, output=output)
+
+
+def _print_logs(client: ApiClient, job: Job, lines: int, *, follow: bool, output: Output) -> None:
+    run = job["run"]
+    reader = _LogReader(client, run["id"], output) if run is not None else None
+    if reader is not None:
+        reader.print_tail(lines)
+    with client.long_retries():
+        while follow:
+            # Read the job before the log: if the run has ended, its log is complete then.
+            job = client.job(job["id"])
+            newest = job["run"]
+            if reader is not None:
+                reader.print_rest()
+            if newest is not None and (reader is None or newest["id"] != reader.run_id):
+                print_message(f"Run {newest['number']} of job '{job['name']}' ({newest['cause']})")
+                reader = _LogReader(client, newest["id"], output)
+                continue
+            if _has_ended(job):
+                return
+            time.sleep(POLL_EVERY_S)
+
+
+def _has_ended(job: Job) -> bool:
+    """Whether no new run starts until a user acts."""
+    run = job["run"]
+    if run is not None and run["ended_at"] is None:
+        return False
+    return job["desired_state"] != "RUNNING" or job["state"] == "FINISHED" or job["health"] == "needs_attention"
+
+
+class _LogReader:
+    """Reads the log of one run in chunks and prints complete lines."""
+
+    def __init__(self, client: ApiClient, run_id: int, output: Output) -> None:
+        self.run_id = run_id
+        self._client = client
+        self._output = output
+        self._offset = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._incomplete = ""
+
+    def print_tail(self, lines: int) -> None:
+        """Print the last lines, at most those of one chunk."""
+        data, size, next_offset = self._client.log(self.run_id, -CHUNK_BYTES)
+        self._offset = next_offset
+        complete = self._complete_lines(data)
+        if size > len(data):
+            complete = complete[1:]  # the chunk starts inside a line
+        self._print(complete[-lines:] if lines else [])
+
+    def print_rest(self) -> None:
+        while True:
+            data, size, next_offset = self._client.log(self.run_id, self._offset)
+            if self._offset > size:
+                print_message("(the log was truncated here)")
+            self._offset = next_offset
+            self._print(self._complete_lines(data))
+            if next_offset >= size:
+                return
+
+    def _complete_lines(self, data: bytes) -> list[str]:
+        text = self._incomplete + self._decoder.decode(data)
+        *complete, self._incomplete = text.split("\n")
+        return complete
+
+    def _print(self, lines: list[str]) -> None:
+        for line in lines:
+            typer.echo(line if self._output is Output.JSON else sanitized_for_terminal(format_line(line)))
+
+
+def format_line(line: str) -> str:
+    """Format a JSON line of a driver's log as text. Other lines, of user code for example, stay as they are."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(entry, dict) or "event" not in entry:
+        return line
+    fields = " ".join(f"{name}={_quoted(value)}" for name, value in entry.items() if name not in _STANDARD_FIELDS)
+    return f"{_clock(entry.get('timestamp'))} {entry.get('level', ''):<8} {entry['event']}  {fields}".rstrip()
+
+
+def _clock(timestamp: object) -> str:
+    try:
+        return clock_of(str(timestamp))
+    except ValueError:
+        return str(timestamp)
+
+
+def _quoted(value: object) -> str:
+    return value if isinstance(value, str) and " " not in value else json.dumps(value)

@@ -1,0 +1,284 @@
+"""Plans: roll back, undo, upgrade, and compare versions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from weir.cli.client.api import ApiClient, find_job, open_client
+from weir.cli.client.errors import OperationFailed, Refused
+from weir.cli.client.schemas import Diff, Job, Operation, Plan
+from weir.cli.commands.jobs import confirm
+from weir.cli.commands.preview import preview_lines
+from weir.cli.commands.waiting import Deadline, wait_for_compilation, wait_for_inspection, wait_for_operation
+from weir.cli.exit_codes import CommandError
+from weir.cli.logs import print_message
+from weir.cli.options import JobName, Limit, Timeout, Wait, Yes, timeout_s
+from weir.cli.output import Output, OutputOption, print_json, print_rows, sanitized, time_of
+from weir.errors import ConfigError
+
+NOT_CHANGED = "The job was not changed."
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and discard it.")]
+
+
+class UpgradeMode(StrEnum):
+    SAVEPOINT = "savepoint"
+    LAST_STATE = "last-state"
+    STATELESS = "stateless"
+
+
+def add_to(app: typer.Typer) -> None:
+    for command in (rollback, undo, upgrade, plans, diff):
+        app.command(command.__name__)(command)
+
+
+def rollback(
+    name: JobName,
+    to: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Checkpoint or savepoint of this job.")] = None,
+    to_path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH[#ID]", help="Checkpoint in another directory, as the platform sees it; default ID: the newest."
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Roll back a job to a checkpoint and revoke the output committed after it.
+
+    Shows the plan first. --to-path copies the checkpoint into the job and abandons all checkpoints that the job has.
+    """
+    _run_plan(name, _rollback_request(to, to_path), dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
+
+
+def _rollback_request(to: int | None, to_path: str | None) -> dict[str, Any]:
+    """Raises ConfigError."""
+    if (to is None) == (to_path is None):
+        raise ConfigError(
+            "Choose the target: --to ID for a checkpoint of this job, or --to-path PATH[#ID] for another directory."
+        )
+    if to_path is None:
+        return {"kind": "rollback", "checkpoint": to}
+    path, separator, number = to_path.rpartition("#")
+    if separator and number.isascii() and number.isdecimal():
+        return {"kind": "restore", "path": path, "checkpoint": int(number)}
+    return {"kind": "restore", "path": to_path}
+
+
+def undo(
+    name: JobName,
+    plan: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Plan to undo. Default: the one applied last.")] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Undo a plan: return the job to its version and state before the plan was applied."""
+    request = {"kind": "undo", "plan": plan}
+    _run_plan(name, request, dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
+
+
+def upgrade(
+    name: JobName,
+    to: Annotated[int | None, typer.Option(metavar="VERSION", min=1, help="Version to run. Default: the newest.")] = None,
+    mode: Annotated[
+        UpgradeMode,
+        typer.Option(
+            help="savepoint: stop with a final checkpoint; last-state: stop at once, restore the newest one; stateless: start without state."
+        ),
+    ] = UpgradeMode.SAVEPOINT,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Upgrade a job to a version that exists. Shows the plan first. weir deploy --no-start creates a version."""
+    request = {"kind": "upgrade", "spec": to, "mode": mode.value}
+    _run_plan(name, request, dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
+
+
+# ---- from the proposal to the end --------------------------------------------------------------
+
+
+def _run_plan(
+    name: str, request: dict[str, Any], *, dry_run: bool, yes: bool, wait: bool, timeout: str | None, output: Output
+) -> None:
+    """``request``: of the API. An undo without a plan undoes the last one; an upgrade without a version takes the newest."""
+    deadline = Deadline(timeout_s(timeout))
+    as_json = output is Output.JSON
+    with open_client() as client:
+        job = find_job(client, name)
+        if request["kind"] == "undo" and request["plan"] is None:
+            request = request | {"plan": newest_applied(client, job)}
+        if request["kind"] == "upgrade":
+            request = request | {"spec": _compiled_version(client, job, request["spec"], deadline)}
+        plan, operation = _propose_and_apply(client, job, request, deadline, dry_run=dry_run, yes=yes, as_json=as_json)
+        problem: OperationFailed | None = None
+        if wait and operation is not None:
+            try:
+                operation = wait_for_operation(client, job, operation, deadline)
+            except OperationFailed as error:
+                problem = error
+                operation = client.operation(operation["id"])
+            plan = client.plan(plan["id"])
+        if as_json:
+            print_json({"plan": plan, "operation": operation})
+        if problem is not None:
+            raise problem
+        if not as_json:
+            typer.echo(_plan_result(client, job, plan, applied=operation is not None, waited=wait))
+
+
+def _plan_result(client: ApiClient, job: Job, plan: Plan, *, applied: bool, waited: bool) -> str:
+    if not applied:
+        return "Dry run: the plan was discarded."
+    if not waited:
+        return f"Applying plan {plan['id']}. weir plans {job['name']} shows its state."
+    state = client.job(job["id"])["state"]
+    return f"Applied plan {plan['id']}: job '{job['name']}' is {state}. To undo: weir undo {job['name']} --plan {plan['id']}"
+
+
+def _compiled_version(client: ApiClient, job: Job, number: int | None, deadline: Deadline) -> int:
+    """Return a version that compiles; None: the newest. Raises OperationFailed."""
+    spec = client.spec(job["id"], number) if number is not None else client.specs(job["id"], 1)[0]
+    return wait_for_compilation(client, job, spec, deadline)["number"]
+
+
+def _propose_and_apply(
+    client: ApiClient, job: Job, request: Mapping[str, Any], deadline: Deadline, *, dry_run: bool, yes: bool, as_json: bool
+) -> tuple[Plan, Operation | None]:
+    """Propose a plan, show it, ask for confirmation, approve and apply it. A dry run discards it and returns no operation.
+
+    Raises Refused if the plan cannot work or standard input is not a terminal, Aborted if the user answers no.
+    """
+    plan = client.propose(job["id"], request)
+    with discarded_on_error(client, plan):
+        # A dry run waits too: only a worker can verify the checkpoint and list what is replayed.
+        plan = wait_for_inspection(client, plan, deadline)
+        if not (dry_run and as_json):
+            for line in preview_lines(job, plan):
+                print_message(line) if as_json else typer.echo(line)
+        inspection = plan["preview"]["inspection"]
+        if inspection is not None and not inspection["whole"]:
+            damage = (inspection["damage"] or "").rstrip(".")
+            raise Refused(f"The checkpoint is damaged: {damage}. Choose another one. {NOT_CHANGED}")
+        if inspection is not None and inspection["misfit"] is not None:
+            raise Refused(f"The checkpoint is not compatible: {inspection['misfit'].rstrip('.')}. {NOT_CHANGED}")
+        if dry_run:
+            return client.discard(plan["id"]), None
+        if not yes:
+            confirm(f"Apply this plan to job '{job['name']}'?", NOT_CHANGED)
+        client.approve(plan["id"])
+        operation = client.apply(plan["id"])
+    return client.plan(plan["id"]), operation
+
+
+@contextlib.contextmanager
+def discarded_on_error(client: ApiClient, plan: Plan) -> Iterator[None]:
+    """Discard the plan if the block fails, so that nobody applies it later."""
+    try:
+        yield
+    except CommandError:
+        # Report the first error, not one of discarding.
+        with contextlib.suppress(CommandError):
+            client.discard(plan["id"])
+        raise
+
+
+def newest_applied(client: ApiClient, job: Job) -> int:
+    """Return the id of the plan applied last. Raises Refused."""
+    for plan in client.plans(job["id"], 100):
+        if plan["state"] == "APPLIED":
+            if plan["safety_checkpoint"] is None:
+                raise Refused(f"Plan {plan['id']}, the last one, has no safety savepoint, so it cannot be undone.")
+            return plan["id"]
+    raise Refused(f"Nothing to undo: no plan was applied to job '{job['name']}'.")
+
+
+# ---- weir plans --------------------------------------------------------------------------------
+
+
+def plans(name: JobName, limit: Limit = 25, output: OutputOption = Output.TEXT) -> None:
+    """List the plans of a job, newest first."""
+    with open_client() as client:
+        job = find_job(client, name)
+        found = client.plans(job["id"], limit)
+    if output is Output.JSON:
+        print_json(found)
+    elif not found:
+        typer.echo(f"No plans for job '{job['name']}' yet.")
+    else:
+        columns = ("id", "plan", "state", "target", "safety savepoint", "proposed (UTC)", "ended", "problem")
+        print_rows(columns, map(_plan_row, found), right=frozenset({"id"}))
+
+
+def _plan_row(plan: Plan) -> tuple[str, ...]:
+    preview, spec = plan["preview"], plan["request"].get("spec")
+    target = [f"checkpoint {preview['checkpoint']}"] if preview["checkpoint"] is not None else []
+    if preview["origin"] is not None:
+        target.append(preview["origin"])
+    if preview["anew"]:
+        target.append("no state")
+    if spec != plan["request"].get("spec_before"):
+        target.append(f"version {spec}")
+    return (
+        str(plan["id"]),
+        plan["kind"],
+        plan["state"] + (f", {plan['phase']}" if plan["phase"] else ""),
+        ", ".join(target),
+        str(plan["safety_checkpoint"] or ""),
+        time_of(plan["created_at"]),
+        time_of(plan["ended_at"]),
+        plan["problem"] or "",
+    )
+
+
+# ---- weir diff ---------------------------------------------------------------------------------
+
+
+def diff(
+    name: JobName,
+    before: Annotated[int, typer.Argument(metavar="A", min=1, help="A version.")],
+    after: Annotated[int, typer.Argument(metavar="B", min=1, help="Another version.")],
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Compare two versions of a job: settings, operators, code."""
+    with open_client() as client:
+        found = client.diff(find_job(client, name)["id"], before, after)
+    if output is Output.JSON:
+        print_json(found)
+    else:
+        _print_diff(found)
+
+
+def _print_diff(found: Diff) -> None:
+    if found["changes"]:
+        rows = [(change["path"], _value_text(change["before"]), _value_text(change["after"])) for change in found["changes"]]
+        print_rows(("setting", f"version {found['before']}", f"version {found['after']}"), rows)
+    for what, uids in (
+        ("added", found["operators_added"]),
+        ("removed", found["operators_removed"]),
+        ("changed", found["operators_changed"]),
+    ):
+        if uids:
+            typer.echo(f"operators {what}: {sanitized(', '.join(uids))}")
+    if found["code"]:
+        typer.echo(sanitized(found["code"]).rstrip("\n"))
+    elif found["code"] is None:
+        typer.echo("The code cannot be compared: it is not text.")
+    elif not found["changes"]:
+        typer.echo(f"Versions {found['before']} and {found['after']} are the same.")
+
+
+def _value_text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,119 @@
+"""The preview of a plan as text. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from weir.cli.client.schemas import Inspection, Job, Plan, Preview
+from weir.cli.output import duration_text, sanitized, size_text, time_of
+
+SPLITS_MAX = 5
+NUMBERS_MAX = 20
+_TITLES = {"rollback": "Roll back", "undo": "Undo a plan of", "upgrade": "Upgrade", "rescale": "Rescale", "restore": "Restore"}
+
+
+def preview_lines(job: Job, plan: Plan) -> Iterator[str]:
+    preview = plan["preview"]
+    inspection = preview["inspection"]
+    yield f"{_TITLES.get(plan['kind'], plan['kind'])} job '{job['name']}' (plan {plan['id']})"
+    if preview["checkpoint"] is not None:
+        yield f"  restores {_checkpoint(preview, inspection)}"
+    if preview["origin"] is not None:
+        yield f"  restores a copy of {_imported_checkpoint(preview['origin'], inspection)}"
+    if preview["anew"]:
+        yield "  starts without state: all input is read again"
+    if inspection is not None:
+        yield from _inspection_lines(inspection)
+    yield from _sink_lines(preview, inspection)
+    for warning in preview["warnings"]:
+        yield f"  warning: {sanitized(warning)}"
+    yield "  steps:"
+    for number, step in enumerate(preview["steps"], 1):
+        yield f"    {number}. {sanitized(step)}"
+
+
+def _checkpoint(preview: Preview, inspection: Inspection | None) -> str:
+    kind = "savepoint" if preview["is_savepoint"] else "checkpoint"
+    parts = [f"{kind} {preview['checkpoint']}"]
+    if preview["completed_at"]:
+        age = f", {duration_text(preview['age_s'])} old" if preview["age_s"] is not None else ""
+        parts.append(f"completed {time_of(preview['completed_at'])} UTC{age}")
+    if preview["state_bytes"] is not None:
+        parts.append(f"{size_text(preview['state_bytes'])} of state")
+    return "; ".join([*parts, *_verification(inspection)])
+
+
+def _imported_checkpoint(path: str, inspection: Inspection | None) -> str:
+    origin = inspection["origin"] if inspection is not None else None
+    if origin is None:
+        return "; ".join([sanitized(path), *_verification(inspection)])
+    kind = "savepoint" if origin["is_savepoint"] else "checkpoint"
+    parts = [
+        f"{kind} {origin['checkpoint']} of job '{sanitized(origin['job'])}' in {sanitized(path)}",
+        f"completed {time_of(origin['completed_at'])} UTC",
+        f"{size_text(origin['state_bytes'])} of state",
+    ]
+    return "; ".join([*parts, *_verification(inspection)])
+
+
+def _verification(inspection: Inspection | None) -> Iterator[str]:
+    if inspection is not None and inspection["whole"]:
+        yield "verified"
+    elif inspection is not None:
+        yield f"DAMAGED: {sanitized(inspection['damage'] or '')}"
+
+
+def _inspection_lines(inspection: Inspection) -> Iterator[str]:
+    if inspection["abandoned"]:
+        yield f"  abandons {_numbers(inspection['abandoned'])} (deletes none; undo returns to them)"
+    if inspection["returning"]:
+        yield f"  reinstates the output of {_numbers(inspection['returning'])}"
+    for source in inspection["sources"]:
+        splits = source["splits"]
+        yield f"  replays {sanitized(source['source'])}: {len(splits)} unfinished {'split' if len(splits) == 1 else 'splits'}"
+        for split in splits[:SPLITS_MAX]:
+            yield f"    {sanitized(_split(split))}"
+        if len(splits) > SPLITS_MAX:
+            yield f"    and {len(splits) - SPLITS_MAX} more"
+    if inspection["misfit"] is not None:
+        yield f"  NOT COMPATIBLE: {sanitized(inspection['misfit'])}"
+    for note in inspection["notes"]:
+        yield f"  {sanitized(note)}"
+
+
+def _numbers(numbers: list[int]) -> str:
+    shown = ", ".join(str(number) for number in numbers[:NUMBERS_MAX])
+    more = f" and {len(numbers) - NUMBERS_MAX} more" if len(numbers) > NUMBERS_MAX else ""
+    return f"checkpoints {shown}{more}" if len(numbers) > 1 else f"checkpoint {shown}"
+
+
+def _split(split: Any) -> str:
+    """``split``: as the runtime encodes it; ``position`` None means that reading has not started."""
+    if isinstance(split, dict) and "id" in split and "position" in split:
+        position = split["position"]
+        return f"{split['id']} from " + ("the beginning" if position is None else json.dumps(position))
+    return json.dumps(split)
+
+
+def _sink_lines(preview: Preview, inspection: Inspection | None) -> Iterator[str]:
+    revocable = [sink["sink"] for sink in inspection["sinks"] if sink["revocable"]] if inspection is not None else []
+    if revocable and (preview["checkpoint"] is not None or preview["origin"] is not None or preview["anew"]):
+        yield f"  revokes output in: {sanitized(', '.join(revocable))} (undo reinstates it)"
+    if preview["duplicates"]:
+        yield f"  cannot revoke output in: {sanitized(', '.join(preview['duplicates']))} (readers see these records twice)"
+        yield from _duplicate_lines(preview, inspection) if inspection is not None else ()
+
+
+def _duplicate_lines(preview: Preview, inspection: Inspection) -> Iterator[str]:
+    """List the records that readers see twice. If the plan stops a running job first, a warning covers later ones."""
+    abandoned, again = inspection["abandoned"], inspection.get("again", [])
+    if abandoned:
+        yield f"    output of {_numbers(abandoned)}, and what is committed until the job stops"
+    if again:
+        yield f"    output of {_numbers(again)}, if it was already published"
+    for sink in inspection["sinks"]:
+        records = sink.get("records")
+        if sink["sink"] in preview["duplicates"] and records is not None and (abandoned or again):
+            yield f"    {sanitized(sink['sink'])}: {records} records so far"

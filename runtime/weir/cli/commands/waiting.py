@@ -1,0 +1,164 @@
+"""Waiting for operations, compilations, plan inspections and jobs, with progress on standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from weir.cli.client.api import ApiClient
+from weir.cli.client.errors import Aborted, OperationFailed, Unreachable
+from weir.cli.client.schemas import Job, Operation, Plan, Spec
+from weir.cli.logs import print_message
+from weir.cli.output import clock_of, duration_text, parse_time, sanitized
+
+PAUSE_S, PAUSE_S_MAX = 0.2, 1.0
+WORKER_S = 180.0
+"""Longer than a worker takes to compile a job or to inspect a checkpoint: it has a shorter timeout."""
+
+
+class Deadline:
+    """``timeout_s`` None: no limit; the platform ends each operation at its own deadline."""
+
+    def __init__(self, timeout_s: float | None) -> None:
+        self._timeout_s = timeout_s
+        self._until = None if timeout_s is None else time.monotonic() + timeout_s
+        self._pause_s = PAUSE_S
+
+    def pause(self, status: str) -> None:
+        """Sleep until the next poll. Raises OperationFailed after the deadline. ``status``: a sentence without its full stop."""
+        now = time.monotonic()
+        if self._until is not None and now >= self._until:
+            assert self._timeout_s is not None
+            raise OperationFailed(f"{status} after {duration_text(self._timeout_s)} (--timeout). It continues in the background.")
+        time.sleep(self._pause_s if self._until is None else min(self._pause_s, max(0.0, self._until - now)))
+        self._pause_s = min(self._pause_s * 1.3, PAUSE_S_MAX)
+
+
+@contextmanager
+def _waiting(client: ApiClient, background: str) -> Iterator[None]:
+    """Retry for longer while waiting. ``background``: what continues if the wait ends early, as a sentence."""
+    try:
+        with client.long_retries():
+            yield
+    except KeyboardInterrupt:
+        raise Aborted(f"Stopped waiting. {background}") from None
+    except Unreachable as error:
+        raise Unreachable(f"{error} {background}") from None
+
+
+def wait_for_operation(client: ApiClient, job: Job, operation: Operation, deadline: Deadline) -> Operation:
+    """Wait until the operation succeeds, and print its steps. Raises OperationFailed, Aborted, Unreachable."""
+    ended = _wait_for_end(client, job, operation, deadline)
+    if ended["state"] != "SUCCEEDED":
+        raise OperationFailed(_failure(job, ended))
+    return ended
+
+
+def _wait_for_end(client: ApiClient, job: Job, operation: Operation, deadline: Deadline) -> Operation:
+    number, printed, last_reason = operation["id"], 0, ""
+    name = f"operation {number} ({operation['kind']})"
+    with _waiting(client, f"Operation {number} ({operation['kind']}) continues: weir operations {job['name']} shows its state."):
+        if operation["ended_at"] is None:
+            print_message(f"  Waiting for {name}")
+        while True:
+            for step in operation["steps"][printed:]:
+                print_message(f"  {clock_of(step['at'])}  {sanitized(step['text'])}")
+            printed = len(operation["steps"])
+            if operation["ended_at"] is not None:
+                return operation
+            if not printed:
+                # An operation without steps waits for the reconciler. The job's health reason says what that waits for.
+                last_reason = _print_if_new(client.job(job["id"])["health_reason"], last_reason)
+            deadline.pause(f"Operation {number} ({operation['kind']}) of job '{job['name']}' is still {operation['state']}")
+            operation = client.operation(number)
+
+
+def _print_if_new(reason: str, last_reason: str) -> str:
+    if reason and reason != last_reason:
+        print_message(f"  {sanitized(reason)}")
+    return reason
+
+
+def _failure(job: Job, operation: Operation) -> str:
+    ended = {"FAILED": "failed", "SUPERSEDED": "was superseded"}.get(operation["state"], f"is {operation['state']}")
+    problem = sanitized(operation["problem"] or "no reason was reported")
+    return f"Operation {operation['id']} ({operation['kind']}) of job '{job['name']}' {ended}: {problem}"
+
+
+def wait_for_compilation(client: ApiClient, job: Job, spec: Spec, deadline: Deadline) -> Spec:
+    """Wait until a worker has compiled the version. Raises OperationFailed if it does not compile."""
+    number = spec["number"]
+    with _waiting(client, f"The compilation of version {number} of job '{job['name']}' continues. The version is not started."):
+        if spec["state"] == "COMPILING":
+            print_message(f"  Compiling version {number}")
+        since = time.monotonic()
+        while spec["state"] == "COMPILING":
+            _require_worker(since, f"Version {number} is still compiling")
+            deadline.pause(f"Version {number} of job '{job['name']}' is still compiling")
+            spec = client.spec(job["id"], number)
+    if spec["state"] != "VALID":
+        raise OperationFailed(f"Version {number} of job '{job['name']}' does not compile: {sanitized(spec['problem'] or '')}")
+    return spec
+
+
+def wait_for_inspection(client: ApiClient, plan: Plan, deadline: Deadline) -> Plan:
+    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if no worker does."""
+    with _waiting(client, f"Plan {plan['id']} is proposed and not applied."):
+        since = time.monotonic()
+        while plan["preview"]["inspection"] is None and plan["state"] == "PROPOSED":
+            _require_worker(since, f"Plan {plan['id']} is not inspected")
+            deadline.pause(f"Plan {plan['id']} is not inspected")
+            plan = client.plan(plan["id"])
+    return plan
+
+
+def _require_worker(since: float, problem: str) -> None:
+    if time.monotonic() - since > WORKER_S:
+        raise OperationFailed(f"{problem} after {duration_text(WORKER_S)}. Check with weir doctor that a worker runs.")
+
+
+# ---- jobs --------------------------------------------------------------------------------------
+
+
+def wait_until_healthy(client: ApiClient, job: Job, deadline: Deadline, *, checkpoint: bool) -> Job:
+    """Wait until the job runs or has finished. ``checkpoint``: and until its newest run has completed a checkpoint.
+
+    Raises OperationFailed, Aborted, Unreachable.
+    """
+    last_reason = ""
+    with _waiting(client, f"Job '{job['name']}' is not affected."):
+        while True:
+            job = client.job(job["id"])
+            reason = why_not_healthy(job, checkpoint=checkpoint)
+            if reason is None:
+                return job
+            last_reason = _print_if_new(reason, last_reason)
+            deadline.pause(f"Job '{job['name']}' {reason}")
+
+
+def why_not_healthy(job: Job, *, checkpoint: bool) -> str | None:
+    """Return what is missing, as a predicate of the job; None if nothing. Raises OperationFailed if waiting cannot help."""
+    name = job["name"]
+    if job["desired_state"] != "RUNNING":
+        raise OperationFailed(
+            f"Job '{name}' is not meant to run: its desired state is {job['desired_state']}. Run weir start {name}."
+        )
+    if job["health"] == "needs_attention":
+        raise OperationFailed(f"Job '{name}' is {job['state']} and needs attention: {sanitized(job['health_reason'])}")
+    if job["state"] == "FINISHED":
+        return None
+    if job["state"] != "RUNNING":
+        return f"is {job['state']}" + (f" ({job['health_reason'].rstrip('.')})" if job["health_reason"] else "")
+    if checkpoint and not _has_checkpoint(job):
+        run = job["run"]
+        return f"runs, but run {run['number'] if run else '?'} has not completed a checkpoint"
+    return None
+
+
+def _has_checkpoint(job: Job) -> bool:
+    """Compare two times of the driver's clock: the last checkpoint may belong to the run before."""
+    run, last = job["run"], job["last_checkpoint"]
+    if run is None or last is None or run["running_at"] is None:
+        return False
+    return parse_time(last["completed_at"]) > parse_time(run["running_at"])

@@ -1,0 +1,46 @@
+"""Exit codes of the command ``weir``. docs/cli.md documents them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from weir.errors import WeirError
+from weir.kernel.effects import Outcome
+
+
+class Exit(IntEnum):
+    OK = 0
+    """The job finished or was suspended with a final checkpoint; or the API did (or, without ``--wait``, accepted) the request."""
+    JOB_FAILED = 1
+    """The job failed; or an operation failed or did not end within ``--timeout``."""
+    USAGE = 2
+    """Nothing was started: an argument, job file, graph, setting or checkpoint is invalid, or the API refused the request."""
+    SUPERSEDED = 3
+    """Another driver runs the job. This one has stopped and does not retry."""
+    CANCELED = 4
+    """The job stopped without a final checkpoint, the user answered no, or the user interrupted a wait."""
+    DAMAGED = 5
+    """``weir checkpoints ... verify`` found damage."""
+    UNREACHABLE = 6
+    """The API does not respond."""
+    NOT_ALLOWED = 7
+    """The token is not valid, or its permissions do not allow the request."""
+
+
+class CommandError(WeirError):
+    """An error that ends a command with its own exit code."""
+
+    exit: Exit = Exit.USAGE
+
+
+def exit_code_of(error: WeirError) -> Exit:
+    return error.exit if isinstance(error, CommandError) else Exit.USAGE
+
+
+EXIT_OF_OUTCOME = {
+    Outcome.FINISHED: Exit.OK,
+    Outcome.SUSPENDED: Exit.OK,
+    Outcome.FAILED: Exit.JOB_FAILED,
+    Outcome.SUPERSEDED: Exit.SUPERSEDED,
+    Outcome.CANCELED: Exit.CANCELED,
+}

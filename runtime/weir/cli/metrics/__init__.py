@@ -1,1 +1,0 @@
-"""``weir run --metrics HOST:PORT``: what Prometheus reads from a driver."""

@@ -1,0 +1,92 @@
+"""Options that several commands share, and the parsing of their values: durations, counts, NAME=VALUE pairs."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from weir.errors import ConfigError
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_COUNT = re.compile(r"\d{1,9}")
+_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+DURATION_MS_MAX = 10_000 * _UNIT_MS["h"]
+COUNT_MAX = 1_000
+NO_PAIRS: list[str] = []
+
+# ---- a job and its checkpoints: weir run, weir deploy, weir graph -------------------------------
+
+Params = Annotated[list[str], typer.Option("--set", metavar="NAME=VALUE", help="Set a job parameter; repeatable.")]
+Parallelism = Annotated[int, typer.Option(min=1, help="Number of slots, and default parallelism of each operator.")]
+Master = Annotated[str, typer.Option(help="Spark master: local, spark://host:port, yarn, k8s://...")]
+SparkConf = Annotated[list[str], typer.Option("--conf", metavar="NAME=VALUE", help="Set a Spark property; repeatable.")]
+StagingDir = Annotated[
+    str | None, typer.Option(help="Directory for staged rows of Spark queries, if checkpoints are in an object store.")
+]
+Spares = Annotated[int, typer.Option(min=0, help="Number of spare slots that replace lost ones.")]
+AllowNonRestoredState = Annotated[
+    bool, typer.Option("--allow-non-restored-state", help="Drop the state of operators that are not in the graph.")
+]
+Interval = Annotated[str, typer.Option(help="Time between checkpoints: 500ms, 10s, 1m; none: only a final checkpoint.")]
+Retained = Annotated[int, typer.Option(min=1, help="Number of completed checkpoints to retain.")]
+CheckpointTimeout = Annotated[str, typer.Option(help="Fail a checkpoint that takes longer: 30s, 10m.")]
+MinPause = Annotated[
+    str, typer.Option(help="Minimum pause between the end of a checkpoint and the start of the next periodic one: 0s, 5s.")
+]
+TolerableFailedCheckpoints = Annotated[
+    str, typer.Option(metavar="COUNT", help="Number of consecutive checkpoint failures before the job recovers; none: unlimited.")
+]
+INTERVAL = "10s"
+RETAINED = 3
+CHECKPOINT_TIMEOUT = "10m"
+MIN_PAUSE = "0s"
+TOLERABLE_FAILED_CHECKPOINTS = "3"
+
+# ---- commands that call a control plane ---------------------------------------------------------
+
+JobName = Annotated[str, typer.Argument(metavar="JOB", help="Name or id of the job.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until the operation ends. Exit code 1 if it fails.")]
+Timeout = Annotated[
+    str | None, typer.Option(metavar="DURATION", help="Maximum wait: 90s, 10m, 1h. Default: the deadline of the operation.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of rows, newest first.")]
+
+
+def parse_duration_ms(text: str, option: str = "", *, least_ms: int = 1) -> int:
+    """Parse ``500ms``, ``10s``, ``1.5m`` or ``1h``. ``option`` is named in the error. Raises ConfigError."""
+    value = f"{option} '{text}'".lstrip()
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(f"{value} is not a duration. Write a number with ms, s, m or h, for example 10s.")
+    duration_ms = float(match[1]) * _UNIT_MS[match[2]]
+    if not least_ms <= duration_ms <= DURATION_MS_MAX:
+        raise ConfigError(f"{value} is out of range. Use a duration from {least_ms}ms to {DURATION_MS_MAX // _UNIT_MS['h']}h.")
+    return int(duration_ms)
+
+
+def parse_count(text: str, option: str) -> int | None:
+    """Parse a number from 0 to COUNT_MAX; None for ``none``, which means unlimited. Raises ConfigError."""
+    if text.strip() == "none":
+        return None
+    if _COUNT.fullmatch(text.strip()) is None or int(text) > COUNT_MAX:
+        raise ConfigError(f"{option} '{text}' is not a count. Write a number from 0 to {COUNT_MAX}, or none for no limit.")
+    return int(text)
+
+
+def parse_pairs(pairs: list[str], option: str) -> dict[str, str]:
+    """Parse ``NAME=VALUE`` pairs. Raises ConfigError."""
+    values = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"{option} '{pair}' is not a NAME=VALUE pair.")
+        values[name] = value
+    return values
+
+
+def timeout_s(timeout: str | None) -> float | None:
+    """Parse ``--timeout``. Raises ConfigError."""
+    return None if timeout is None else parse_duration_ms(timeout, "--timeout") / 1_000

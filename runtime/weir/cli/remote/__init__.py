@@ -1,1 +1,0 @@
-"""The command line as a client of a platform's API. Nothing here is loaded by a run."""

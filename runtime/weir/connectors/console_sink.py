@@ -1,0 +1,104 @@
+"""The sink that prints committed rows, in the coordinator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+import pyarrow as pa
+
+from weir.connectors.base import Committer, PendingCommit, Sink, SinkWriter
+from weir.errors import SinkError
+from weir.kernel.checkpoints import CommitPermit
+from weir.operators.base import OperatorContext
+from weir.protocol.codec import from_json
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.snapshots import Committable, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedRows:
+    """Payload of a committable: the first rows of an epoch as text, and the number of all its rows."""
+
+    lines: tuple[str, ...]
+    rows: int
+
+    def finish(self) -> Sequence[JsonValue]:
+        return [{"lines": list(self.lines), "rows": self.rows}]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSink(Sink):
+    """Prints at most ``rows`` rows per writer and checkpoint. A restarted coordinator prints some epochs again, mostly the last one:
+    those that were printed after the restored checkpoint."""
+
+    rows: int = 20
+
+    kind = "console"
+
+    def check(self, schema: pa.Schema) -> None:
+        """Every type can be printed."""
+
+    def writer(self) -> ConsoleWriter:
+        return ConsoleWriter(self.rows)
+
+    def committer(self) -> ConsoleCommitter:
+        return ConsoleCommitter()
+
+
+class ConsoleWriter(SinkWriter):
+    def __init__(self, rows_shown: int) -> None:
+        self._rows_shown = rows_shown
+        self._lines: list[str] = []
+        self._rows = 0
+
+    def open(self, context: OperatorContext) -> None:
+        """Nothing to prepare."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._rows += batch.num_rows
+        room = self._rows_shown - len(self._lines)
+        if room > 0:
+            for row in batch.slice(0, room).to_pylist():
+                self._lines.append("  ".join(f"{name}={value}" for name, value in row.items()))
+
+    def pre_commit(self, checkpoint: CheckpointId) -> PendingCommit | None:
+        if not self._rows:
+            return None
+        epoch = PrintedRows(tuple(self._lines), self._rows)
+        self._lines, self._rows = [], 0
+        return epoch
+
+
+class ConsoleCommitter(Committer):
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out
+        self._printed: dict[int, CheckpointId] = {}
+        """The last printed checkpoint of each writer. Checkpoint ids are never reused."""
+
+    def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
+        try:
+            self._print(self._out or sys.stdout, committables)
+        except (OSError, ValueError) as error:  # ValueError: stdout is closed, or cannot encode a character
+            raise SinkError(
+                f"console sink: cannot print checkpoint {permit.checkpoint}: {error}. "
+                "The program that reads the output may have ended. Resume the job with an output that stays open."
+            ) from error
+
+    def _print(self, out: TextIO, committables: Sequence[Committable]) -> None:
+        for committable in sorted(committables, key=lambda committable: (committable.checkpoint, committable.writer)):
+            if self._printed.get(committable.writer, -1) >= committable.checkpoint:
+                continue
+            epoch = from_json(PrintedRows, committable.payload)
+            lines = list(epoch.lines)
+            if epoch.rows > len(epoch.lines):
+                lines.append(f"... {epoch.rows - len(epoch.lines)} more of checkpoint {committable.checkpoint}")
+            # One write per epoch: the driver's log goes to the same stream and would otherwise be mixed into the rows.
+            out.write("".join(f"{line}\n" for line in lines))
+            self._printed[committable.writer] = committable.checkpoint
+        out.flush()
+
+    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+        """The rows are staged in the checkpoint only."""

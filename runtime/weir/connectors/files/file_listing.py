@@ -1,0 +1,93 @@
+"""Lists the input files of paths, directories and globs."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.connectors.transient_errors import retry_policy
+from weir.errors import ConfigError, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    path: str
+    bytes: int
+
+
+def local_paths(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return absolute paths, since slots may run in another directory. Raises ConfigError for remote paths, or no path at all."""
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    if not paths:
+        raise ConfigError("A file source needs at least one path: a file, a directory or a glob.")
+    return tuple(local_path(each) for each in paths)
+
+
+def local_path(path: str | os.PathLike[str]) -> str:
+    text = os.fspath(path)
+    if text.startswith("file:"):
+        text = "/" + text.removeprefix("file:").lstrip("/")
+    if "://" in text:
+        raise ConfigError(
+            f"{text}: not a local path. Mount the store, or read it through a Spark DataFrame with sources.dataframe."
+        )
+    return os.path.abspath(os.path.expanduser(text))
+
+
+def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
+    """Return all files, sorted and without duplicates. Walks directories; skips names in them that begin with ``_`` or ``.``.
+
+    Raises InputError if a path matches nothing, cannot be listed, or is not a file with a known size and a UTF-8 name."""
+    sizes: dict[str, int] = {}
+    for path in paths:
+        try:
+            matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+            files = [file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])]
+            sizes.update((file, _size(file)) for file in files)
+        except OSError as error:
+            raise InputError(
+                f"{error.filename or path}: cannot list the input: {error.strerror}.", retry=retry_policy(error)
+            ) from error
+        if not files:
+            raise InputError(f"{path}: no input file found. Check the path.")
+    return tuple(InputFile(file, sizes[file]) for file in sorted(sizes))
+
+
+def _size(path: str) -> int:
+    """Splits need a fixed size: a file without one would count as empty, and its split as finished."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(path).decode(errors="backslashreplace")
+        raise InputError(f"{shown}: the file name is not UTF-8, so a checkpoint cannot contain it. Rename the file.") from error
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode) or (status.st_size == 0 and _yields_data(path)):
+        raise InputError(f"{path}: not a regular file (a pipe or a device?). Copy the data to a file and read that.")
+    return status.st_size
+
+
+def _yields_data(path: str) -> bool:
+    """Files that the operating system generates on read, as in /proc, report a size of 0."""
+    with open(path, "rb", buffering=0) as file:
+        return bool(file.read(1))
+
+
+def _walk(directory: str) -> list[str]:
+    def fail(error: OSError) -> None:
+        raise error
+
+    files: list[str] = []
+    for folder, subfolders, names in os.walk(directory, onerror=fail):
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith(("_", ".")))
+        partitions = [name for name in subfolders if "=" in name]
+        if partitions:
+            raise InputError(
+                f"{Path(folder, partitions[0])}: partition directories are not supported, their columns would be lost. "
+                "Read this data through a Spark DataFrame with sources.dataframe."
+            )
+        files += [os.path.join(folder, name) for name in names if not name.startswith(("_", "."))]
+    return files

@@ -1,0 +1,191 @@
+"""The source for JSON-lines files: one object per line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+
+from weir.connectors.base import Source, describe_fields
+from weir.connectors.files.file_listing import list_files
+from weir.connectors.files.line_reader import LineBlock, LineRange, line_blocks, line_number, line_splits
+from weir.connectors.files.read_ahead import ReadAheadReader
+from weir.connectors.files.text_source import SPLIT_BYTES
+from weir.errors import InputError, SchemaError
+from weir.graph.schema import decode_schema, encode_schema
+from weir.protocol.snapshots import JsonValue, Split
+
+_SHOWN_BYTES = 80
+_BLANK = b" \t\r\n"
+_ONE_OBJECT = "the line must hold exactly one JSON object"
+_NULL_BEFORE_OBJECT = re.compile(rb"null[ \t\r]*\{")
+"""Occurs between two objects, and rarely inside a string."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLinesSource(Source):
+    """Parses objects with a given schema, or one inferred from the first ``infer_lines`` lines of the first non-empty file.
+
+    Missing fields are null. ``unknown_fields``: ``error`` or ``ignore``. Blank lines are skipped.
+    A split is a byte range. Its position is the byte offset after the last emitted line."""
+
+    paths: tuple[str, ...]
+    schema_ipc: str | None = None
+    unknown_fields: str = "error"
+    infer_lines: int = 1000
+    split_bytes: int = SPLIT_BYTES
+    rate: float | None = None
+
+    kind = "json_lines"
+
+    def describe(self) -> JsonValue:
+        # Include the schema, so that a slot cannot infer a different one.
+        return describe_fields(dataclasses.replace(self, schema_ipc=encode_schema(self.schema())))
+
+    def schema(self) -> pa.Schema:
+        if self.schema_ipc is not None:
+            schema = decode_schema(self.schema_ipc)
+            for field in schema:
+                _check_type(field)
+            return schema
+        return self._infer()
+
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        files = list_files(self.paths)
+        share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
+        return line_splits(files, split_bytes=min(self.split_bytes, share), number_lines=False)
+
+    def reader(self) -> ReadAheadReader:
+        return ReadAheadReader(self._read, rate=self.rate)
+
+    def _infer(self) -> pa.Schema:
+        for file in list_files(self.paths):
+            for block in line_blocks(LineRange(file.path, 0, file.bytes, file.bytes), None):
+                head = block.slice(0, min(self.infer_lines, len(block.ends)))
+                table = _parse(head, file.path, pj.ParseOptions())
+                if table.num_rows == 0:
+                    continue
+                for field in table.schema:
+                    if _has_null_type(field.type):
+                        raise SchemaError(
+                            f"{file.path}: cannot infer the type of field {field.name!r}: it has no value in the first "
+                            f"{table.num_rows} records. Pass a schema."
+                        )
+                return table.schema
+        raise SchemaError(f"{', '.join(self.paths)}: cannot infer a schema: there are no records. Pass a schema.")
+
+    def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+        assert split.position is None or isinstance(split.position, int)
+        lines = LineRange.of(split)
+        schema = self.schema()
+        options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=self.unknown_fields)
+        for block in line_blocks(lines, split.position):
+            for first in range(0, len(block.ends), batch_rows):
+                part = block.slice(first, min(first + batch_rows, len(block.ends)))
+                table = _parse(part, lines.file, options).select(schema.names).combine_chunks()
+                batches = table.to_batches()
+                assert len(batches) <= 1, "a block of lines fits into one Arrow chunk"
+                for batch in batches:
+                    yield pa.RecordBatch.from_arrays(batch.columns, schema=schema), part.next_offset
+
+
+class _NotOneObject(Exception):
+    """A line does not hold exactly one object. Its text becomes part of the error message."""
+
+
+def _parse(part: LineBlock, file: str, options: pj.ParseOptions) -> pa.Table:
+    """Parse the lines into a table. Raises InputError naming the first bad line."""
+    try:
+        return _parse_lines(part, options)
+    except pa.ArrowNotImplementedError as error:
+        raise SchemaError(f"{file}: cannot read JSON into this schema: {error}") from error
+    except _BAD_LINES as error:
+        raise _first_bad_line(part, file, options, error) from None
+
+
+def _parse_lines(part: LineBlock, options: pj.ParseOptions) -> pa.Table:
+    objects = _count_objects(part)
+    if objects == 0:
+        return (options.explicit_schema or pa.schema([])).empty_table()
+    data = memoryview(part.data)[int(part.starts[0]) : int(part.ends[-1])]
+    table = pj.read_json(
+        pa.BufferReader(pa.py_buffer(data)),
+        read_options=pj.ReadOptions(use_threads=False, block_size=max(len(data) + 1, 1 << 16)),
+        parse_options=options,
+    )
+    table.validate(full=True)
+    if table.num_rows != objects:
+        raise _NotOneObject(_ONE_OBJECT)
+    return table
+
+
+def _count_objects(part: LineBlock) -> int:
+    """Count the lines that are not blank.
+
+    Raises _NotOneObject for input that the parser wrongly accepts (an object over several lines, several objects on one line) or
+    on which it crashes (a null alone)."""
+    data = np.frombuffer(part.data, np.uint8)
+    objects = len(part.ends)
+    if (data[part.starts] != ord("{")).any() or (data[part.ends - 2] != ord("}")).any():
+        objects = 0
+        for start, end in zip(part.starts.tolist(), part.ends.tolist(), strict=True):
+            line = part.data[start:end].strip(_BLANK)
+            if line and not (line.startswith(b"{") and line.endswith(b"}")):
+                raise _NotOneObject(_ONE_OBJECT)
+            objects += bool(line)
+    first, last = int(part.starts[0]), int(part.ends[-1])
+    if part.data.find(b"null", first, last) >= 0 and _NULL_BEFORE_OBJECT.search(part.data, first, last):
+        for start, end in zip(part.starts.tolist(), part.ends.tolist(), strict=True):
+            if _NULL_BEFORE_OBJECT.search(part.data, start, end) and not _is_json(part.data[start:end]):
+                raise _NotOneObject(_ONE_OBJECT)
+    return objects
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _first_bad_line(part: LineBlock, file: str, options: pj.ParseOptions, error: Exception) -> InputError:
+    """Find the first line that fails to parse alone, by bisection; if lines fail only together, name the first of them."""
+    while len(part.ends) > 1:
+        middle = len(part.ends) // 2
+        for half in (part.slice(0, middle), part.slice(middle, len(part.ends))):
+            try:
+                _parse_lines(half, options)
+            except _BAD_LINES as worse:
+                part, error = half, worse
+                break
+        else:
+            break
+    start, end = int(part.starts[0]), int(part.ends[0])
+    shown = part.data[start : min(end, start + _SHOWN_BYTES)].rstrip(_BLANK).decode(errors="replace")
+    reason = str(error).removeprefix("JSON parse error: ").split(" in row ")[0].rstrip(".")
+    return InputError(
+        f"{file}: cannot parse line {line_number(file, part.offset + start)}: {reason}. The line begins with: {shown}"
+    )
+
+
+_BAD_LINES = (pa.ArrowInvalid, UnicodeDecodeError, _NotOneObject)
+
+
+def _has_null_type(kind: pa.DataType) -> bool:
+    if pa.types.is_null(kind):
+        return True
+    return any(_has_null_type(kind.field(index).type) for index in range(kind.num_fields))
+
+
+def _check_type(field: pa.Field) -> None:
+    try:
+        pj.read_json(pa.BufferReader(b"{}\n"), parse_options=pj.ParseOptions(explicit_schema=pa.schema([field])))
+    except pa.ArrowException as error:
+        raise SchemaError(f"field {field.name!r}: JSON lines do not support type {field.type}: {error}") from error

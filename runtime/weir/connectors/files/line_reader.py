@@ -1,0 +1,161 @@
+"""Reads files as blocks of whole lines: makes splits, reads blocks and finds line ends with a vectorised search."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from weir.connectors.files.file_listing import InputFile
+from weir.connectors.transient_errors import retry_policy
+from weir.errors import InputError
+from weir.protocol.codec import from_json
+from weir.protocol.snapshots import Split
+
+BLOCK_BYTES = 4 << 20
+LINE_BYTES_MAX = 256 << 20
+_NEWLINE = 10
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Payload of a split: the lines of ``file`` that begin in bytes ``[start, end)``.
+
+    ``size``: the file's size when it was listed. ``line``: 1-based number of the first line; 0 without line numbers."""
+
+    file: str
+    start: int
+    end: int
+    size: int
+    line: int = 0
+
+    @staticmethod
+    def of(split: Split) -> LineRange:
+        return from_json(LineRange, split.payload)
+
+
+@dataclass(frozen=True, slots=True)
+class LineBlock:
+    """Whole lines. Line i is ``data[starts[i]:ends[i]]``, with its newline; every line has one."""
+
+    data: bytes
+    offset: int
+    """Offset of ``data[0]`` in the file."""
+    starts: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
+    next_offset: int
+    """Offset of the first line after this block in the file; at its end, the file's size."""
+
+    def slice(self, first: int, last: int) -> LineBlock:
+        """Return lines ``[first, last)``. Shares the memory: ``starts`` and ``ends`` still count from ``data[0]``."""
+        to_end = last == len(self.ends)
+        next_offset = self.next_offset if to_end else self.offset + int(self.ends[last - 1])
+        return LineBlock(self.data, self.offset, self.starts[first:last], self.ends[first:last], next_offset)
+
+
+def line_splits(files: Sequence[InputFile], *, split_bytes: int, number_lines: bool) -> tuple[Split, ...]:
+    """Split files into byte ranges of at most ``split_bytes``. ``number_lines``: read every file once to count its lines."""
+    splits: list[Split] = []
+    for file in files:
+        line = 1 if number_lines else 0
+        for start in range(0, file.bytes, split_bytes):
+            end = min(start + split_bytes, file.bytes)
+            # The first line of a range begins after the newline at or after start - 1.
+            payload = {"file": file.path, "start": start, "end": end, "size": file.bytes, "line": line}
+            splits.append(Split(id=f"{file.path}@{start}", payload=payload))  # type: ignore[arg-type]  # str and int join to object
+            if number_lines and end < file.bytes:
+                # Count the lines that begin before ``end``: the one at 0, and those after a newline before end - 1.
+                line += count_newlines(file.path, max(start - 1, 0), end - 1) + (start == 0)
+    return tuple(splits)
+
+
+def count_newlines(path: str, start: int, end: int) -> int:
+    """Count the newlines in bytes ``[start, end)`` of the file."""
+    total = 0
+    with open_input(path) as file:
+        file.seek(start)
+        while start < end and (data := file.read(min(BLOCK_BYTES, end - start))):
+            total += int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
+            start += len(data)
+    return total
+
+
+def open_input(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb", buffering=0)
+    except OSError as error:
+        raise InputError(f"{path}: cannot open the input file: {error.strerror}.", retry=retry_policy(error)) from error
+
+
+def line_blocks(lines: LineRange, position: int | None, *, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
+    """Yield the lines of the range from ``position`` (the beginning of a line), or from its start. Raises InputError."""
+    with open_input(lines.file) as file:
+        try:
+            yield from _line_blocks(file, lines, position, block_bytes)
+        except OSError as error:
+            raise InputError(f"{lines.file}: cannot read the input file: {error.strerror}.", retry=retry_policy(error)) from error
+
+
+def _line_blocks(file: BinaryIO, lines: LineRange, position: int | None, block_bytes: int) -> Iterator[LineBlock]:
+    present = os.fstat(file.fileno()).st_size
+    if present < lines.size:
+        raise InputError(
+            f"{lines.file}: the file has shrunk from {lines.size} to {present} bytes since it was listed. "
+            "Input files must not change while a job reads them."
+        )
+    offset = _first_line(file, lines, block_bytes) if position is None else position
+    file.seek(offset)
+    unread = lines.size - offset
+    carry = b""
+    while offset < lines.end:
+        fresh = file.read(min(block_bytes, unread))
+        unread -= len(fresh)
+        if not fresh:
+            raise InputError(f"{lines.file}: the file was truncated while it was read. Input files must not change.")
+        data = carry + fresh
+        next_offset = offset + len(data)
+        if unread == 0 and data[-1] != _NEWLINE:
+            data += b"\n"
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE).astype(np.int32) + np.int32(1)
+        if len(ends) == 0:
+            if len(data) > LINE_BYTES_MAX:
+                raise InputError(
+                    f"{lines.file}: the line at byte {offset} is longer than {LINE_BYTES_MAX >> 20} MiB. Check that this is a text file."
+                )
+            carry = data
+            continue
+        cut = int(ends[-1])
+        carry = data[cut:]
+        if carry:
+            next_offset = offset + cut
+        starts = np.empty_like(ends)
+        starts[0] = 3 if offset == 0 and data.startswith(_BYTE_ORDER_MARK) else 0
+        starts[1:] = ends[:-1]
+        count = int(np.searchsorted(starts, lines.end - offset, side="left"))
+        if count:
+            yield LineBlock(data, offset, starts, ends, next_offset).slice(0, count)
+        offset = next_offset
+
+
+def _first_line(file: BinaryIO, lines: LineRange, block_bytes: int) -> int:
+    """Return the offset of the first line that begins at or after ``lines.start``."""
+    if lines.start == 0:
+        return 0
+    offset = lines.start - 1
+    file.seek(offset)
+    while offset < lines.end and (data := file.read(block_bytes)):
+        newline = data.find(b"\n")
+        if newline >= 0:
+            return offset + newline + 1
+        offset += len(data)
+    return lines.end
+
+
+def line_number(path: str, offset: int) -> int:
+    """Return the 1-based number of the line at ``offset``. Reads the file up to there, so use it for error messages only."""
+    return count_newlines(path, 0, offset) + 1

@@ -1,0 +1,110 @@
+"""File names inside an output directory: staged, published and revoked output.
+
+    <out>/part-c00000007-g1-w0000.parquet                        published; further files of an epoch end in .s0001.parquet ...
+    <out>/_weir/owner.json                                       the job, sink and job log that own this directory
+    <out>/_weir/staging/open-g1-w0000~<unique>.parquet           being written, its checkpoint not yet known
+    <out>/_weir/staging/part-c00000007-g1-w0000~<unique>.parquet pre-committed
+    <out>/_weir/abandoned/g1/<branch>/part-...                   revoked (see revoked_output.py)
+
+c is the checkpoint, g the generation, w the subtask that wrote the file. ``<unique>`` distinguishes attempts. Spark, pyarrow and
+globs over ``*.parquet`` skip ``_weir``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from dataclasses import dataclass
+
+from weir.connectors.files.file_system import FileSystem
+from weir.errors import SinkError
+
+_OPEN = re.compile(r"open-g(\d+)-w(\d+)~[0-9a-f]+\.\w+")
+_PART = re.compile(r"part-c(\d+)-g(\d+)-w(\d+)(?:\.s(\d+))?(?:~[0-9a-f]+)?\.\w+")
+_BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartName:
+    """Sorts in the order in which a reader expects the parts of a sink."""
+
+    checkpoint: int
+    generation: int
+    writer: int
+    segment: int = 0
+
+    def final(self, extension: str) -> str:
+        segment = f".s{self.segment:04d}" if self.segment else ""
+        return f"part-c{self.checkpoint:08d}-g{self.generation}-w{self.writer:04d}{segment}.{extension}"
+
+    @staticmethod
+    def parse(name: str) -> PartName | None:
+        match = _PART.fullmatch(name)
+        return None if match is None else PartName(*(int(number or 0) for number in match.groups()))
+
+
+def open_file_name(generation: int, writer: int, extension: str) -> str:
+    return f"open-g{generation}-w{writer:04d}~{uuid.uuid4().hex}.{extension}"
+
+
+def staged_name(part: PartName, open_file: str) -> str:
+    """Keeps the unique part of the open file's name."""
+    final, extension = part.final("").rstrip("."), open_file.rpartition(".")[2]
+    return f"{final}~{open_file.partition('~')[2].partition('.')[0]}.{extension}"
+
+
+def staging_generation(name: str) -> int | None:
+    """Return the generation that wrote an open or pre-committed file; None if the name is not one of Weir's."""
+    opened = _OPEN.fullmatch(name)
+    if opened is not None:
+        return int(opened.group(1))
+    part = PartName.parse(name)
+    return None if part is None else part.generation
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLayout:
+    out: str
+
+    @property
+    def weir(self) -> str:
+        return os.path.join(self.out, "_weir")
+
+    @property
+    def staging(self) -> str:
+        return os.path.join(self.weir, "staging")
+
+    @property
+    def revoked(self) -> str:
+        return os.path.join(self.weir, "abandoned")
+
+    def checked_branch(self, branch: str) -> str:
+        """Return ``branch``. Raises SinkError if it cannot be a directory name."""
+        if not _BRANCH.fullmatch(branch):
+            raise SinkError(f"{self.out}: invalid branch name {branch!r} for revoked output. Use letters, digits and . _ -")
+        return branch
+
+    def claim(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
+        """Mark the directory as owned by this job and sink: the files of two owners could not be distinguished.
+
+        Raises SinkError if another job or sink owns it, or this one with another job log. ``history``: the id of the job log;
+        None: unknown (writers do not know it; the coordinator claims the directory before them)."""
+        path = os.path.join(self.weir, "owner.json")
+        claim = {"job": job, "sink": sink} | ({"history": history} if history else {})
+        file_system.make_directories(self.staging)
+        if not file_system.exists(path) and file_system.create(path, json.dumps(claim).encode()):
+            return
+        try:
+            owner = json.loads(file_system.read(path))
+        except ValueError:
+            owner = None
+        if not isinstance(owner, dict) or (owner.get("job"), owner.get("sink")) != (job, sink):
+            name = f"sink {owner.get('sink')!r} of job {owner.get('job')!r}" if isinstance(owner, dict) else "another program"
+            raise SinkError(f"{self.out}: the directory belongs to {name}. Choose another one for sink {sink!r} of job {job!r}.")
+        if history and owner.get("history", history) != history:
+            raise SinkError(
+                f"{self.out}: the directory holds output of job {job!r} from a run with another checkpoint directory. "
+                "Use an empty output directory, or resume with the checkpoint directory of that run."
+            )

@@ -1,0 +1,203 @@
+"""The source for Parquet files."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weir.connectors.base import Source, describe_fields
+from weir.connectors.files.file_listing import InputFile, list_files
+from weir.connectors.files.read_ahead import ReadAheadReader
+from weir.connectors.transient_errors import retry_policy
+from weir.errors import InputError, SchemaError
+from weir.graph.schema import decode_schema, encode_schema, near_miss
+from weir.operators.batch_slicing import BATCH_BYTES, slice_by_bytes
+from weir.protocol.codec import from_json
+from weir.protocol.snapshots import JsonValue, Split
+
+SPLIT_BYTES = 64 << 20
+"""Compressed size of the row groups of one split."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """Payload of a split: row groups ``[first, last)`` of ``file``, ``rows`` in all."""
+
+    file: str
+    first: int
+    last: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSource(Source):
+    """Reads the columns of the first file's footer, or those named in ``columns``. All files must have the same columns.
+
+    A split is a range of row groups of one file. Its position is the number of rows already emitted."""
+
+    paths: tuple[str, ...]
+    columns: tuple[str, ...] | None = None
+    split_bytes: int = SPLIT_BYTES
+    rate: float | None = None
+    schema_ipc: str | None = None
+    """Set by ``describe``, so that a slot reads only the footers of its own files."""
+
+    kind = "parquet"
+
+    def describe(self) -> JsonValue:
+        return describe_fields(dataclasses.replace(self, schema_ipc=encode_schema(self.schema())))
+
+    def schema(self) -> pa.Schema:
+        if self.schema_ipc is not None:
+            return decode_schema(self.schema_ipc)
+        schema = _common_schema(list_files(self.paths))
+        if self.columns is None:
+            return schema
+        for name in self.columns:
+            if name not in schema.names:
+                raise SchemaError(f"{', '.join(self.paths)}: no column {name!r}{near_miss(name, schema.names)}")
+        return pa.schema([schema.field(name) for name in self.columns])
+
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        files = list_files(self.paths)
+        _common_schema(files)
+        return row_group_splits(files, self.split_bytes, parallelism)
+
+    def reader(self) -> ReadAheadReader:
+        return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)
+
+
+def row_group_splits(files: tuple[InputFile, ...], split_bytes: int, parallelism: int) -> tuple[Split, ...]:
+    """Join neighbouring row groups up to ``split_bytes``, or a subtask's fair share if that is less. Empty files give no split."""
+    share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
+    limit = min(split_bytes, share)
+    splits: list[Split] = []
+    for file in files:
+        footer = footer_of(file.path)
+        groups = [
+            (footer.row_group(index).num_rows, _stored_bytes(footer.row_group(index))) for index in range(footer.num_row_groups)
+        ]
+        first = 0
+        while first < len(groups):
+            last, rows, stored = first + 1, groups[first][0], groups[first][1]
+            while last < len(groups) and stored + groups[last][1] <= limit:
+                rows, stored, last = rows + groups[last][0], stored + groups[last][1], last + 1
+            if rows:
+                payload: JsonValue = {"file": file.path, "first": first, "last": last, "rows": rows}
+                splits.append(Split(id=f"{file.path}#{first}", payload=payload))
+            first = last
+    return tuple(splits)
+
+
+def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+    """Casts columns to ``schema`` where the file's type differs, as Spark writes some types differently."""
+    assert split.position is None or isinstance(split.position, int)
+    groups = from_json(RowGroups, split.payload)
+    position = split.position or 0
+    try:
+        with pq.ParquetFile(groups.file, memory_map=False) as file:
+            first, done = groups.first, 0
+            while first < groups.last and done + file.metadata.row_group(first).num_rows <= position:
+                done += file.metadata.row_group(first).num_rows
+                first += 1
+            skip = position - done
+            groups_to_read = range(first, groups.last)
+            rows_at_once = _rows_at_once(file.metadata, groups_to_read, schema.names, batch_rows)
+            for batch in file.iter_batches(
+                batch_size=rows_at_once, row_groups=groups_to_read, columns=list(schema.names), use_threads=False
+            ):  # fmt: skip
+                if skip >= batch.num_rows > 0:
+                    skip -= batch.num_rows
+                    continue
+                batch, skip = batch.slice(skip), 0
+                for part in slice_by_bytes(_fit(batch, schema)):
+                    position += part.num_rows
+                    yield part, position
+    except (OSError, pa.ArrowException, KeyError, IndexError) as error:
+        raise InputError(
+            f"{groups.file}: cannot read row groups {groups.first} to {groups.last - 1} as Parquet: {_one_line(error)}",
+            retry=retry_policy(error),
+        ) from error
+    if position != groups.rows:
+        raise InputError(
+            f"{groups.file}: read {position} rows, but the footer announced {groups.rows}. "
+            "Input files must not change while a job reads them."
+        )
+
+
+def _rows_at_once(footer: pq.FileMetaData, groups: range, columns: Sequence[str], batch_rows: int) -> int:
+    """Estimate from the footer how many rows are about BATCH_BYTES; at most ``batch_rows``.
+
+    The footer has encoded sizes, and repeated values are encoded once, so batches are sliced again after reading. Without this
+    estimate, a batch of large documents would be read whole before it could be sliced.
+    """
+    row_bytes = max((_encoded_bytes(footer.row_group(group), columns) for group in groups), default=0.0)
+    return max(1, min(batch_rows, int(BATCH_BYTES / row_bytes))) if row_bytes else batch_rows
+
+
+def _encoded_bytes(group: pq.RowGroupMetaData, columns: Sequence[str]) -> float:
+    """Return the encoded size of a row, before compression. Leaves of nested columns are named ``column.leaf``."""
+    leaves = [group.column(index) for index in range(group.num_columns)]
+    read_leaves = [leaf for leaf in leaves if any(f"{leaf.path_in_schema}.".startswith(f"{name}.") for name in columns)]
+    return sum(leaf.total_uncompressed_size for leaf in read_leaves) / group.num_rows if group.num_rows else 0.0
+
+
+def _fit(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    arrays = []
+    for field in schema:
+        column = batch.column(field.name)
+        arrays.append(column if column.type == field.type else column.cast(field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def footer_of(path: str) -> pq.FileMetaData:
+    """Read the footer. Raises InputError naming the file."""
+    try:
+        status = os.stat(path)
+        return _footer(path, status.st_size, status.st_mtime_ns)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot read the file as Parquet: {_one_line(error)}", retry=retry_policy(error)) from error
+
+
+@lru_cache(maxsize=4096)
+def _footer(path: str, size: int, modified_ns: int) -> pq.FileMetaData:
+    with pq.ParquetFile(path) as file:
+        return file.metadata
+
+
+def _file_schema(path: str) -> pa.Schema:
+    """Names and types only: writers add metadata that differs between files of the same schema."""
+    schema = footer_of(path).schema.to_arrow_schema()
+    return pa.schema([pa.field(field.name, field.type) for field in schema])
+
+
+def _common_schema(files: tuple[InputFile, ...]) -> pa.Schema:
+    schema = _file_schema(files[0].path)
+    for file in files[1:]:
+        _check_same_schema(schema, file.path, files[0].path)
+    return schema
+
+
+def _check_same_schema(schema: pa.Schema, path: str, first: str) -> None:
+    other = _file_schema(path)
+    for name in [*schema.names, *other.names]:
+        expected = schema.field(name).type if name in schema.names else "absent"
+        actual = other.field(name).type if name in other.names else "absent"
+        if actual != expected:
+            raise InputError(
+                f"{path}: column {name!r} is {actual}, but {expected} in {first}. All files of a source must have the same schema."
+            )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _stored_bytes(group: pq.RowGroupMetaData) -> int:
+    return sum(group.column(index).total_compressed_size for index in range(group.num_columns))

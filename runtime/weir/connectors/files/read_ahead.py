@@ -1,0 +1,184 @@
+"""A source reader that reads ahead on its own thread, so that ``poll`` never waits for a disk."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from weir.connectors.token_bucket import TokenBucket
+from weir.operators.base import OperatorContext, SourceOperator
+from weir.protocol.snapshots import JsonValue, Split
+
+ReadSplit = Callable[[Split, int], Iterator[tuple[pa.RecordBatch, JsonValue]]]
+"""``read(split, batch_rows)`` yields batches, each with the position after its last record. Raises InputError."""
+
+BYTES_AHEAD = 32 << 20
+BATCHES_AHEAD = 64
+IO_WAIT_NS = 200_000
+PACED_WAIT_NS_MAX = 50_000_000
+BURST_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An item of the queue: a batch, the end of a split (no batch), or the error that stopped the thread."""
+
+    split: str
+    batch: pa.RecordBatch | None = None
+    position: JsonValue = None
+    error: BaseException | None = None
+    bytes: int = 0
+
+
+class ReadAheadReader(SourceOperator):
+    """Reads its splits one after the other, in the order of assignment. The queue is bounded in bytes and batches; it always
+    admits one batch.
+
+    ``rate``: rows per second of the whole source, shared evenly by its subtasks. After a stall the reader catches up at most
+    ``BURST_S`` seconds. None: no limit."""
+
+    def __init__(
+        self,
+        read: ReadSplit,
+        *,
+        rate: float | None = None,
+        bytes_ahead: int = BYTES_AHEAD,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._read = read
+        self._rate = rate
+        self._bytes_ahead = bytes_ahead
+        self._clock_ns = clock_ns
+        self._bucket: TokenBucket | None = None
+        self._wait_ns = IO_WAIT_NS
+        self._changed = threading.Condition()
+        self._queue: deque[_Item] = deque()
+        self._queued_bytes = 0
+        self._pending: deque[Split] = deque()
+        self._unread = 0
+        """Number of splits that the thread has not read to their end."""
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._splits: dict[str, Split] = {}
+        self._failure: BaseException | None = None
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        if self._rate is not None:
+            self._bucket = TokenBucket(rate=self._rate / context.parallelism, burst_s=BURST_S, now_ns=self._clock_ns())
+
+    def add_split(self, split: Split) -> None:
+        assert split.id not in self._splits, f"split {split.id} was assigned twice"
+        self._splits[split.id] = split
+        with self._changed:
+            self._pending.append(split)
+            self._unread += 1
+            self._changed.notify_all()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"weir-read-{self.context.uid}", daemon=True)
+            self._thread.start()
+
+    def wants_split(self) -> bool:
+        """True once the thread has read its splits: it opens the next split while the queue drains. Requesting one earlier would
+        take splits from idle subtasks."""
+        return self._unread == 0 and len(self._splits) < 3 and self._failure is None
+
+    def poll(self) -> pa.RecordBatch | None:
+        if self._failure is not None:
+            raise self._failure
+        while True:
+            with self._changed:
+                if not self._queue:
+                    self._wait_ns = IO_WAIT_NS
+                    return None
+                if not self._try_take_tokens(self._queue[0]):
+                    return None
+                item = self._queue.popleft()
+                self._queued_bytes -= item.bytes
+                self._changed.notify_all()
+            if item.error is not None:
+                self._failure = item.error
+                raise item.error
+            if item.batch is None:
+                del self._splits[item.split]
+                continue
+            self._splits[item.split] = replace(self._splits[item.split], position=item.position)
+            return item.batch
+
+    def _try_take_tokens(self, item: _Item) -> bool:
+        """Take the tokens for the item's rows; False: there are too few."""
+        if self._bucket is None or item.batch is None:
+            return True
+        rows = item.batch.num_rows
+        if self._bucket.available(self._clock_ns()) < rows:
+            self._wait_ns = min(self._bucket.wait_ns(rows), PACED_WAIT_NS_MAX)
+            return False
+        self._bucket.take(rows)
+        return True
+
+    def wait(self, timeout_s: float) -> bool:
+        """Block until ``poll`` has something to return or nothing is being read. For callers without a loop."""
+        with self._changed:
+            return self._changed.wait_for(lambda: bool(self._queue) or self._unread == 0, timeout_s)
+
+    def unfinished(self) -> tuple[Split, ...]:
+        return tuple(self._splits.values())
+
+    def next_poll_after_ns(self) -> int:
+        return self._wait_ns
+
+    def _batch_rows(self) -> int:
+        """Limit the batch size, so that a batch never needs more tokens than the bucket can hold."""
+        if self._rate is None:
+            return self.context.batch_rows
+        return min(self.context.batch_rows, max(1, int(self._rate / self.context.parallelism * BURST_S)))
+
+    def gauges(self) -> dict[str, int | float]:
+        return {"read_ahead_bytes": self._queued_bytes}
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._queue.clear()
+            self._queued_bytes = 0
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or bool(self._pending))
+                if self._closed:
+                    return
+                split = self._pending.popleft()
+            try:
+                for batch, position in self._read(split, self._batch_rows()):
+                    if not self._enqueue(_Item(split.id, batch, position, bytes=batch.nbytes)):
+                        return
+                if not self._enqueue(_Item(split.id), read_to_end=True):
+                    return
+            except BaseException as error:  # noqa: BLE001  # ``poll`` raises it, to fail the subtask instead of this thread
+                self._enqueue(_Item(split.id, error=error), read_to_end=True)
+                return
+
+    def _enqueue(self, item: _Item, *, read_to_end: bool = False) -> bool:
+        """Wait for room in the queue and append. False: the reader is closed."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: (
+                    self._closed
+                    or self._queued_bytes == 0
+                    or (self._queued_bytes + item.bytes <= self._bytes_ahead and len(self._queue) < BATCHES_AHEAD)
+                )
+            )
+            if self._closed:
+                return False
+            self._queue.append(item)
+            self._queued_bytes += item.bytes
+            self._unread -= read_to_end
+            self._changed.notify_all()
+            return True

@@ -1,0 +1,107 @@
+"""The source for text files: one record per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weir.connectors.base import Source
+from weir.connectors.files.file_listing import list_files
+from weir.connectors.files.line_reader import LineBlock, LineRange, line_blocks, line_number, line_splits
+from weir.connectors.files.read_ahead import ReadAheadReader
+from weir.errors import InputError
+from weir.protocol.snapshots import JsonValue, Split
+
+SPLIT_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource(Source):
+    """Column ``line`` (string, without its line end), optionally ``file`` (string) and ``line_number`` (int64, from 1).
+
+    A split is a byte range. Its position is the byte offset after the last emitted line; with line numbers,
+    ``[byte offset, number of the next line]``."""
+
+    paths: tuple[str, ...]
+    file_name: bool = False
+    line_numbers: bool = False
+    split_bytes: int = SPLIT_BYTES
+    rate: float | None = None
+
+    kind = "text"
+
+    def schema(self) -> pa.Schema:
+        fields = [pa.field("line", pa.string())]
+        if self.file_name:
+            fields.append(pa.field("file", pa.string()))
+        if self.line_numbers:
+            fields.append(pa.field("line_number", pa.int64()))
+        return pa.schema(fields)
+
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        files = list_files(self.paths)
+        share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
+        return line_splits(files, split_bytes=min(self.split_bytes, share), number_lines=self.line_numbers)
+
+    def reader(self) -> ReadAheadReader:
+        return ReadAheadReader(self._read, rate=self.rate)
+
+    def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+        lines = LineRange.of(split)
+        schema = self.schema()
+        offset, number = _resume(split.position, lines)
+        for block in line_blocks(lines, offset):
+            for first in range(0, len(block.ends), batch_rows):
+                part = block.slice(first, min(first + batch_rows, len(block.ends)))
+                rows = len(part.ends)
+                columns: list[pa.Array] = [_strings(part, lines.file)]
+                if self.file_name:
+                    columns.append(pa.repeat(lines.file, rows))
+                if self.line_numbers:
+                    columns.append(pa.array(np.arange(number, number + rows)))
+                number += rows
+                position: JsonValue = [part.next_offset, number] if self.line_numbers else part.next_offset
+                yield pa.RecordBatch.from_arrays(columns, schema=schema), position
+
+
+def _resume(position: JsonValue, lines: LineRange) -> tuple[int | None, int]:
+    if isinstance(position, list):
+        offset, number = position
+        assert isinstance(offset, int) and isinstance(number, int)
+        return offset, number
+    assert position is None or isinstance(position, int)
+    return position, lines.line
+
+
+def _strings(part: LineBlock, file: str) -> pa.StringArray:
+    """Return the lines without their line ends, validated as UTF-8."""
+    offsets = np.empty(len(part.ends) + 1, np.int32)
+    offsets[0] = part.starts[0]
+    offsets[1:] = part.ends
+    whole = pa.BinaryArray.from_buffers(pa.binary(), len(part.ends), [None, pa.py_buffer(offsets), pa.py_buffer(part.data)])
+    lines = pc.binary_slice(whole, 0, -1)
+    if part.data.find(b"\r\n", int(offsets[0]), int(offsets[-1])) >= 0:
+        lines = pc.if_else(pc.ends_with(lines, b"\r"), pc.binary_slice(lines, 0, -1), lines)
+    strings = pa.StringArray.from_buffers(len(lines), lines.buffers()[1], lines.buffers()[2])
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        raise _not_utf8(part, file) from None
+    return strings
+
+
+def _not_utf8(part: LineBlock, file: str) -> InputError:
+    try:
+        part.data[int(part.starts[0]) : int(part.ends[-1])].decode()
+    except UnicodeDecodeError as error:
+        inside = int(part.starts[0]) + error.start
+        line = int(part.starts[np.searchsorted(part.ends, inside, side="right")])
+        number = line_number(file, part.offset + line)
+        return InputError(
+            f"{file}: line {number} is not UTF-8 at byte {part.offset + inside}: {error.reason}. Convert the file to UTF-8."
+        )
+    raise AssertionError("Arrow refused text that Python can decode")

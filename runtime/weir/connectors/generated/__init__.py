@@ -1,0 +1,1 @@
+"""A source of deterministic generated rows."""

@@ -1,0 +1,143 @@
+"""The source for generated rows: numbered 0, 1, 2 ..., each a function of its number."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil
+
+import pyarrow as pa
+
+from weir.connectors.base import Source
+from weir.connectors.generated.columns import Fill, GeneratedColumn, column_filler, column_type
+from weir.connectors.token_bucket import TokenBucket
+from weir.operators.base import OperatorContext, SourceOperator
+from weir.protocol.codec import from_json
+from weir.protocol.snapshots import Split
+
+BURST_S = 0.1
+BATCH_INTERVAL_S = 0.005
+"""With a rate, rows are emitted in batches of this interval. Emitting them one by one would cost a batch each in the whole
+pipeline, and keep the slot too busy to flush its partially filled output batches."""
+WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stride:
+    """Payload of a split: ``rows`` rows (None: endless), numbered ``first, first + of, first + 2 * of, ...``."""
+
+    first: int
+    of: int
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorSource(Source):
+    """Generates ``rows`` rows in total (None: endless), ``rate`` rows per second in total (None: no limit).
+
+    The rows are the same for any number of splits. A split's position is the number of rows already emitted. After a stall the
+    generator catches up at most ``BURST_S`` seconds."""
+
+    columns: dict[str, GeneratedColumn]
+    rows: int | None = None
+    rate: float | None = None
+    num_splits: int | None = None
+    """None: one per subtask."""
+    seed: int = 0
+
+    kind = "generator"
+
+    def schema(self) -> pa.Schema:
+        return pa.schema([pa.field(name, column_type(column)) for name, column in self.columns.items()])
+
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        of = self.num_splits or parallelism
+        splits = []
+        for first in range(of):
+            rows = None if self.rows is None else len(range(first, self.rows, of))
+            splits.append(Split(id=f"rows-{first}-of-{of}", payload={"first": first, "of": of, "rows": rows}))
+        return tuple(splits)
+
+    def reader(self) -> GeneratorReader:
+        return GeneratorReader(self)
+
+
+@dataclass(slots=True)
+class _ActiveSplit:
+    split: Split
+    stride: Stride
+    position: int
+    bucket: TokenBucket | None
+    paced_rows: int
+    """With a rate: the number of rows to emit together."""
+
+
+class GeneratorReader(SourceOperator):
+    """Emits from its splits in turn. Holds several at once, because an endless split never ends."""
+
+    def __init__(self, source: GeneratorSource, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        self._source = source
+        self._clock_ns = clock_ns
+        self._schema = source.schema()
+        self._active: list[_ActiveSplit] = []
+        self._turn = 0
+        self._fills: list[Fill] = []
+        self._wait_ns = WAIT_NS_MIN
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        self._fills = [column_filler(name, column, self._source.seed) for name, column in self._source.columns.items()]
+        for fill in self._fills:  # compile and warm up before the first record
+            fill(0, 1, 16, 0)
+
+    def add_split(self, split: Split) -> None:
+        assert split.position is None or isinstance(split.position, int)
+        stride = from_json(Stride, split.payload)
+        rate = self._source.rate
+        bucket = None if rate is None else TokenBucket(rate=rate / stride.of, burst_s=BURST_S, now_ns=self._clock_ns())
+        paced_rows = 1 if rate is None else ceil(rate / stride.of * BATCH_INTERVAL_S)
+        self._active.append(_ActiveSplit(split, stride, split.position or 0, bucket, paced_rows))
+
+    def wants_split(self) -> bool:
+        """Request the subtask's fair share of the strides and no more, since all strides run at the same time."""
+        unfinished = len(self.unfinished())
+        return unfinished == 0 or unfinished < ceil(self._active[0].stride.of / self.context.parallelism)
+
+    def poll(self) -> pa.RecordBatch | None:
+        now_ns = self._clock_ns()
+        self._active = [active for active in self._active if active.stride.rows is None or active.position < active.stride.rows]
+        wait_ns = WAIT_NS_MAX
+        for _ in range(len(self._active)):
+            self._turn = (self._turn + 1) % len(self._active)
+            active = self._active[self._turn]
+            rows = self.context.batch_rows
+            if active.stride.rows is not None:
+                rows = min(rows, active.stride.rows - active.position)
+            if active.bucket is not None:
+                paced_rows = min(rows, active.paced_rows)
+                rows = min(rows, active.bucket.available(now_ns))
+                if rows < paced_rows:
+                    wait_ns = min(wait_ns, active.bucket.wait_ns(paced_rows))
+                    continue
+                active.bucket.take(rows)
+            return self._emit(active, rows, now_ns)
+        self._wait_ns = max(wait_ns, WAIT_NS_MIN)
+        return None
+
+    def _emit(self, active: _ActiveSplit, rows: int, now_ns: int) -> pa.RecordBatch:
+        first = active.stride.first + active.position * active.stride.of
+        active.position += rows
+        return pa.RecordBatch.from_arrays(
+            [fill(first, active.stride.of, rows, now_ns) for fill in self._fills], schema=self._schema
+        )
+
+    def unfinished(self) -> tuple[Split, ...]:
+        return tuple(
+            replace(active.split, position=active.position)
+            for active in self._active
+            if active.stride.rows is None or active.position < active.stride.rows
+        )
+
+    def next_poll_after_ns(self) -> int:
+        return self._wait_ns

@@ -1,0 +1,47 @@
+"""The source for a bounded Spark DataFrame or SQL query that Spark has written to a staging directory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from weir.connectors.base import Source
+from weir.connectors.files.file_listing import list_files
+from weir.connectors.files.parquet_source import SPLIT_BYTES, read_row_groups, row_group_splits
+from weir.connectors.files.read_ahead import ReadAheadReader
+from weir.errors import InputError
+from weir.graph.schema import decode_schema
+from weir.protocol.snapshots import Split
+
+
+@dataclass(frozen=True, slots=True)
+class StagedDataFrame(Source):
+    """``directory``: Spark's Parquet files, complete before ``splits`` is called (``_SUCCESS`` exists).
+
+    ``schema_ipc``: the DataFrame's schema in Arrow types, to which the reader casts. A split is a range of row groups of one file.
+    Its position is the number of rows already emitted."""
+
+    directory: str
+    schema_ipc: str
+    split_bytes: int = SPLIT_BYTES
+    rate: float | None = None
+
+    kind = "dataframe"
+
+    def schema(self) -> pa.Schema:
+        return decode_schema(self.schema_ipc)
+
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        if not os.path.exists(os.path.join(self.directory, "_SUCCESS")):
+            raise InputError(
+                f"{self.directory}: the DataFrame is not staged completely, there is no _SUCCESS file. Stage it again."
+            )
+        if not any(name.endswith(".parquet") for name in os.listdir(self.directory)):
+            return ()
+        return row_group_splits(list_files((self.directory,)), self.split_bytes, parallelism)
+
+    def reader(self) -> ReadAheadReader:
+        return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)

@@ -1,0 +1,24 @@
+"""Tells transient I/O errors, which a retry may solve, from permanent ones."""
+
+from __future__ import annotations
+
+import errno
+
+from weir.errors import Retry
+
+_TRANSIENT = frozenset(
+    (
+        # The device or the server did not answer in time.
+        *(errno.EIO, errno.EREMOTEIO, errno.ETIMEDOUT, errno.ESTALE, errno.ENOLINK),
+        *(errno.ECONNRESET, errno.ECONNABORTED, errno.ECONNREFUSED, errno.ENOTCONN),
+        *(errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET),
+        # Another process holds the resource.
+        *(errno.EAGAIN, errno.EBUSY, errno.EINTR, errno.ENFILE, errno.EMFILE, errno.ENOMEM, errno.ENOBUFS, errno.ENOLCK),
+    )
+)
+FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+
+
+def retry_policy(error: BaseException) -> Retry:
+    """Return BACKOFF for transient errors. A full disk is not transient: a user has to free some space."""
+    return Retry.BACKOFF if isinstance(error, OSError) and error.errno in _TRANSIENT else Retry.NEVER

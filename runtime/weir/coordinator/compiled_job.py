@@ -1,0 +1,26 @@
+"""The job that the coordinator runs: the compiled graph, and the sources and committers that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from weir.connectors.base import Committer, Source
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.job import JobConfig
+from weir.protocol.ids import OperatorUid
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledJob:
+    """``retained``: how many completed checkpoints are kept, in addition to savepoints and pinned ones."""
+
+    graph: PhysicalGraph
+    sources: Mapping[OperatorUid, Source]
+    committers: Mapping[OperatorUid, Committer]
+    config: JobConfig = field(default_factory=JobConfig)
+    retained: int = 3
+
+    @property
+    def job(self) -> str:
+        return self.graph.logical.job

@@ -1,0 +1,372 @@
+"""Executes the effects that access storage and sinks, in background executors.
+
+There are three executors, each of which runs its calls in order: for the job log, for manifests, and for sinks. So the
+preparation of a recovery follows the commits before it. The job master handles the results, in the coordinator's loop.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol, assert_never
+
+import structlog
+
+from weir.coordinator.compiled_job import CompiledJob
+from weir.coordinator.garbage_collector import SUMMARY_EVERY, GarbageCollector
+from weir.coordinator.sinks import SinkCoordinator
+from weir.errors import Retry, Superseded, WeirError
+from weir.kernel.effects import AppendLog, Commit, Effect, LogRequest, Prepare, RecordCompleted, StartGeneration, WriteManifest
+from weir.kernel.job import JobMaster
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.job_log import (
+    CheckpointCompleted,
+    Entry,
+    GenerationStarted,
+)
+from weir.protocol.log_view import LogView
+from weir.protocol.manifest import Manifest
+from weir.protocol.snapshots import Split
+from weir.storage.base import CheckpointStorage
+from weir.storage.job_log import Appended, JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.manifests import WrittenManifest, checkpoint_statistics, write_manifest
+
+log = structlog.get_logger(__name__)
+
+Event = Callable[[JobMaster, int], Sequence[Effect]]
+
+
+class PendingResult(Protocol):
+    def result(self) -> object:
+        """Wait for the result, or raise the call's error."""
+        ...
+
+
+class Executor(Protocol):
+    """The methods of a single-threaded executor that the runner uses."""
+
+    def submit(self, call: Callable[..., Any], /, *args: Any) -> PendingResult: ...
+
+    def shutdown(self, wait: bool = True) -> None: ...
+
+
+class StopSignal(Protocol):
+    """The methods of a ``threading.Event`` that the runner uses: set on shutdown, and waited on instead of sleeping."""
+
+    def is_set(self) -> bool: ...
+
+    def set(self) -> None: ...
+
+    def wait(self, timeout: float) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Executors:
+    """One background executor for the job log, one for manifests and one for sinks. Each runs its calls in order."""
+
+    log: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-log"))
+    manifests: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-manifests"))
+    sinks: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-sinks"))
+    stopping: StopSignal = field(default_factory=threading.Event)
+
+    def close(self) -> None:
+        """Wait for all queued calls. The log executor closes last, because the sink executor submits calls to it and waits for them."""
+        self.stopping.set()
+        for executor in (self.sinks, self.manifests, self.log):
+            executor.shutdown(wait=True)
+
+
+@dataclass(slots=True)
+class _UnconfirmedEntry:
+    """An entry to append, and the number under which the log may contain it already."""
+
+    request: LogRequest | None
+    entry: Entry
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenCheckpoint:
+    """A manifest that is written, and whose checkpoint has no entry in the log yet."""
+
+    manifest: Manifest
+    written: WrittenManifest
+
+
+class EffectRunner:
+    """Call ``start`` with a function that posts events to the loop. Call ``submit`` from the loop. ``close`` waits for all calls."""
+
+    def __init__(
+        self,
+        plan: CompiledJob,
+        storage: CheckpointStorage,
+        job_log: JobLog,
+        *,
+        abandonable: frozenset[CheckpointId] | None = None,
+        summary_every: int = SUMMARY_EVERY,
+        executors: Executors | None = None,
+    ) -> None:
+        """``abandonable``: completed checkpoints that a generation may abandon; None: any.
+
+        ``summary_every``: number of log entries between summaries. ``executors``: threads by default.
+        """
+        self._may_leave_behind = abandonable
+        self._plan = plan
+        self._graph = codec.to_json(plan.graph)
+        self._storage = storage
+        self._layout = JobLayout(plan.job)
+        self._log = job_log
+        """Only the log executor accesses the log. Its immutable view is shared."""
+        self._garbage = GarbageCollector(storage, self._layout, job_log, keep=plan.retained, summary_every=summary_every)
+        self._post: Callable[[Event], None] = lambda event: None
+        self._executors = executors if executors is not None else Executors()
+        self._open: _UnconfirmedEntry | None = None
+        """The requested entry, until the log is known to contain it."""
+        self._owned: Generation | None = None
+        """The newest generation that this process has started."""
+        self._manifests: dict[CheckpointId, _WrittenCheckpoint] = {}
+        self._sinks = SinkCoordinator(plan, storage, current_view=self._current_view, append=self._append_in_executor)
+
+    def start(self, post: Callable[[Event], None]) -> None:
+        self._post = post
+
+    def close(self) -> None:
+        self._executors.close()
+
+    def successor(self) -> Generation | None:
+        """Return the generation of another process that has taken over the job, or None (also if the log is unreadable). Call after ``close``."""
+        try:
+            view, _ = self._log.read()
+        except WeirError:
+            return None
+        return view.generation if self._owned is not None and view.generation > self._owned else None
+
+    def submit(self, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
+        match effect:
+            case AppendLog():
+                self._executors.log.submit(self._append, effect)
+            case WriteManifest():
+                self._executors.manifests.submit(self._write_manifest, effect)
+            case Prepare():
+                self._executors.sinks.submit(self._prepare, effect)
+            case Commit():
+                self._executors.sinks.submit(self._commit, effect)
+            case _:
+                assert_never(effect)
+
+    # ---- the job log -------------------------------------------------------------------------
+
+    def _append(self, effect: AppendLog) -> None:
+        self._executors.stopping.wait(effect.delay_ms / 1_000)
+        request = effect.request
+        # Every attempt uses the same entry with the same nonce, because the log may contain it already.
+        try:
+            if self._open is None or self._open.request is not request:
+                self._open = _UnconfirmedEntry(request, self._entry(request), self._log.next_number)
+            self._create(self._open)
+        except Superseded as error:
+            reason = str(error)
+            self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
+        except BaseException as error:  # noqa: BLE001  # a bug must fail the job, not hang it
+            reason = _reason(error)
+            self._post(lambda master, now_ms: master.on_log_failed(request, reason, now_ms))
+        else:
+            self._open = None
+            if isinstance(request, StartGeneration):
+                self._owned = request.generation
+            self._post(lambda master, now_ms: master.on_log_created(request, now_ms))
+            if isinstance(request, RecordCompleted):
+                _best_effort(lambda: self._recorded(request.pending.checkpoint))
+
+    def _entry(self, request: StartGeneration | RecordCompleted) -> Entry:
+        view = self._log.view
+        match request:
+            case StartGeneration(generation, restored_from, first_checkpoint):
+                return GenerationStarted(
+                    generation=generation,
+                    restored_from=restored_from,
+                    branch=view.branch_after(restored_from, generation),
+                    first_checkpoint=first_checkpoint,
+                    nonce=uuid.uuid4().hex,
+                    timestamp_ms=_wall_ms(),
+                )
+            case RecordCompleted(generation, pending):
+                written = self._manifests[pending.checkpoint].written
+                return CheckpointCompleted(
+                    generation=generation,
+                    checkpoint=pending.checkpoint,
+                    manifest_path=written.path,
+                    manifest_checksum=written.checksum,
+                    state_bytes=sum(snapshot.statistics.state_bytes for snapshot in pending.snapshots.values()),
+                    nonce=uuid.uuid4().hex,
+                    timestamp_ms=_wall_ms(),
+                    is_savepoint=pending.kind.owned_by_user,
+                )
+            case _:
+                assert_never(request)
+
+    def _recorded(self, checkpoint: CheckpointId) -> None:
+        self._garbage.completed(self._manifests[checkpoint].manifest)
+        for earlier in [one for one in tuple(self._manifests) if one <= checkpoint]:
+            del self._manifests[earlier]
+
+    def _read_log(self, generation: Generation) -> None:
+        """Raises Superseded if the log contains a newer generation."""
+        view, _ = self._log.read()
+        if view.generation > generation:
+            raise Superseded(f"generation {view.generation} runs the job now; this process prepares generation {generation}")
+
+    def _current_view(self, generation: Generation) -> LogView:
+        """For the other executors."""
+        self._executors.log.submit(self._read_log, generation).result()
+        return self._log.view
+
+    def _append_in_executor(self, entry: Entry) -> None:
+        """For the other executors."""
+        self._executors.log.submit(self._append_entry, entry).result()
+
+    def _append_entry(self, entry: Entry) -> None:
+        self._create(_UnconfirmedEntry(None, entry, self._log.next_number))
+
+    def _create(self, open_entry: _UnconfirmedEntry) -> None:
+        """Raises Superseded if the log contains a newer generation, StorageError if it is unknown whether the entry exists."""
+        while True:
+            if isinstance(open_entry.entry, GenerationStarted):
+                self._check_abandoned(open_entry.entry)
+            outcome = self._log.append(open_entry.entry, at=open_entry.number)
+            if isinstance(outcome, Appended):
+                return
+            # Another process created this number. If it started a newer generation, the next attempt raises Superseded.
+            open_entry.number = outcome.next_number
+
+    def _check_abandoned(self, start: GenerationStarted) -> None:
+        """Raises Superseded if another process has completed checkpoints since the user agreed to abandon some."""
+        if self._may_leave_behind is None:
+            return
+        unexpected = set(self._log.view.abandoned_by(start.restored_from)) - self._may_leave_behind
+        if unexpected:
+            raise Superseded(
+                f"another process completed checkpoint {max(unexpected)} while this one was starting from checkpoint "
+                f"{start.restored_from or 'none'}. This process stops and revokes nothing. Check the checkpoints and start again"
+            )
+
+    # ---- manifests -----------------------------------------------------------------------------
+
+    def _write_manifest(self, effect: WriteManifest) -> None:
+        pending, generation = effect.pending, effect.generation
+        try:
+            manifest = self._manifest(effect)
+            written = write_manifest(self._storage, self._layout, manifest)
+            self._manifests[pending.checkpoint] = _WrittenCheckpoint(manifest, written)
+        except BaseException as error:  # noqa: BLE001  # a bug must abort the checkpoint, not hang it
+            reason = _reason(error)
+            self._post(lambda master, now_ms: master.on_manifest_failed(generation, pending.checkpoint, reason, now_ms))
+        else:
+            self._post(lambda master, now_ms: master.on_manifest_written(generation, pending.checkpoint, now_ms))
+
+    def _manifest(self, effect: WriteManifest) -> Manifest:
+        pending = effect.pending
+        subtasks = tuple(snapshot for _, snapshot in sorted(pending.snapshots.items()))
+        took_ms = pending.latest_ack_ms - pending.triggered_ms
+        view = self._log.view
+        started = next(record for record in reversed(view.generations) if record.generation == effect.generation)
+        return Manifest(
+            job=self._plan.job,
+            checkpoint=pending.checkpoint,
+            generation=effect.generation,
+            branch=view.branch,
+            restored_from=started.restored_from,
+            trigger_timestamp_ms=_wall_ms() - took_ms,
+            completed_timestamp_ms=_wall_ms(),
+            is_savepoint=pending.kind.owned_by_user,
+            drained=pending.kind.drains,
+            graph=self._graph,
+            subtasks=subtasks,
+            assigners=dict(effect.assigners),
+            statistics=checkpoint_statistics(
+                subtasks, checkpoint=pending.checkpoint, generation=effect.generation, end_to_end_ms=float(took_ms)
+            ),
+            published_up_to=self._sinks.confirmed,
+        )
+
+    # ---- sinks -----------------------------------------------------------------------------------
+
+    def _commit(self, effect: Commit) -> None:
+        permit = effect.permit
+        if effect.attempt > 1:
+            self._executors.stopping.wait(0.2 * 2 ** (effect.attempt - 2))
+        try:
+            self._sinks.commit(permit, effect.committables)
+        except BaseException as error:  # noqa: BLE001  # a bug must fail the job, not hang it
+            reason, retry = _reason(error), _may_retry(error)
+            self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
+            return
+        # Submitted first, because the last commit ends the job, after which the executors accept no calls.
+        self._executors.log.submit(_best_effort, self._retain)
+        self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
+
+    def _prepare(self, effect: Prepare) -> None:
+        self._executors.stopping.wait(effect.delay_ms / 1_000)
+        try:
+            self._sinks.prepare(effect.generation, effect.permit)
+            enumerated = self._enumerate(effect.enumerate_sources)
+        except Superseded as error:
+            reason = str(error)
+            self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
+            return
+        except BaseException as error:  # noqa: BLE001  # a bug must fail the job, not hang it
+            reason, kind, retry = _reason(error), type(error).__name__, _may_retry(error)
+            self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, retry, now_ms))
+            return
+        self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
+        # Nothing refers to the unfinished files of the previous generation now.
+        self._executors.log.submit(_best_effort, self._garbage.delete_orphans)
+
+    def _enumerate(self, uids: Iterable[OperatorUid]) -> dict[OperatorUid, tuple[Split, ...]]:
+        graph = self._plan.graph
+        return {uid: self._plan.sources[uid].splits(graph.chain_of(uid).parallelism) for uid in uids}
+
+    # ---- retention ---------------------------------------------------------------------------------
+
+    def _retain(self) -> None:
+        """Retire old checkpoints and summarise the log, unless a newer generation owns the job.
+
+        If this process does not know of a newer generation yet, the log refuses the entry and nothing is deleted. This also
+        runs while the executors close, so that an ended job retains no more than a running one. A summary must wait while it
+        is unknown whether an entry exists, because it would hide the answer.
+        """
+        owned = self._owned
+        if owned is None or self._log.view.generation != owned:
+            return
+        self._garbage.retire(owned, uncommitted_from=CheckpointId(self._sinks.confirmed + 1))
+        if self._open is None and not self._executors.stopping.is_set():
+            self._garbage.summarise(owned)
+
+
+def _best_effort(work: Callable[[], None]) -> None:
+    """Run ``work`` and log its errors. Nothing waits for it, and the next checkpoint repeats it."""
+    try:
+        work()
+    except Exception:
+        log.exception("garbage collection of the checkpoint directory failed")
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, WeirError):
+        return str(error)
+    log.error("cannot execute an effect", exc_info=error)
+    return f"internal error: {type(error).__name__}: {error}"
+
+
+def _may_retry(error: BaseException) -> bool:
+    return isinstance(error, WeirError) and error.retry is Retry.BACKOFF
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,97 @@
+"""Garbage collection in a running job: retires and deletes old checkpoints, summarises the log, and deletes orphaned files.
+
+Everything runs in the log executor. A failure is harmless, because the next checkpoint tries again.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+import structlog
+
+from weir.errors import WeirError
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.job_log import CheckpointRetired
+from weir.protocol.manifest import Manifest
+from weir.storage.base import CheckpointStorage
+from weir.storage.garbage_collection import StateReferences, delete_orphans, orphan_horizon, plan_retention, retire_and_delete
+from weir.storage.job_log import Appended, JobLog
+from weir.storage.layout import JobLayout
+
+log = structlog.get_logger(__name__)
+
+SUMMARY_EVERY = 128
+"""Number of log entries between summaries. Each append lists the entries, so many entries would cost more than a summary."""
+
+
+class GarbageCollector:
+    """``keep``: number of retained checkpoints. ``summary_every``: number of log entries between summaries."""
+
+    def __init__(
+        self, storage: CheckpointStorage, layout: JobLayout, job_log: JobLog, *, keep: int, summary_every: int = SUMMARY_EVERY
+    ) -> None:
+        assert summary_every >= 1, "a summary covers at least one entry"
+        self._storage = storage
+        self._layout = layout
+        self._log = job_log
+        self._keep = keep
+        self._summary_every = summary_every
+        self._references = StateReferences(storage, layout)
+        self._newest: CheckpointId | None = None
+        self._orphans_up_to: CheckpointId | None = None
+        """The newest checkpoint that may have orphaned files: it was aborted, or retired but not deleted."""
+
+    def completed(self, manifest: Manifest) -> None:
+        """The log contains the checkpoint. The ids between it and the previous one belong to aborted checkpoints."""
+        self._references.add(manifest)
+        if self._newest is not None and manifest.checkpoint > self._newest + 1:
+            self._orphans_up_to = CheckpointId(manifest.checkpoint - 1)
+        self._newest = manifest.checkpoint
+
+    def retire(self, generation: Generation, *, uncommitted_from: CheckpointId) -> None:
+        """Retire and delete the checkpoints that are no longer retained.
+
+        ``generation``: of this process. ``uncommitted_from``: this checkpoint and later ones are kept.
+        """
+        if self._orphans_up_to is not None and orphan_horizon(self._log.view) > self._orphans_up_to:
+            # An aborted checkpoint may have written a complete state. From now on nothing can refer to it.
+            self._orphans_up_to = None
+            self.delete_orphans()
+        view = self._log.view
+        retire = plan_retention(view, keep=self._keep, uncommitted_from=uncommitted_from)
+        if not retire:
+            return
+        entry = CheckpointRetired(generation, retire, "retention", uuid.uuid4().hex, time.time_ns() // 1_000_000)
+        try:
+            retire_and_delete(
+                self._storage, self._layout, self._log, entry, at=self._log.next_number, references=self._references
+            )
+        except WeirError as error:
+            log.warning("cannot retire checkpoints", checkpoints=retire, reason=str(error))
+            self._orphans_up_to = max(retire)
+
+    def summarise(self, generation: Generation) -> None:
+        """Summarise the log if it has grown enough, and delete the entries that the summary covers.
+
+        If it is unknown whether the summary was written, the next one deletes the entries. Call only while no append of
+        this process is open (see ``JobLog.summarise``).
+        """
+        if self._log.unsummarised < self._summary_every:
+            return
+        try:
+            summarised = self._log.summarise(generation, nonce=uuid.uuid4().hex, timestamp_ms=time.time_ns() // 1_000_000)
+            if isinstance(summarised, Appended):
+                self._log.trim()
+        except WeirError as error:
+            log.warning("cannot summarise or trim the job log", reason=str(error))
+
+    def delete_orphans(self) -> None:
+        """Delete files of earlier generations and aborted checkpoints that no checkpoint refers to."""
+        try:
+            deleted = delete_orphans(self._storage, self._layout, self._log.view, references=self._references)
+        except WeirError as error:
+            log.warning("cannot delete orphaned files", reason=str(error))
+        else:
+            if deleted:
+                log.info("orphaned files deleted", files=len(deleted))

@@ -1,0 +1,262 @@
+"""The coordinator's loop: passes messages and events to the job master and executes its effects.
+
+One thread owns the job master. Background threads access storage and sinks (``EffectRunner``). Their results return to
+the loop in the order in which the calls finish.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from weir.coordinator.effect_runner import EffectRunner
+from weir.errors import ProtocolError
+from weir.kernel.effects import (
+    AppendLog,
+    Commit,
+    DropSlot,
+    Effect,
+    Finish,
+    Outcome,
+    Prepare,
+    Report,
+    ReportKind,
+    Send,
+    WriteManifest,
+)
+from weir.kernel.job import JobMaster, JobPhase
+from weir.protocol.ids import Generation, SlotIncarnation
+from weir.protocol.messages import FromSlot, Register, Stop, ToSlot, decode_from_slot, encode
+from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
+
+TICK_MS = 50
+CLOSE_TIMEOUT_MS = 2_000
+"""How long the coordinator waits for slots to close their connections after Stop."""
+
+log = structlog.get_logger(__name__)
+
+Event = Callable[[JobMaster, int], Sequence[Effect]]
+"""An event from another thread, to be passed to the job master."""
+
+
+class Listener(Protocol):
+    """Observes a job. The coordinator's loop makes all calls, so they must not block."""
+
+    def on_phase(self, phase: JobPhase, generation: Generation) -> None:
+        """Called after every turn of the loop, whether or not the phase has changed."""
+        ...
+
+    def on_message(self, message: FromSlot) -> None:
+        """Called for each message of a registered slot, before the job master handles it."""
+        ...
+
+    def on_report(self, report: Report) -> None: ...
+
+    def on_finish(self, finish: Finish) -> None:
+        """The last call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SlotControl:
+    """Operations on slots through Spark. ``replace(task)`` starts a replacement. ``release()`` stops replacing slots that end."""
+
+    replace: Callable[[int], None]
+    release: Callable[[], None]
+
+
+class Coordinator:
+    """``run`` blocks until the job has ended. All other public methods may be called from any thread."""
+
+    def __init__(
+        self, master: JobMaster, server: ControlServer, runner: EffectRunner, listeners: Sequence[Listener], slots: SlotControl
+    ) -> None:
+        """The loop calls ``listeners`` in the given order."""
+        self._master = master
+        self._server = server
+        self._runner = runner
+        self._listeners = tuple(listeners)
+        self._slot_control = slots
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._incarnation_of: dict[ControlPeer, SlotIncarnation] = {}
+        self._connection_of: dict[SlotIncarnation, ControlPeer] = {}
+        self._tasks: dict[SlotIncarnation, int] = {}
+        self._finish: Finish | None = None
+        runner.start(self.post)
+
+    def post(self, event: Event) -> None:
+        self._events.put(event)
+        self._server.wake()
+
+    def suspend(self) -> None:
+        self.post(lambda master, now_ms: master.suspend(now_ms))
+
+    def cancel(self) -> None:
+        self.post(lambda master, now_ms: master.cancel(now_ms))
+
+    def superseded(self, reason: str) -> None:
+        """Another driver has taken over the job: stop."""
+        self.post(lambda master, now_ms: master.superseded(reason, now_ms))
+
+    def savepoint(self) -> None:
+        self.post(lambda master, now_ms: master.savepoint(now_ms))
+
+    def checkpoint(self) -> None:
+        self.post(lambda master, now_ms: master.checkpoint(now_ms))
+
+    def slot_ended_early(self, reason: str) -> None:
+        self.post(lambda master, now_ms: master.on_slot_ended_early(reason, now_ms))
+
+    def fail(self, reason: str, kind: str) -> None:
+        self.post(lambda master, now_ms: master.fail(reason, kind, now_ms))
+
+    def run(self) -> Finish:
+        try:
+            self._loop()
+            assert self._finish is not None
+            self._wait_for_closed_connections()
+        finally:
+            self._runner.close()
+        finish = self._final_finish(self._finish)
+        for listener in self._listeners:
+            listener.on_finish(finish)
+        return finish
+
+    def _final_finish(self, finish: Finish) -> Finish:
+        """Report SUPERSEDED instead of a failure that a newer generation has caused, for example by deleting files."""
+        successor = self._runner.successor() if finish.outcome is Outcome.FAILED else None
+        if successor is None:
+            return finish
+        reason = f"generation {successor} runs the job now, so this process stops (its last error: {finish.reason})"
+        return Finish(Outcome.SUPERSEDED, reason, "Superseded")
+
+    def _loop(self) -> None:
+        self._execute(self._master.start(_now_ms()))
+        next_tick_ms = _now_ms()
+        while self._finish is None:
+            wait_ms = max(0, next_tick_ms - _now_ms())
+            for event in self._server.poll(time.monotonic_ns(), wait_ms * 1_000_000):
+                self._on_transport(event)
+            self._drain_events()
+            if _now_ms() >= next_tick_ms and self._finish is None:
+                next_tick_ms = _now_ms() + TICK_MS
+                self._execute(self._master.tick(_now_ms()))
+            for listener in self._listeners:
+                listener.on_phase(self._master.phase, self._master.generation)
+
+    def _wait_for_closed_connections(self) -> None:
+        """Wait until the slots have read Stop and closed their connections."""
+        until_ms = _now_ms() + CLOSE_TIMEOUT_MS
+        while self._connection_of and _now_ms() < until_ms:
+            for event in self._server.poll(time.monotonic_ns(), 50_000_000):
+                if isinstance(event, Closed):
+                    incarnation = self._incarnation_of.pop(event.peer, None)
+                    if incarnation is not None:
+                        self._connection_of.pop(incarnation, None)
+
+    def _drain_events(self) -> None:
+        while self._finish is None:
+            try:
+                event = self._events.get_nowait()
+            except queue.Empty:
+                return
+            self._execute(event(self._master, _now_ms()))
+
+    def _on_transport(self, event: ControlEvent) -> None:
+        match event:
+            case Connected(peer, incarnation):
+                self._incarnation_of[peer] = SlotIncarnation(incarnation)
+            case Message(peer, data):
+                try:
+                    self._on_payload(peer, data)
+                except ProtocolError as error:
+                    log.warning("connection dropped", reason=str(error))
+                    self._server.drop(peer)
+                    self._lost(peer, str(error))
+            case Closed(peer, reason):
+                self._lost(peer, reason)
+
+    def _on_payload(self, peer: ControlPeer, data: bytes) -> None:
+        message = decode_from_slot(data)
+        incarnation = self._incarnation_of.get(peer)
+        if incarnation is None:
+            return  # The peer was dropped in the meantime.
+        if isinstance(message, Register):
+            if message.incarnation != incarnation or incarnation in self._connection_of:
+                raise ProtocolError("a slot must register once, with its authenticated incarnation")
+            self._connection_of[incarnation] = peer
+            self._tasks[incarnation] = message.task
+        elif incarnation not in self._connection_of:
+            raise ProtocolError("a slot must register first")
+        for listener in self._listeners:
+            listener.on_message(message)
+        self._execute(self._master.on_message(incarnation, message, _now_ms()))
+
+    def _lost(self, peer: ControlPeer, reason: str) -> None:
+        incarnation = self._incarnation_of.pop(peer, None)
+        if incarnation is not None and self._connection_of.pop(incarnation, None) is not None:
+            self._tasks.pop(incarnation, None)
+            self._execute(self._master.on_slot_lost(incarnation, reason, _now_ms()))
+
+    def _execute(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Send(to, message):
+                    if isinstance(message, Stop):
+                        self._slot_control.release()
+                    peer = self._connection_of.get(to)
+                    if peer is not None and not self._send(peer, message):
+                        return
+                case DropSlot(incarnation, reason):
+                    self._drop(incarnation, reason)
+                case AppendLog() | WriteManifest() | Prepare() | Commit():
+                    self._runner.submit(effect)
+                case Report():
+                    self._report(effect)
+                case Finish():
+                    self._finish = effect
+
+    def _send(self, peer: ControlPeer, message: ToSlot) -> bool:
+        """Return False if the message is invalid, for example too large. The job has failed then."""
+        try:
+            self._server.send(peer, encode(message))
+        except ProtocolError as error:
+            self._execute(self._master.fail(str(error), type(error).__name__, _now_ms()))
+            return False
+        return True
+
+    def _drop(self, incarnation: SlotIncarnation, reason: str) -> None:
+        peer = self._connection_of.pop(incarnation, None)
+        if peer is None:
+            return
+        self._incarnation_of.pop(peer, None)
+        self._server.drop(peer)
+        log.warning("slot dropped", incarnation=incarnation, reason=reason)
+        task = self._tasks.pop(incarnation)
+        # Spark may have started a replacement already, which must not be killed.
+        if task not in self._tasks.values():
+            self._slot_control.replace(task)
+
+    def _report(self, report: Report) -> None:
+        for listener in self._listeners:
+            listener.on_report(report)
+        match report.kind:
+            case ReportKind.FAILURE:
+                log.warning("failure, recovering", reason=report.text, generation=report.generation)
+            case ReportKind.RECOVERED:
+                log.info("recovered", what=report.text, generation=report.generation, took_ms=report.value_ms)
+            case ReportKind.CHECKPOINT_ABORTED:
+                log.warning("checkpoint aborted", checkpoint=report.checkpoint, reason=report.text)
+            case ReportKind.CHECKPOINT_COMPLETED:
+                log.debug("checkpoint completed", checkpoint=report.checkpoint, took_ms=report.value_ms)
+            case ReportKind.CHECKPOINT_TRIGGERED:
+                log.debug(report.kind, what=report.text, checkpoint=report.checkpoint)
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

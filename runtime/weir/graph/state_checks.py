@@ -1,0 +1,164 @@
+"""Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
+
+A source enumerates its splits only when the job first starts. If its uid now names another input, the job would not
+read that input: it would end early, or continue at a meaningless position.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from weir.errors import RestoreError
+from weir.graph.logical import LogicalGraph, LogicalOperator
+from weir.protocol.snapshots import JsonValue
+
+Config: TypeAlias = Mapping[str, JsonValue]
+
+INPUT_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "text": ("paths", "line_numbers"),
+    "json_lines": ("paths",),
+    "parquet": ("paths",),
+    "dataframe": ("directory", "schema_ipc"),
+    "generator": ("columns", "rows", "seed"),
+    "iterable": ("data",),
+}
+"""By kind of source: the fields that identify its input and the meaning of a position in it.
+
+Other fields may change: the rate, the split size (which only affects new splits), and the columns read from a file.
+"""
+_TEXT_CHARACTERS_MAX = 120
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorInGraph:
+    operator: LogicalOperator
+    graph: LogicalGraph
+
+    @property
+    def config(self) -> Config:
+        return config_of(self.operator)
+
+
+StateCheck: TypeAlias = Callable[[OperatorInGraph, OperatorInGraph], None]
+"""Compares an operator in the checkpoint's graph with the same operator (uid and kind) in the new graph. Raises RestoreError."""
+
+
+def config_of(operator: LogicalOperator) -> Config:
+    return operator.config if isinstance(operator.config, dict) else {}
+
+
+def accept(old: OperatorInGraph, new: OperatorInGraph) -> None:
+    """For kinds whose state fits every operator of the kind."""
+
+
+def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
+    """The same connector and the same input. A field that is missing on one side comes from another version of Weir."""
+    _check_connector(old, new)
+    for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):
+        if field in old.config and field in new.config and not _equal(field, old.config[field], new.config[field]):
+            raise RestoreError(
+                f"{new.operator.label} has another input than in the checkpoint: "
+                f"{_difference(field, old.config[field], new.config[field])}. Its position does not fit the new input. Restore the old "
+                "input, or give the source a new uid to read the new input from the beginning (and drop the old position with "
+                "--allow-non-restored-state)"
+            )
+
+
+def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> None:
+    """The same connector and directory: a sink commits and revokes output where it was written."""
+    _check_connector(old, new)
+    if old.config.get("temporary") or new.config.get("temporary"):
+        return  # The directory belongs to one process, and no other process can find it.
+    if "directory" in old.config and old.config["directory"] != new.config.get("directory"):
+        raise RestoreError(
+            f"{new.operator.label} writes to {new.config.get('directory')}, in the checkpoint it wrote to {old.config['directory']}: "
+            "its committed output there could not be completed or revoked. Restore the old directory, or give the sink a new uid "
+            "(its old output stays, and --allow-non-restored-state drops its state)"
+        )
+
+
+def check_aggregate(old: OperatorInGraph, new: OperatorInGraph) -> None:
+    """The same key, the same aggregates, and the same types of all columns that the state is computed from."""
+    label = new.operator.label
+    if old.config.get("key") != new.config.get("key"):
+        raise RestoreError(
+            f"{label} is keyed by {_list(new.config.get('key'))}, its state by {_list(old.config.get('key'))}: use a new uid"
+        )
+    if old.config.get("aggregates") != new.config.get("aggregates"):
+        raise RestoreError(
+            f"{label} computes {describe_aggregates(new.config.get('aggregates'))}, its state holds "
+            f"{describe_aggregates(old.config.get('aggregates'))}: use a new uid"
+        )
+    old_types = _state_types(old)
+    for name, kind in _state_types(new).items():
+        if old_types.get(name) != kind:
+            raise RestoreError(
+                f"{label}: column {name!r} is now {kind}, its state has {old_types.get(name)}: cast it, or use a new uid"
+            )
+
+
+def describe_aggregates(aggregates: JsonValue) -> str:
+    """Return the aggregates of a configuration as ``output=accumulator(column), ...``."""
+    if not isinstance(aggregates, list):
+        return ""
+    return ", ".join(
+        f"{spec.get('output')}={spec.get('accumulator')}({spec.get('column') or ''})"
+        for spec in aggregates
+        if isinstance(spec, dict)
+    )
+
+
+def _check_connector(old: OperatorInGraph, new: OperatorInGraph) -> None:
+    before, after = old.config.get("kind"), new.config.get("kind")
+    if before != after:
+        raise RestoreError(f"{new.operator.label} is now of kind {after!r}, in the checkpoint it was {before!r}: use a new uid")
+
+
+def _equal(field: str, before: JsonValue, after: JsonValue) -> bool:
+    if before == after:
+        return True
+    if field == "paths" and isinstance(before, list) and isinstance(after, list):
+        # The source sorts all files, whatever the order of its paths.
+        return set(map(str, before)) == set(map(str, after))
+    if field == "data" and isinstance(before, str) and isinstance(after, str):
+        # Another version of Arrow may compress the same rows differently.
+        return bool(_rows(before).equals(_rows(after)))
+    return False
+
+
+def _rows(data: str) -> pa.Table:
+    """``data`` of an iterable source: base64 of an Arrow IPC stream."""
+    return pa.ipc.open_stream(pa.py_buffer(base64.b64decode(data))).read_all()
+
+
+def _difference(field: str, before: JsonValue, after: JsonValue) -> str:
+    match field:
+        case "data":
+            return "its rows have changed"
+        case "schema_ipc":
+            return "the query has other columns or types than the staged rows"
+        case _:
+            return f"{field.replace('_', ' ')} {_shorten(_list(after))} instead of {_shorten(_list(before))}"
+
+
+def _state_types(owner: OperatorInGraph) -> dict[str, str]:
+    """Return the types of the key columns and the aggregated columns in the operator's input."""
+    key, aggregates = owner.config.get("key"), owner.config.get("aggregates")
+    used = set(key) if isinstance(key, list) else set()
+    if isinstance(aggregates, list):
+        used |= {spec.get("column") for spec in aggregates if isinstance(spec, dict)}
+    upstream = owner.graph.operator(owner.operator.inputs[0].operator)
+    return {column.name: column.type for column in upstream.columns if column.name in used}
+
+
+def _list(value: JsonValue) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _TEXT_CHARACTERS_MAX else text[:_TEXT_CHARACTERS_MAX] + "..."

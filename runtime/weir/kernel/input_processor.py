@@ -1,0 +1,158 @@
+"""Processes the input frames of one subtask: fencing, order, alignment, watermarks and the end of input.
+
+Call ``is_blocked``, then ``on_frame``, in the order in which frames are taken from the channels. Execute the effects in
+the returned order. The processor knows neither operators nor sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from weir.errors import ProtocolError
+from weir.kernel.alignment import Aligner, AlignmentEffect, CheckpointMode
+from weir.kernel.watermarks import WatermarkTracker
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import ChannelId, CheckpointId, Generation
+from weir.protocol.snapshots import ChannelSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Pass the batch to the first operator."""
+
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class AdvanceWatermark:
+    watermark_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class BecomeIdle:
+    """Every input that has not ended is idle: send IDLE downstream."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputsEnded:
+    """The last input has ended: call on_end_of_input if ``run_operators``, then send END downstream."""
+
+    run_operators: bool
+
+
+SubtaskEffect: TypeAlias = Deliver | AlignmentEffect | AdvanceWatermark | BecomeIdle | InputsEnded
+
+
+@dataclass(frozen=True, slots=True)
+class InputStart:
+    """The initial state of an input channel: sequence number of the first data frame, restored watermark and idleness."""
+
+    sequence: int = 0
+    watermark_ms: int | None = None
+    idle: bool = False
+    feedback: bool = False
+
+
+class InputProcessor:
+    """For a subtask with at least one input. ``ended``: on_end_of_input ran before the restored snapshot."""
+
+    def __init__(
+        self,
+        *,
+        generation: Generation,
+        inputs: Mapping[ChannelId, InputStart],
+        mode: CheckpointMode,
+        last_checkpoint: CheckpointId,
+        ended: bool = False,
+    ) -> None:
+        assert inputs
+        self._generation = generation
+        self._expected = {channel: start.sequence for channel, start in inputs.items()}
+        self._aligner = Aligner(inputs, mode=mode, last=last_checkpoint)
+        regular = {channel: start.watermark_ms for channel, start in inputs.items() if not start.feedback}
+        self._watermarks = WatermarkTracker(regular, idle=[channel for channel in regular if inputs[channel].idle])
+        self._end_of_input_ran = ended
+        self._inputs_ended = False
+
+    @property
+    def aligner(self) -> Aligner:
+        return self._aligner
+
+    @property
+    def inputs_ended(self) -> bool:
+        return self._inputs_ended
+
+    def is_blocked(self, channel: ChannelId) -> bool:
+        return self._aligner.is_blocked(channel)
+
+    def on_frame(self, frame: Frame, *, now_ns: int) -> Sequence[SubtaskEffect]:
+        """Raises ProtocolError for a missing, duplicate or reordered frame. A frame of an older generation has no effect."""
+        if frame.generation != self._generation:
+            if frame.generation > self._generation:
+                raise ProtocolError(
+                    f"{frame.channel}: frame of generation {frame.generation}, but this subtask runs generation {self._generation}"
+                )
+            return ()
+        assert not self.is_blocked(frame.channel)
+        if frame.sequence != self._expected[frame.channel]:
+            raise ProtocolError(
+                f"{frame.channel}: {frame.kind.name} frame with sequence number {frame.sequence}, expected {self._expected[frame.channel]}"
+            )
+        match frame.kind:
+            case FrameKind.DATA:
+                if frame.channel in self._aligner.ended:
+                    raise ProtocolError(f"{frame.channel}: data after the end of input")
+                self._expected[frame.channel] += 1
+                self._watermarks.on_active(frame.channel)
+                return (Deliver(frame),)
+            case FrameKind.BARRIER:
+                return self._aligner.on_barrier(frame.channel, CheckpointId(frame.argument), now_ns=now_ns)
+            case FrameKind.CANCEL:
+                return self._aligner.on_aborted(CheckpointId(frame.argument))
+            case FrameKind.WATERMARK:
+                return self._advance(self._watermarks.on_watermark(frame.channel, frame.argument))
+            case FrameKind.IDLE:
+                advanced = self._advance(self._watermarks.on_idle(frame.channel))
+                return (*advanced, BecomeIdle()) if self._watermarks.idle else advanced
+            case FrameKind.END:
+                return self._on_end(frame.channel, now_ns)
+            case FrameKind.ANNOUNCE:
+                return ()
+            case FrameKind.CREDIT:
+                raise ProtocolError(f"{frame.channel}: a CREDIT frame is not part of the channel's order")
+            case _:
+                assert_never(frame.kind)
+
+    def on_aborted(self, checkpoint: CheckpointId) -> Sequence[SubtaskEffect]:
+        return self._aligner.on_aborted(checkpoint)
+
+    def input_snapshots(self) -> tuple[ChannelSnapshot, ...]:
+        """Return the input channels' part of the snapshot. Call together with the operators' sync phase."""
+        ended = self._aligner.ended
+        result = []
+        for channel, expected in self._expected.items():
+            watermark_ms, idle = self._watermarks.state(channel)
+            result.append(ChannelSnapshot(channel, expected, watermark_ms, idle, channel in ended))
+        return tuple(result)
+
+    def _on_end(self, channel: ChannelId, now_ns: int) -> Sequence[SubtaskEffect]:
+        was_idle = self._watermarks.idle
+        advanced = self._advance(self._watermarks.on_end(channel))
+        if self._watermarks.idle and not was_idle:
+            # Only idle inputs remain, so downstream must not wait for the watermark of this subtask.
+            advanced = (*advanced, BecomeIdle())
+        # InputsEnded precedes a snapshot that this end completes: the output of on_end_of_input belongs to the epoch
+        # before the barrier.
+        aligned = self._aligner.on_end(channel, now_ns=now_ns)
+        self._inputs_ended = len(self._aligner.ended) == len(self._expected)
+        if not self._inputs_ended:
+            return (*advanced, *aligned)
+        run_operators = not self._end_of_input_ran
+        self._end_of_input_ran = True
+        return (*advanced, InputsEnded(run_operators), *aligned)
+
+    @staticmethod
+    def _advance(watermark_ms: int | None) -> tuple[SubtaskEffect, ...]:
+        return () if watermark_ms is None else (AdvanceWatermark(watermark_ms),)

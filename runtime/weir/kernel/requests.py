@@ -1,0 +1,135 @@
+"""Outstanding requests to storage and sinks: the job log append, the preparation of a generation, and commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from weir.kernel.checkpoints import CommitPermit, permit_for_restore
+from weir.kernel.effects import AppendLog, Commit, LogRequest, Prepare
+from weir.kernel.failover import Backoff
+from weir.kernel.restore import RestorePoint, restored_assigners
+from weir.kernel.split_assigner import SplitAssigner
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.snapshots import Committable, Split
+
+
+class PendingAppend:
+    """The append to the job log that has not been answered yet: at most one.
+
+    Call ``append``, then ``created`` or ``retry`` for each answer. While an append is open the content of the log is
+    unknown: no restore point may be chosen, and the job may not end.
+    """
+
+    def __init__(self, *, attempts_max: int, retry_ms: int) -> None:
+        self._attempts_max = attempts_max
+        self._retry_ms = retry_ms
+        self._open: tuple[LogRequest, Backoff] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._open is not None
+
+    def append(self, request: LogRequest) -> AppendLog:
+        assert self._open is None, "one append at a time"
+        self._open = (request, Backoff(attempts_max=self._attempts_max, first_delay_ms=self._retry_ms))
+        return AppendLog(request)
+
+    def created(self, request: LogRequest) -> None:
+        """The entry is in the log: close the append."""
+        self._backoff(request)
+        self._open = None
+
+    def retry(self, request: LogRequest) -> AppendLog | None:
+        """Storage could not confirm the entry: return the same request again, or None (closed) after the last attempt."""
+        delay_ms = self._backoff(request).next_delay_ms()
+        if delay_ms is None:
+            self._open = None
+            return None
+        return AppendLog(request, delay_ms)
+
+    def drop(self) -> None:
+        """Close the append without an answer. Do not pass a later answer to this object."""
+        self._open = None
+
+    def _backoff(self, request: LogRequest) -> Backoff:
+        assert self._open is not None and self._open[0] is request, "answer to a request that is not open"
+        return self._open[1]
+
+
+class Preparation:
+    """Commits, revocations and input enumeration that precede the deployment of one generation. Every step is idempotent.
+
+    ``point`` None: start without state. Only sources that ``point`` does not contain are enumerated; the others continue
+    with the checkpoint's splits.
+    """
+
+    def __init__(
+        self, generation: Generation, point: RestorePoint | None, sources: Iterable[OperatorUid], backoff: Backoff
+    ) -> None:
+        self._generation = generation
+        self._point = point
+        restored = point.assigners.keys() if point else ()
+        self._new_sources = tuple(uid for uid in sources if uid not in restored)
+        self._backoff = backoff
+
+    def start(self) -> Prepare:
+        return self._prepare(delay_ms=0)
+
+    def retry(self) -> Prepare | None:
+        """Call after a failure. Return None after the last attempt."""
+        delay_ms = self._backoff.next_delay_ms()
+        return None if delay_ms is None else self._prepare(delay_ms=delay_ms)
+
+    def assigners(self, enumerated: Mapping[OperatorUid, Iterable[Split]]) -> dict[OperatorUid, SplitAssigner]:
+        """Return the assigners of all sources: restored from the checkpoint, or new with their ``enumerated`` splits."""
+        restored = restored_assigners(self._point) if self._point else {}
+        return restored | {uid: SplitAssigner(splits) for uid, splits in enumerated.items()}
+
+    def _prepare(self, *, delay_ms: int) -> Prepare:
+        permit = permit_for_restore(self._point.checkpoint, self._generation) if self._point else None
+        return Prepare(self._generation, permit, self._point, self._new_sources, delay_ms)
+
+
+class CommitQueue:
+    """The commits of completed checkpoints, in order and one at a time.
+
+    Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit runs: if
+    a later one succeeded while an earlier one is retried, everything up to the later one would count as published.
+    """
+
+    def __init__(self, *, attempts_max: int) -> None:
+        self._attempts_max = attempts_max
+        self._open: dict[CheckpointId, Commit] = {}
+
+    def __len__(self) -> int:
+        """Number of running and waiting commits."""
+        return len(self._open)
+
+    def __contains__(self, permit: CommitPermit) -> bool:
+        return permit.checkpoint in self._open
+
+    def add(self, permit: CommitPermit, committables: tuple[Committable, ...]) -> list[Commit]:
+        """Return the commits to run now: none while another one runs."""
+        commit = Commit(permit, committables)
+        runnable = [] if self._open else [commit]
+        self._open[permit.checkpoint] = commit
+        return runnable
+
+    def done(self, permit: CommitPermit) -> list[Commit]:
+        """Return the commit to run next. An answer for an unknown permit has no effect."""
+        if self._open.pop(permit.checkpoint, None) is None:
+            return []
+        return list(self._open.values())[:1]
+
+    def retry(self, permit: CommitPermit) -> Commit | None:
+        """The commit failed and must be in the queue. Return None after the last attempt."""
+        commit = self._open[permit.checkpoint]
+        if commit.attempt >= self._attempts_max:
+            return None
+        commit = Commit(commit.permit, commit.committables, commit.attempt + 1)
+        self._open[permit.checkpoint] = commit
+        return commit
+
+    def drop_all(self) -> None:
+        """Commit nothing more in this process. Staged output stays; the next start commits it first."""
+        self._open.clear()

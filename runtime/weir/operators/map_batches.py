@@ -1,0 +1,120 @@
+"""The map_batches operator: calls a user function with whole Arrow or polars batches, on the loop or on the background executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from weir.errors import UserCodeError
+from weir.graph.schema import canonical_type, near_miss
+from weir.operators.base import Operator, Step
+from weir.operators.batch_slicing import slice_batch
+from weir.operators.user_code import short_repr, user_code_error
+
+
+class BatchForm(StrEnum):
+    """The type of the function's argument. The function may return either form."""
+
+    ARROW = "arrow"
+    POLARS = "polars"
+
+
+class MapBatchesOperator(Operator):
+    """``blocking``: the function runs on the slot's background executor, while the loop runs other subtasks."""
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        schema: pa.Schema,
+        where: str,
+        *,
+        form: BatchForm = BatchForm.ARROW,
+        blocking: bool = False,
+    ) -> None:
+        self._function = function
+        self._schema = schema
+        self._where = where
+        self._form = form
+        self._blocking = blocking
+
+    def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
+        for part in slice_batch(batch, self.context.batch_rows):
+            if self._blocking and self.context.run_in_background is not None:
+                call = self.context.run_in_background(partial(self._call, part))
+                while not call.done():
+                    yield None
+                result = call.result()
+            else:
+                result = self._call(part)
+            for output in self._batches(result):
+                yield from slice_batch(output, self.context.batch_rows)
+
+    def _call(self, batch: pa.RecordBatch) -> object:
+        try:
+            return self._function(_polars_frame(batch) if self._form is BatchForm.POLARS else batch)
+        except Exception as error:
+            argument = f"a batch of {batch.num_rows} rows with columns {', '.join(batch.schema.names)}"
+            raise user_code_error(self._where, self._function, error, argument) from error
+
+    def _batches(self, result: object) -> Iterator[pa.RecordBatch]:
+        if isinstance(result, pa.RecordBatch):
+            batches = [result]
+        elif isinstance(result, pa.Table):
+            batches = result.to_batches()
+        elif type(result).__module__.partition(".")[0] == "polars" and hasattr(result, "to_arrow"):
+            batches = _polars_table(result).to_batches()
+        else:
+            raise UserCodeError(
+                f"{self._where}: the function returned {short_repr(result)} of type {type(result).__name__}. "
+                "Return a pyarrow RecordBatch or Table, or a polars DataFrame."
+            )
+        for batch in batches:
+            yield self._conform(batch)
+
+    def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the batch with exactly the declared schema: match columns by name, convert layouts, but no values."""
+        names = batch.schema.names
+        for name in names:
+            if name not in self._schema.names:
+                raise UserCodeError(
+                    f"{self._where}: the function returned column {name!r}, which is not in the schema{near_miss(name, self._schema.names)}"
+                )
+        if len(set(names)) != len(names):
+            raise UserCodeError(f"{self._where}: the function returned duplicate columns: {', '.join(names)}. Rename one.")
+        arrays = [self._column(batch, field) for field in self._schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _column(self, batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+        names = batch.schema.names
+        if field.name not in names:
+            raise UserCodeError(f"{self._where}: the function returned no column {field.name!r}{near_miss(field.name, names)}")
+        column = batch.column(field.name)
+        if column.null_count and not field.nullable:
+            raise UserCodeError(
+                f"{self._where}: column {field.name!r} must not be null, but the function returned {column.null_count} nulls in it."
+            )
+        if column.type == field.type:
+            return column
+        if canonical_type(column.type) != canonical_type(field.type):
+            raise UserCodeError(
+                f"{self._where}: column {field.name!r} is {field.type} in the schema, but the function returned {column.type}. Cast it."
+            )
+        return column.cast(field.type)
+
+
+def _polars_frame(batch: pa.RecordBatch) -> object:
+    # Import lazily: a process must not use polars before it forks, and only jobs with polars functions need it.
+    import polars
+
+    return polars.from_arrow(batch)
+
+
+def _polars_table(frame: Any) -> pa.Table:
+    import polars
+
+    table: pa.Table = frame.to_arrow(compat_level=polars.CompatLevel.oldest())
+    return table

@@ -1,0 +1,215 @@
+"""Partitioners distribute the records of an edge over the target's subtasks.
+
+They keep the order per target. What is pending depends only on the records and the calls of ``flush``, so a replay produces the
+same batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from weir.graph.key_groups import subtask_of
+from weir.graph.logical import Partitioning
+from weir.operators.batch_slicing import BATCH_BYTES, compact_views, has_view_columns, slice_by_bytes
+from weir.operators.scatter import ScatterBuffers, is_fixed_width, take_order, targets_of
+from weir.state.arrow_columns import take_rows
+from weir.state.hashing import hash_columns
+
+Routed = list[tuple[int, pa.RecordBatch]]
+
+
+class Partitioner(Protocol):
+    def add(self, batch: pa.RecordBatch) -> Routed:
+        """Add a batch. Returns the batches that are ready to send, as (target subtask, batch)."""
+        ...
+
+    def flush(self) -> Routed:
+        """Return all pending batches, in the order of targets."""
+        ...
+
+    @property
+    def pending_rows(self) -> int: ...
+
+
+class SingleTargetPartitioner:
+    """FORWARD, GLOBAL, and every partitioning onto a single subtask: batches pass unchanged."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+
+    def add(self, batch: pa.RecordBatch) -> Routed:
+        return [(self._target, part) for part in slice_by_bytes(batch)]
+
+    def flush(self) -> Routed:
+        return []
+
+    @property
+    def pending_rows(self) -> int:
+        return 0
+
+
+class BroadcastPartitioner:
+    def __init__(self, targets: int) -> None:
+        self._targets = targets
+
+    def add(self, batch: pa.RecordBatch) -> Routed:
+        return [(target, part) for part in slice_by_bytes(batch) for target in range(self._targets)]
+
+    def flush(self) -> Routed:
+        return []
+
+    @property
+    def pending_rows(self) -> int:
+        return 0
+
+
+class PendingSlices:
+    """Collects slices per target and joins them at ``batch_rows`` rows or BATCH_BYTES bytes."""
+
+    def __init__(self, schema: pa.Schema, targets: int, batch_rows: int) -> None:
+        self._views = has_view_columns(schema)
+        self._slices: list[list[pa.RecordBatch]] = [[] for _ in range(targets)]
+        self._rows = [0] * targets
+        self._bytes = [0.0] * targets
+        self._batch_rows = batch_rows
+
+    @property
+    def rows(self) -> int:
+        return sum(self._rows)
+
+    def add(self, target: int, part: pa.RecordBatch, row_bytes: float) -> Routed:
+        """Add a slice. A joined batch never exceeds ``batch_rows`` or BATCH_BYTES unless a single slice does.
+
+        ``row_bytes``: the row size of the sliced batch; to measure every slice would cost more than to join them.
+        """
+        rows = part.num_rows
+        if rows == 0:
+            return []
+        added = rows * row_bytes
+        ready: Routed = []
+        if self._rows[target] + rows > self._batch_rows or self._bytes[target] + added > BATCH_BYTES:
+            ready = self.take(target)
+        self._slices[target].append(part)
+        self._rows[target] += rows
+        self._bytes[target] += added
+        full = self._rows[target] >= self._batch_rows or self._bytes[target] >= BATCH_BYTES
+        return ready + self.take(target) if full else ready
+
+    def take(self, target: int) -> Routed:
+        slices = self._slices[target]
+        if not slices:
+            return []
+        self._slices[target], self._rows[target], self._bytes[target] = [], 0, 0.0
+        joined = slices[0] if len(slices) == 1 else pa.concat_batches(slices)
+        return [(target, compact_views(joined) if self._views else joined)]
+
+    def flush(self) -> Routed:
+        return [routed for target in range(len(self._slices)) for routed in self.take(target)]
+
+
+class RebalancePartitioner:
+    """Cuts each batch into equal slices, one per target. The remaining records go to the targets in turn, so the targets' record
+    counts differ by at most one."""
+
+    def __init__(self, schema: pa.Schema, targets: int, source_index: int, batch_rows: int) -> None:
+        self._batch_rows = batch_rows
+        self._targets = targets
+        self._next = source_index % targets
+        self._pending = PendingSlices(schema, targets, batch_rows)
+
+    def add(self, batch: pa.RecordBatch) -> Routed:
+        return [routed for part in slice_by_bytes(batch) for routed in self._route(part)]
+
+    def _route(self, batch: pa.RecordBatch) -> Routed:
+        ready: Routed = []
+        rows_each, remainder = divmod(batch.num_rows, self._targets)
+        row_bytes = batch.get_total_buffer_size() / batch.num_rows
+        if row_bytes * self._batch_rows > BATCH_BYTES:
+            # The batch may be a slice of a larger one. Measuring costs microseconds per column, so do it only where it matters.
+            row_bytes = batch.nbytes / batch.num_rows
+        begin = 0
+        for step in range(self._targets):
+            rows = rows_each + (step < remainder)
+            ready += self._pending.add((self._next + step) % self._targets, batch.slice(begin, rows), row_bytes)
+            begin += rows
+        self._next = (self._next + remainder) % self._targets
+        return ready
+
+    def flush(self) -> Routed:
+        return self._pending.flush()
+
+    @property
+    def pending_rows(self) -> int:
+        return self._pending.rows
+
+
+class HashPartitioner:
+    """Sends each record to the subtask that owns the key group of its key.
+
+    Scatters batches of fixed-width columns without nulls directly into one buffer per target, in one pass and without
+    intermediate copies. All other batches take a stable counting sort and ``take``.
+    """
+
+    def __init__(self, schema: pa.Schema, key: Sequence[str], targets: int, max_parallelism: int, batch_rows: int) -> None:
+        self._key = tuple(key)
+        self._targets = targets
+        self._max_parallelism = max_parallelism
+        self._target_of_group = np.array(
+            [subtask_of(group, targets, max_parallelism) for group in range(max_parallelism)], dtype=np.int64
+        )  # fmt: skip
+        fixed = all(is_fixed_width(field.type) for field in schema)
+        self._scatter = ScatterBuffers(schema, targets, batch_rows) if fixed else None
+        self._slices = PendingSlices(schema, targets, batch_rows)
+
+    def add(self, batch: pa.RecordBatch) -> Routed:
+        return [routed for part in slice_by_bytes(batch) for routed in self._route(part)]
+
+    def _route(self, batch: pa.RecordBatch) -> Routed:
+        hashes = hash_columns([batch.column(name) for name in self._key], self._key)
+        if self._scatter is not None and not any(column.null_count for column in batch.columns):
+            ready = self._slices.flush()
+            return ready + self._scatter.add(batch, targets_of(hashes, self._target_of_group))
+        ready = self._scatter.flush() if self._scatter is not None else []
+        order, ends = take_order(targets_of(hashes, self._target_of_group), self._targets)
+        sorted_batch = pa.RecordBatch.from_arrays([take_rows(column, order) for column in batch.columns], schema=batch.schema)
+        # The batch was just created by ``take``, so its memory is that of its rows.
+        row_bytes = sorted_batch.get_total_buffer_size() / sorted_batch.num_rows
+        begin = 0
+        for target, end in enumerate(ends):
+            ready += self._slices.add(target, sorted_batch.slice(begin, int(end) - begin), row_bytes)
+            begin = int(end)
+        return ready
+
+    def flush(self) -> Routed:
+        """Only one of the two paths has pending rows at any time; otherwise the order would be lost."""
+        return self._slices.flush() + (self._scatter.flush() if self._scatter is not None else [])
+
+    @property
+    def pending_rows(self) -> int:
+        return self._slices.rows + (self._scatter.rows if self._scatter is not None else 0)
+
+
+def make_partitioner(
+    partitioning: Partitioning,
+    schema: pa.Schema,
+    key: Sequence[str],
+    targets: int,
+    max_parallelism: int,
+    source_index: int,
+    batch_rows: int,
+) -> Partitioner:
+    """Make the partitioner of one sending subtask. ``max_parallelism`` is that of the receiving keyed operator."""
+    match partitioning:
+        case Partitioning.FORWARD:
+            return SingleTargetPartitioner(source_index)
+        case Partitioning.BROADCAST:
+            return BroadcastPartitioner(targets)
+        case Partitioning.REBALANCE if targets > 1:
+            return RebalancePartitioner(schema, targets, source_index, batch_rows)
+        case Partitioning.HASH if targets > 1:
+            return HashPartitioner(schema, key, targets, max_parallelism, batch_rows)
+    return SingleTargetPartitioner(0)

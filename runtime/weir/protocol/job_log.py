@@ -1,0 +1,176 @@
+"""The entries of the job log, which is the source of truth about a job.
+
+The entries are numbered without gaps, and each is created only if absent. So the writer of entry n knew entries 1 to
+n - 1. ``weir.protocol.log_view`` computes the state that the entries describe. A summary entry contains this state, so
+that the entries before it can be deleted.
+
+``nonce`` identifies the writer's attempt. A writer that does not know whether its entry was created reads the number and
+compares the nonce. ``timestamp_ms`` is the writer's wall clock, for display only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias, get_args
+
+from weir.errors import ProtocolError
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.snapshots import JsonValue
+
+LOG_FORMAT = 1
+
+
+class Purpose(StrEnum):
+    """The purpose of a generation."""
+
+    RUN = "run"
+    MAINTENANCE = "maintenance"
+    """Garbage collection while no run was alive. Its generation fences a paused run that might resume."""
+    IMPORT = "import"
+    """The import of a checkpoint: see ``CheckpointImported``."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationStarted:
+    """Fences every older generation: their later entries have no effect.
+
+    ``branch``: the branch that the generation continues (``LogView.branch_after``). ``first_checkpoint``: the lowest
+    checkpoint id that it will use, higher than all ids in the log and all ids that the writer has triggered.
+    """
+
+    generation: Generation
+    restored_from: CheckpointId | None
+    branch: str
+    first_checkpoint: CheckpointId
+    nonce: str
+    timestamp_ms: int
+    purpose: Purpose = Purpose.RUN
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointCompleted:
+    """The manifest and all its files are durable. ``manifest_path`` is relative to the job's directory."""
+
+    generation: Generation
+    checkpoint: CheckpointId
+    manifest_path: str
+    manifest_checksum: str
+    state_bytes: int
+    nonce: str
+    timestamp_ms: int
+    is_savepoint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointImported:
+    """An imported checkpoint starts a new generation and branch, and abandons all other checkpoints, like a start without state.
+
+    One entry does both, because a crash between two entries would leave a job without its state. All files of the manifest
+    have been copied and are durable. The user owns the checkpoint, like a savepoint.
+    """
+
+    generation: Generation
+    checkpoint: CheckpointId
+    branch: str
+    manifest_path: str
+    manifest_checksum: str
+    state_bytes: int
+    nonce: str
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRetired:
+    """The checkpoints can no longer be restored. Written before the first of their files is deleted."""
+
+    generation: Generation
+    checkpoints: tuple[CheckpointId, ...]
+    reason: str
+    nonce: str
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointPinned:
+    """Pins or unpins a checkpoint. A savepoint is pinned when it completes."""
+
+    generation: Generation
+    checkpoint: CheckpointId
+    pinned: bool
+    nonce: str
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class BranchAbandoned:
+    """The sinks have revoked the output that ``branch`` had committed after ``after_checkpoint`` (or the user has accepted duplicates)."""
+
+    generation: Generation
+    branch: str
+    after_checkpoint: CheckpointId | None
+    checkpoints: tuple[CheckpointId, ...]
+    nonce: str
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class BranchReinstated:
+    """Undoes BranchAbandoned: the sinks have published the output of these checkpoints again."""
+
+    generation: Generation
+    branch: str
+    checkpoints: tuple[CheckpointId, ...]
+    nonce: str
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogSummarised:
+    """The state that all earlier entries describe: a reader that starts here does not need them.
+
+    ``view`` is a ``LogView`` as JSON. Only the process that runs ``generation`` writes it.
+    """
+
+    generation: Generation
+    view: JsonValue
+    nonce: str
+    timestamp_ms: int
+
+
+Entry: TypeAlias = (
+    GenerationStarted
+    | CheckpointCompleted
+    | CheckpointImported
+    | CheckpointRetired
+    | CheckpointPinned
+    | BranchAbandoned
+    | BranchReinstated
+    | LogSummarised
+)
+
+_KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Entry)}
+
+
+def encode_entry(entry: Entry) -> bytes:
+    """Return one JSON object: ``entry`` is the kind, the other members are its fields."""
+    fields = codec.to_json(entry)
+    assert isinstance(fields, dict)
+    value = {"format": LOG_FORMAT, "entry": type(entry).__name__, **fields}
+    return codec.dump_json(value)
+
+
+def decode_entry(data: bytes | bytearray | memoryview) -> Entry:
+    """Raises ProtocolError for anything except a complete entry of a known format and kind."""
+    value = codec.parse_json(data, "it")
+    if not isinstance(value, dict):
+        raise ProtocolError(f"expected an object, got {type(value).__name__}")
+    written, kind = value.pop("format", None), value.pop("entry", None)
+    if written != LOG_FORMAT or type(written) is not int:
+        raise ProtocolError(
+            f"format {written!r}, but this version of Weir reads {LOG_FORMAT}: a newer version may have written it"
+        )
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ProtocolError(f"unknown entry kind {kind!r}")
+    return codec.from_json(_KINDS[kind], value)

@@ -1,0 +1,392 @@
+"""The state that the entries of a job log describe. A pure fold: the same entries always give the same view.
+
+The checkpoints form a tree. A generation restores one checkpoint. Checkpoints that its predecessor completed after that
+one are *abandoned*: they are kept, and a rollback can return to them, but the current state does not descend from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import assert_never
+
+from weir.errors import CheckpointError, ProtocolError
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.job_log import (
+    BranchAbandoned,
+    BranchReinstated,
+    CheckpointCompleted,
+    CheckpointImported,
+    CheckpointPinned,
+    CheckpointRetired,
+    Entry,
+    GenerationStarted,
+    LogSummarised,
+    Purpose,
+)
+
+RETIRED_REMEMBERED = 100
+"""The view contains this many of the newest retired checkpoints, for display."""
+
+SKIPPED_IDS_MAX = 100
+"""Upper bound for the checkpoints that an earlier process may have triggered after its last log entry. A new process skips
+this many ids, so that no id is used twice."""
+
+_NO_GENERATION = Generation(0)
+_NO_CHECKPOINT = CheckpointId(0)
+
+
+class CheckpointStatus(StrEnum):
+    RESTORABLE = "restorable"
+    ABANDONED = "abandoned"
+    RETIRED = "retired"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRecord:
+    checkpoint: CheckpointId
+    generation: Generation
+    branch: str
+    manifest_path: str
+    manifest_checksum: str
+    state_bytes: int
+    timestamp_ms: int
+    is_savepoint: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRecord:
+    generation: Generation
+    restored_from: CheckpointId | None
+    restored_generation: Generation | None
+    """The generation that completed ``restored_from``."""
+    branch: str
+    first_checkpoint: CheckpointId
+    timestamp_ms: int
+    purpose: Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class AbandonedCheckpoint:
+    """A completed checkpoint that a rollback has abandoned.
+
+    ``branch``: its branch, under whose name sinks keep the revoked output. ``after``: the restored checkpoint (0: none). Sinks
+    revoke all output that was committed after it, including the output of retired checkpoints, which no list contains.
+    """
+
+    checkpoint: CheckpointId
+    branch: str
+    after: CheckpointId
+
+
+@dataclass(frozen=True, slots=True)
+class LogView:
+    """All tuples are in ascending order of checkpoint or generation. ``generation`` 0: no generation has started.
+
+    The field names are part of the format of ``LogSummarised``.
+    """
+
+    generation: Generation = _NO_GENERATION
+    branch: str = ""
+    history: str = ""
+    """Identifies this log, also among jobs with the same name: the nonce of its first entry."""
+    highest_checkpoint: CheckpointId = _NO_CHECKPOINT
+    """No branch may use an id up to this one again."""
+    generations: tuple[GenerationRecord, ...] = ()
+    kept: tuple[CheckpointRecord, ...] = ()
+    """Completed checkpoints of all branches that are not retired."""
+    current: tuple[CheckpointId, ...] = ()
+    """The checkpoints in ``kept`` that the current state descends from."""
+    pinned: tuple[CheckpointId, ...] = ()
+    retired: tuple[CheckpointRecord, ...] = ()
+    """The newest RETIRED_REMEMBERED retired checkpoints."""
+    abandonment_due: tuple[AbandonedCheckpoint, ...] = ()
+    """Abandoned checkpoints whose output is not recorded as revoked. The next generation revokes it (again) before it runs."""
+    withdrawn: tuple[AbandonedCheckpoint, ...] = ()
+    """Checkpoints whose output is revoked. For one on the current branch the revocation may be partial: see ``reinstatement_due``."""
+    ignored_entries: int = 0
+    """Number of entries without effect, because their generation was fenced."""
+
+    @property
+    def restorable(self) -> tuple[CheckpointRecord, ...]:
+        current = set(self.current)
+        return tuple(record for record in self.kept if record.checkpoint in current)
+
+    @property
+    def abandoned(self) -> tuple[CheckpointRecord, ...]:
+        current = set(self.current)
+        return tuple(record for record in self.kept if record.checkpoint not in current)
+
+    @property
+    def newest(self) -> CheckpointRecord | None:
+        """The checkpoint that a recovery restores."""
+        return self.find(self.current[-1]) if self.current else None
+
+    @property
+    def next_generation(self) -> Generation:
+        return Generation(self.generation + 1)
+
+    @property
+    def next_checkpoint(self) -> CheckpointId:
+        return CheckpointId(self.highest_checkpoint + 1)
+
+    @property
+    def next_unused_checkpoint(self) -> CheckpointId:
+        """The first id that no process can have used, not even for a checkpoint without an entry."""
+        return CheckpointId(self.next_checkpoint + (SKIPPED_IDS_MAX if self.generation else 0))
+
+    @property
+    def reinstatement_due(self) -> tuple[AbandonedCheckpoint, ...]:
+        """Revoked checkpoints that are on the current branch again. The next generation reinstates their output before it runs."""
+        return tuple(left for left in self.withdrawn if left.checkpoint in self.current)
+
+    def find(self, checkpoint: CheckpointId) -> CheckpointRecord | None:
+        """Return the record of a kept checkpoint. None: retired, never completed or never triggered."""
+        return next((record for record in self.kept if record.checkpoint == checkpoint), None)
+
+    def status(self, checkpoint: CheckpointId) -> CheckpointStatus | None:
+        """None: never completed, or retired and no longer remembered."""
+        if checkpoint in self.current:
+            return CheckpointStatus.RESTORABLE
+        if self.find(checkpoint) is not None:
+            return CheckpointStatus.ABANDONED
+        if any(record.checkpoint == checkpoint for record in self.retired):
+            return CheckpointStatus.RETIRED
+        return None
+
+    def restore_point(self, checkpoint: CheckpointId) -> CheckpointRecord:
+        """Return a checkpoint of any branch to restore. Raises CheckpointError with the reason and the restorable checkpoints."""
+        record = self.find(checkpoint)
+        if record is not None:
+            return record
+        retired = self.status(checkpoint) is CheckpointStatus.RETIRED
+        newest = ", ".join(str(kept.checkpoint) for kept in self.kept[-10:]) or "none"
+        problem = (
+            "is retired: its files are being deleted"
+            if retired
+            else "does not exist: it never completed, or was retired long ago"
+        )
+        raise CheckpointError(f"checkpoint {checkpoint} {problem}; newest restorable checkpoints: {newest}")
+
+    def ancestry(self, checkpoint: CheckpointId | None) -> tuple[CheckpointId, ...]:
+        """Return the kept checkpoints that ``checkpoint`` descends from, including itself. None: no checkpoint."""
+        limits = self.ancestry_limits(checkpoint)
+        return tuple(
+            sorted(kept.checkpoint for kept in self.kept if kept.checkpoint <= limits.get(kept.generation, _NO_CHECKPOINT))
+        )
+
+    def ancestry_limits(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
+        """Return the last checkpoint of each generation that ``checkpoint`` descends from.
+
+        ``checkpoint`` descends from checkpoint c of generation g if g is a key and c is at most its value. This also holds
+        for retired checkpoints, which no list contains.
+        """
+        record = self.find(checkpoint) if checkpoint is not None else None
+        generation, limit = (record.generation if record else None), checkpoint
+        starts = {start.generation: start for start in self.generations}
+        limits: dict[Generation, CheckpointId] = {}
+        while generation is not None and limit is not None:
+            limits[generation] = limit
+            start = starts[generation]
+            generation, limit = start.restored_generation, start.restored_from
+        return limits
+
+    def abandoned_by(self, restored_from: CheckpointId | None) -> tuple[CheckpointId, ...]:
+        """Return the checkpoints that a restore of ``restored_from`` would abandon: those in ``current`` that it does not descend from."""
+        ancestry = set(self.ancestry(restored_from))
+        return tuple(checkpoint for checkpoint in self.current if checkpoint not in ancestry)
+
+    def branch_after(self, restored_from: CheckpointId | None, generation: Generation) -> str:
+        """Return the branch of a new ``generation``: the current one if nothing is abandoned, the branch of an abandoned tip, or a new one."""
+        if (
+            self.generation
+            and not self.abandoned_by(restored_from)
+            and restored_from == (self.current[-1] if self.current else None)
+        ):
+            return self.branch
+        record = self.find(restored_from) if restored_from is not None else None
+        if record is not None and record.checkpoint not in self.current:
+            tip = max(kept.checkpoint for kept in self.kept if kept.branch == record.branch)
+            if tip == record.checkpoint:
+                return record.branch
+        return f"b{generation}"
+
+    def is_stale(self, entry: Entry) -> bool:
+        """Return whether the generation of ``entry`` is fenced (of a start: already used), so that its writer is superseded."""
+        if isinstance(entry, GenerationStarted | CheckpointImported):
+            return entry.generation <= self.generation
+        return entry.generation < self.generation
+
+    def objection(self, entry: Entry) -> str | None:
+        """Return why ``entry`` cannot be the next one, or None. Check ``is_stale`` first."""
+        if not isinstance(entry, GenerationStarted | CheckpointImported) and entry.generation != self.generation:
+            return f"generation {entry.generation} has not started"
+        match entry:
+            case GenerationStarted():
+                if entry.restored_from is not None and self.find(entry.restored_from) is None:
+                    return f"checkpoint {entry.restored_from} is retired or never completed, so no generation can start from it"
+                if entry.first_checkpoint <= self.highest_checkpoint:
+                    return f"checkpoint ids up to {self.highest_checkpoint} are already used"
+            case CheckpointCompleted() | CheckpointImported():
+                if entry.checkpoint <= self.highest_checkpoint:
+                    return f"checkpoint ids up to {self.highest_checkpoint} are already used, including {entry.checkpoint}"
+            case CheckpointRetired():
+                if not entry.checkpoints:
+                    return "it contains no checkpoint"
+                for checkpoint in entry.checkpoints:
+                    if self.find(checkpoint) is None:
+                        return f"checkpoint {checkpoint} is already retired or never completed"
+                    if checkpoint in self.pinned:
+                        return f"checkpoint {checkpoint} is pinned"
+                    if self.current and checkpoint == self.current[-1]:
+                        return f"checkpoint {checkpoint} is the newest one, which a recovery needs"
+            case CheckpointPinned():
+                if self.find(entry.checkpoint) is None:
+                    return f"checkpoint {entry.checkpoint} is retired or never completed"
+            case BranchAbandoned():
+                due = {left.checkpoint for left in self.abandonment_due if left.branch == entry.branch}
+                if not set(entry.checkpoints) <= due:
+                    return f"it contains checkpoints that are not abandoned on branch {entry.branch}"
+            case BranchReinstated():
+                if not set(entry.checkpoints) <= {left.checkpoint for left in self.reinstatement_due}:
+                    return "it contains checkpoints that need no reinstatement"
+            case LogSummarised():
+                try:
+                    generation = _summarised_view(entry).generation
+                except ProtocolError as error:
+                    return f"its view is unreadable: {error}"
+                if generation != entry.generation:
+                    return f"its view has generation {generation}"
+            case _:
+                assert_never(entry)
+        return None
+
+    def apply(self, entry: Entry) -> LogView:
+        """Return the view after ``entry``. A stale entry is counted and ignored. Raises CheckpointError for an invalid entry."""
+        if self.is_stale(entry):
+            return replace(self, ignored_entries=self.ignored_entries + 1)
+        objection = self.objection(entry)
+        if objection is not None:
+            raise CheckpointError(f"{type(entry).__name__} of generation {entry.generation} is invalid: {objection}")
+        match entry:
+            case GenerationStarted():
+                return self._started(entry)
+            case CheckpointCompleted():
+                return self._completed(entry)
+            case CheckpointImported():
+                started, completed = _parts(entry)
+                return self._started(started)._completed(completed)
+            case CheckpointRetired():
+                return self._retired(entry)
+            case CheckpointPinned():
+                others = set(self.pinned) - {entry.checkpoint}
+                return replace(self, pinned=tuple(sorted(others | {entry.checkpoint} if entry.pinned else others)))
+            case BranchAbandoned():
+                named = set(entry.checkpoints)
+                kept = {record.checkpoint for record in self.kept}
+                taken = [left for left in self.abandonment_due if left.checkpoint in named & kept]
+                return replace(
+                    self,
+                    abandonment_due=tuple(left for left in self.abandonment_due if left.checkpoint not in named),
+                    withdrawn=_in_order((*self.withdrawn, *taken)),
+                )
+            case BranchReinstated():
+                return replace(self, withdrawn=tuple(left for left in self.withdrawn if left.checkpoint not in entry.checkpoints))
+            case LogSummarised():
+                # Its writer knew every earlier entry, so the view is complete.
+                return _summarised_view(entry)
+            case _:
+                assert_never(entry)
+
+    def _started(self, entry: GenerationStarted) -> LogView:
+        ancestry = self.ancestry(entry.restored_from)
+        restored = self.find(entry.restored_from) if entry.restored_from is not None else None
+        abandoned = set(self.current) - set(ancestry)
+        # A writer may have died during a revocation or reinstatement, so a partial one is reversed as a whole.
+        due = [left for left in self.abandonment_due if left.checkpoint not in ancestry]
+        due += [AbandonedCheckpoint(checkpoint, self.branch, entry.restored_from or _NO_CHECKPOINT) for checkpoint in abandoned]
+        returning = [left for left in self.abandonment_due if left.checkpoint in ancestry]
+        staying = [left for left in self.withdrawn if left.checkpoint not in abandoned]
+        record = GenerationRecord(
+            generation=entry.generation,
+            restored_from=entry.restored_from,
+            restored_generation=restored.generation if restored else None,
+            branch=entry.branch,
+            first_checkpoint=entry.first_checkpoint,
+            timestamp_ms=entry.timestamp_ms,
+            purpose=entry.purpose,
+        )
+        return replace(
+            self,
+            generation=entry.generation,
+            branch=entry.branch,
+            history=self.history or entry.nonce,
+            highest_checkpoint=CheckpointId(entry.first_checkpoint - 1),
+            generations=(*self.generations, record),
+            current=ancestry,
+            abandonment_due=_in_order(due),
+            withdrawn=_in_order((*staying, *returning)),
+        )
+
+    def _completed(self, entry: CheckpointCompleted) -> LogView:
+        record = CheckpointRecord(
+            checkpoint=entry.checkpoint,
+            generation=entry.generation,
+            branch=self.branch,
+            manifest_path=entry.manifest_path,
+            manifest_checksum=entry.manifest_checksum,
+            state_bytes=entry.state_bytes,
+            timestamp_ms=entry.timestamp_ms,
+            is_savepoint=entry.is_savepoint,
+        )
+        return replace(
+            self,
+            highest_checkpoint=entry.checkpoint,
+            kept=(*self.kept, record),
+            current=(*self.current, entry.checkpoint),
+            pinned=(*self.pinned, entry.checkpoint) if entry.is_savepoint else self.pinned,
+        )
+
+    def _retired(self, entry: CheckpointRetired) -> LogView:
+        retired = set(entry.checkpoints)
+        remembered = (*self.retired, *(record for record in self.kept if record.checkpoint in retired))
+        return replace(
+            self,
+            kept=tuple(record for record in self.kept if record.checkpoint not in retired),
+            current=tuple(checkpoint for checkpoint in self.current if checkpoint not in retired),
+            retired=tuple(sorted(remembered, key=lambda record: record.checkpoint))[-RETIRED_REMEMBERED:],
+            withdrawn=tuple(left for left in self.withdrawn if left.checkpoint not in retired),
+        )
+
+
+def summary(view: LogView, *, nonce: str, timestamp_ms: int) -> LogSummarised:
+    """Return the entry that summarises ``view``, the state after all entries so far."""
+    return LogSummarised(view.generation, codec.to_json(view), nonce, timestamp_ms)
+
+
+def base_view(entry: LogSummarised) -> LogView:
+    """Return the view after ``entry`` for a reader that starts with it. Raises CheckpointError for an invalid entry."""
+    return LogView(generation=entry.generation).apply(entry)
+
+
+def _parts(entry: CheckpointImported) -> tuple[GenerationStarted, CheckpointCompleted]:
+    """Return the two entries that an import combines."""
+    return (
+        GenerationStarted(
+            entry.generation, None, entry.branch, entry.checkpoint, entry.nonce, entry.timestamp_ms, Purpose.IMPORT
+        ),
+        CheckpointCompleted(
+            entry.generation, entry.checkpoint, entry.manifest_path, entry.manifest_checksum, entry.state_bytes, entry.nonce,
+            entry.timestamp_ms, is_savepoint=True,
+        ),
+    )  # fmt: skip
+
+
+def _summarised_view(entry: LogSummarised) -> LogView:
+    return codec.from_json(LogView, entry.view)
+
+
+def _in_order(checkpoints: Iterable[AbandonedCheckpoint]) -> tuple[AbandonedCheckpoint, ...]:
+    return tuple(sorted(checkpoints, key=lambda left: left.checkpoint))

@@ -1,0 +1,108 @@
+"""A running job: its coordinator on a separate thread, its result, and the commands of the control plane."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from weir.connectors.base import Committer
+from weir.coordinator.loop import Coordinator
+from weir.coordinator.progress import JobProgress, ProgressSnapshot
+from weir.errors import JobFailed
+from weir.kernel.effects import Outcome
+from weir.protocol.events import Cancel, NumberedCommand, Suspend, TakeCheckpoint, TakeSavepoint, UnknownCommand
+from weir.protocol.ids import OperatorUid
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """The outcome of a job. ``results``: values of sinks that return something (collect, stats), by uid."""
+
+    outcome: Outcome
+    reason: str
+    kind: str
+    progress: ProgressSnapshot
+    results: Mapping[OperatorUid, object]
+    notes: tuple[str, ...] = ()
+
+    def raise_if_failed(self) -> JobResult:
+        if self.outcome in (Outcome.FAILED, Outcome.SUPERSEDED):
+            raise JobFailed(f"{self.kind}: {self.reason}" if self.kind else self.reason)
+        return self
+
+
+class RunningJob:
+    """A running job. One thread calls ``wait``; any thread may call the rest."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        progress: JobProgress,
+        committers: Mapping[OperatorUid, Committer],
+        close: Callable[[], None],
+        notes: tuple[str, ...],
+    ) -> None:
+        self._coordinator = coordinator
+        self._progress = progress
+        self._committers = committers
+        self._close = close
+        self._notes = notes
+        self._result: JobResult | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="weir-coordinator", daemon=True)
+        self._thread.start()
+
+    def progress(self) -> ProgressSnapshot:
+        return self._progress.snapshot()
+
+    def suspend(self) -> None:
+        """Take a final checkpoint, commit it and stop."""
+        self._coordinator.suspend()
+
+    def cancel(self) -> None:
+        self._coordinator.cancel()
+
+    def savepoint(self) -> None:
+        self._coordinator.savepoint()
+
+    def wait(self, timeout_s: float | None = None) -> JobResult | None:
+        """Wait for the end. Return None if the job still runs after ``timeout_s``."""
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            return None
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None
+        return self._result
+
+    def _run(self) -> None:
+        try:
+            try:
+                finish = self._coordinator.run()
+            finally:
+                self._close()
+            results = {}
+            if finish.outcome in (Outcome.FINISHED, Outcome.SUSPENDED):
+                results = {uid: committer.result() for uid, committer in self._committers.items()}
+            self._result = JobResult(finish.outcome, finish.reason, finish.kind, self.progress(), results, self._notes)
+        except BaseException as error:  # noqa: BLE001  # ``wait`` raises it
+            self._error = error
+
+
+def command_action(coordinator: Coordinator, numbered: NumberedCommand) -> Callable[[], None] | str:
+    """Return the action for a command, which any thread may call, or why the command is refused."""
+    match numbered.command:
+        case TakeSavepoint():
+            return coordinator.savepoint
+        case TakeCheckpoint():
+            return coordinator.checkpoint
+        case Suspend():
+            return coordinator.suspend
+        case Cancel():
+            return coordinator.cancel
+        case UnknownCommand(name):
+            return f"Unknown command {name}: this driver is older than the control plane."
+        case _:
+            assert_never(numbered.command)

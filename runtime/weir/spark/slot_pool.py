@@ -1,0 +1,313 @@
+"""The slot pool: long-lived Spark tasks, each in a separate Spark job, restarted while the pool is open.
+
+There is one Spark job per slot, because Spark can lose, cancel and start a job separately. In one common job, too many losses of
+one slot would end all slots; in a barrier stage, any loss would.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import structlog
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark import InheritableThread
+from pyspark.sql import SparkSession
+
+from weir.errors import SlotError
+from weir.protocol.bootstrap import SlotBootstrap
+from weir.spark.settings import is_local
+from weir.spark.spark_task import Entry, SlotEnd, run_slot_task, touch_rows
+
+_POLL_S = 0.05
+
+STABLE_S = 10.0
+"""A slot that ran this long had started successfully, so its end has a new cause."""
+RAISES_MAX = 3
+_DELAY_MIN_S, _DELAY_MAX_S = 0.1, 5.0
+ENTRY = "weir.subtask.process:run_slot"
+log = structlog.get_logger(__name__)
+_REASON_CHARS_MAX = 4_000
+_CANCEL_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Capacity of the cluster. ``task_slots``: Spark tasks that can run at once on all live ``executors``."""
+
+    executors: int
+    task_slots: int
+
+
+def capacity(spark: SparkSession) -> Capacity:
+    listed = spark.sparkContext._jsc.sc().statusStore().executorList(True)
+    task_slots = [int(listed.apply(index).maxTasks()) for index in range(listed.size())]
+    # On a cluster the list includes the driver, without task slots.
+    executors = [count for count in task_slots if count > 0]
+    return Capacity(executors=len(executors), task_slots=sum(executors))
+
+
+def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: float) -> Capacity:
+    """Wait until there are ``slots + spares`` task slots. After the timeout, ``slots`` are enough.
+
+    Executors of a cluster start one by one, so capacity may appear soon. Raise SlotError.
+    """
+    deadline = time.monotonic() + timeout_s
+    waits = not is_local(str(spark.sparkContext.master))
+    while True:
+        available = capacity(spark)
+        if available.task_slots >= slots + spares:
+            return available
+        if time.monotonic() >= deadline or not waits:
+            break
+        time.sleep(_POLL_S)
+    if available.task_slots >= slots:
+        return available
+    raise SlotError(shortage(spark, available, slots=slots, spares=spares, waited_s=timeout_s if waits else 0.0))
+
+
+def shortage(spark: SparkSession, available: Capacity, *, slots: int, spares: int, waited_s: float = 0.0) -> str:
+    """Return the error message for too few task slots. ``waited_s``: how long executors had time to start."""
+    spare = f" and {spares} spare" if spares else ""
+    waited = f" after {waited_s:g} s" if waited_s else ""
+    return (
+        f"Too few slots: the job needs {slots} slots{spare}, one core each, but {spark.sparkContext.master} offers "
+        f"{available.task_slots} on {available.executors} executors{waited}. Lower the parallelism, or give the application more cores "
+        "(local[N]; spark.cores.max and spark.executor.cores; spark.executor.instances)."
+    )
+
+
+class SlotEnding(StrEnum):
+    RETURNED = "returned"
+    """The slot ended on its own: on request, or because its lease expired."""
+    RAISED = "raised"
+    """Its code raised an error and would probably raise again."""
+    LOST = "lost"
+    """Its process or executor died."""
+    SPARK_ENDED = "spark_ended"
+    """The Spark application has ended, so no slot can start any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    pass
+
+
+RestartDecision: TypeAlias = Restart | Abandon
+
+
+class SlotRestarts:
+    """The restart history of one slot. A lost slot restarts at once, one that keeps failing with growing delays (at most 5 s). A
+    slot that raises an error right after its start, RAISES_MAX times in a row, is not restarted."""
+
+    def __init__(self) -> None:
+        self._short_runs = 0
+        self._raises = 0
+
+    def decide(self, ending: SlotEnding, *, uptime_s: float) -> RestartDecision:
+        if ending is SlotEnding.SPARK_ENDED:
+            return Abandon()
+        if uptime_s >= STABLE_S:
+            self._short_runs = self._raises = 0
+        self._raises = self._raises + 1 if ending is SlotEnding.RAISED else 0
+        if self._raises >= RAISES_MAX:
+            return Abandon()
+        delay_s = 0.0 if self._short_runs == 0 else min(_DELAY_MAX_S, _DELAY_MIN_S * 2 ** (self._short_runs - 1))
+        self._short_runs = min(self._short_runs + 1, 10)
+        return Restart(delay_s)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotLoss:
+    """The Spark job of slot ``index`` ended while the pool was open. Restarts by Spark itself are not reported."""
+
+    index: int
+    ending: SlotEnding
+    reason: str
+    uptime_s: float
+
+
+class SlotPool:
+    """The pool of slots. Call order: start -> report_failures -> release (the job has ended; tell the slots to stop) -> close.
+    One thread.
+
+    ``on_loss(loss)`` is called for every job that ended early and is submitted again. ``report_failures`` sets the callback for
+    failures. The pool's threads call both, and they must not block.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        slots: int,
+        bootstrap: SlotBootstrap,
+        *,
+        spares: int = 0,
+        entry: Entry = ENTRY,
+        on_loss: Callable[[SlotLoss], None] = lambda loss: None,
+        on_failure: Callable[[SlotError], None] | None = None,
+        capacity_timeout_s: float = 30.0,
+    ) -> None:
+        if slots < 1 or spares < 0:
+            raise AssertionError(f"{slots} slots and {spares} spares")
+        self._spark = spark
+        self._slots = slots
+        self._spares = spares
+        self._bootstrap = bootstrap
+        self._entry = entry
+        self._on_loss = on_loss
+        self._on_failure = on_failure
+        self._unreported: SlotError | None = None
+        self._reporting = threading.Lock()
+        self._capacity_timeout_s = capacity_timeout_s
+        self._released = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._group = f"weir {bootstrap.job} {id(self):x}"
+
+    def start(self) -> int:
+        """Submit the slots and return the number of spares that have a task slot (at most the requested ones).
+
+        Returns before the slots run: they register with the coordinator themselves. Raise SlotError if there are too few task
+        slots within ``capacity_timeout_s``.
+        """
+        if self._threads:
+            raise AssertionError("started already")
+        available = await_capacity(self._spark, slots=self._slots, spares=self._spares, timeout_s=self._capacity_timeout_s)
+        if not is_local(str(self._spark.sparkContext.master)):
+            self._warm_up(available)
+        spares = min(self._spares, available.task_slots - self._slots)
+        for index in range(self._slots + spares):
+            thread = InheritableThread(target=self._run_slot, args=(index,), name=f"weir-slot-{index}")
+            thread.daemon = True
+            self._threads.append(thread)
+            thread.start()
+        return spares
+
+    def report_failures(self, to: Callable[[SlotError], None]) -> None:
+        """Call ``to`` when a slot cannot be started any more; at once, if that has already happened."""
+        with self._reporting:
+            self._on_failure = to
+            error, self._unreported = self._unreported, None
+        if error is not None:
+            to(error)
+
+    def release(self) -> None:
+        """Stop restarting slots that end."""
+        self._released.set()
+
+    def replace(self, index: int) -> None:
+        """Have Spark kill the process of slot ``index``, which hangs or does not react, and restart it. Returns at once."""
+
+        def cancel() -> None:
+            with contextlib.suppress(Py4JError):  # The application has ended, and the slot with it.
+                self._spark.sparkContext.cancelJobGroup(self._job_group(index))
+
+        if not self._released.is_set():
+            InheritableThread(target=cancel, name=f"weir-replace-{index}", daemon=True).start()
+
+    def close(self, *, grace_s: float = 5.0) -> None:
+        """Wait ``grace_s`` for the slots to end, then have Spark stop the others. Safe to call twice."""
+        self.release()
+        self._join(grace_s)
+        for index, thread in enumerate(self._threads):
+            if thread.is_alive():
+                try:
+                    self._spark.sparkContext.cancelJobGroup(self._job_group(index))
+                except Py4JError:
+                    break  # The application has ended, and the slots with it.
+        self._join(_CANCEL_S)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close(grace_s=5.0 if error is None else 0.0)
+
+    def _join(self, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _job_group(self, index: int) -> str:
+        return f"{self._group} slot {index}"
+
+    def _run_slot(self, index: int) -> None:
+        """Run one slot on a separate thread. The thread must report every error, or the job would wait for the slot."""
+        try:
+            self._restart_loop(index)
+        except Exception as error:  # Any error means that this slot cannot run.
+            log.debug("slot thread failed", slot=index, exc_info=True)
+            self._report_failure(SlotError(f"Cannot start slot {index} ({type(error).__name__}: {error})"))
+
+    def _report_failure(self, error: SlotError) -> None:
+        with self._reporting:
+            report = self._on_failure
+            if report is None:
+                self._unreported = error
+        if report is not None:
+            report(error)
+
+    def _restart_loop(self, index: int) -> None:
+        restarts = SlotRestarts()
+        delay_s = 0.0
+        while not self._released.wait(delay_s):
+            began = time.monotonic()
+            ending, reason = self._run_spark_job(index)
+            if self._released.is_set():
+                return
+            uptime_s = time.monotonic() - began
+            decision = restarts.decide(ending, uptime_s=uptime_s)
+            if isinstance(decision, Abandon):
+                self._report_failure(SlotError(f"Cannot start slot {index} ({ending}): {reason}"))
+                return
+            delay_s = decision.delay_s
+            self._on_loss(SlotLoss(index=index, ending=ending, reason=reason, uptime_s=uptime_s))
+
+    def _run_spark_job(self, index: int) -> tuple[SlotEnding, str]:
+        """Submit the Spark job of a slot and wait for its end."""
+        context = self._spark.sparkContext
+        try:
+            context.setJobGroup(self._job_group(index), f"Weir slot {index} of {self._bootstrap.job}", interruptOnCancel=True)
+            context.addJobTag(f"weir-slot-{index}")
+            task = functools.partial(run_slot_task, self._entry, self._bootstrap, index)
+            ends: list[SlotEnd] = context.parallelize([index], 1).mapPartitions(task).collect()
+        except Py4JJavaError as error:
+            try:
+                message = str(error.java_exception.getMessage())
+            except (Py4JError, OSError, AttributeError):
+                return SlotEnding.SPARK_ENDED, "the driver's JVM has ended"
+            return _classify(message)
+        except (Py4JNetworkError, Py4JError, OSError, AttributeError) as error:
+            # AttributeError: pyspark drops its gateway when the session is stopped.
+            return SlotEnding.SPARK_ENDED, f"the driver's JVM has ended ({type(error).__name__})"
+        end = ends[0]
+        if end.error is None:
+            return SlotEnding.RETURNED, "the slot process ended"
+        log.debug("slot raised", slot=index, trace=end.trace)
+        return SlotEnding.RAISED, end.error
+
+    def _warm_up(self, available: Capacity) -> None:
+        """Start the Python daemon of every executor, so that a replacement there starts within milliseconds."""
+        context = self._spark.sparkContext
+        context.parallelize(range(available.task_slots), available.task_slots).mapPartitions(touch_rows).count()
+
+
+def _classify(message: str) -> tuple[SlotEnding, str]:
+    reason = message.partition("\nDriver stacktrace:")[0][-_REASON_CHARS_MAX:]
+    if "SparkContext was shut down" in message or "stopped SparkContext" in message:
+        return SlotEnding.SPARK_ENDED, reason.splitlines()[0]
+    if "Traceback (most recent call last)" in message and "exited unexpectedly" not in message:
+        return SlotEnding.RAISED, reason
+    return SlotEnding.LOST, reason.partition("\n")[0]

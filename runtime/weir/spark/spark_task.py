@@ -1,0 +1,88 @@
+"""A slot's Spark task, up to Weir's own loop. It runs in the Python worker of an executor."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from weir.errors import WeirError
+from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
+
+SlotMain: TypeAlias = Callable[[SlotBootstrap, int, SparkTaskInfo], None]
+"""(bootstrap, index of the Spark task, its ids and host). Returns when the slot ends."""
+
+Entry: TypeAlias = str | SlotMain
+"""``module:function`` that the worker imports, or the function itself, pickled with the task."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotEnd:
+    """How ``SlotMain`` ended. ``error``: what it raised, in one line; None: it returned."""
+
+    error: str | None
+    trace: str = ""
+    """The traceback, for the log."""
+
+
+def run_slot_task(entry: Entry, bootstrap: SlotBootstrap, index: int, rows: Iterable[int]) -> Iterator[SlotEnd]:
+    """The function of the single partition of a slot's Spark job. It yields once, when the slot ends.
+
+    An exception is returned as a result. If it were raised, Spark would restart the slot with the same error, and hide it from
+    the driver until the last attempt.
+    """
+    for _ in rows:
+        pass
+    try:
+        resolve(entry)(bootstrap, index, current_spark_task())
+    except Exception as error:  # noqa: BLE001  # any error is reported to the driver
+        yield SlotEnd(error=_one_line(error), trace=traceback.format_exc(limit=-30))
+    else:
+        yield SlotEnd(error=None)
+
+
+def _one_line(error: Exception) -> str:
+    """Return an error in one line. An unexpected error includes where it was raised; Weir's own errors are complete."""
+    if isinstance(error, WeirError):
+        return str(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    location = f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}"
+    return f"{type(error).__name__}: {error} ({location})"
+
+
+def resolve(entry: Entry) -> SlotMain:
+    if not isinstance(entry, str):
+        return entry
+    module, _, name = entry.partition(":")
+    return cast(SlotMain, getattr(importlib.import_module(module), name))
+
+
+def current_spark_task() -> SparkTaskInfo:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    if context is None:
+        raise AssertionError("a slot runs inside a Spark task")
+    host = socket.gethostname()
+    return SparkTaskInfo(
+        spark_task=context.taskAttemptId(), attempt=context.attemptNumber(), executor=f"{host}/{_executor_pid()}", host=host
+    )
+
+
+def _executor_pid() -> int:
+    """Return the pid of the executor's JVM. It started Spark's Python daemon, which forked this process."""
+    daemon = os.getppid()
+    try:
+        with open(f"/proc/{daemon}/stat") as stat:
+            return int(stat.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return daemon  # No /proc: the daemon identifies the executor too, since there is one daemon per executor.
+
+
+def touch_rows(rows: Iterable[int]) -> Iterable[int]:
+    """The function of a warm-up task, whose effect is that Spark loads the Python worker."""
+    return rows

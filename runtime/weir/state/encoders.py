@@ -1,0 +1,158 @@
+"""Encodes the columns of a batch for the fold kernel: aggregated values as words with neutral nulls, keys with interned strings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weir.state.accumulators import (
+    AGGREGATE_WORDS,
+    COUNT_ROWS,
+    INPUT,
+    KIND,
+    MAX_FLOAT,
+    MEAN,
+    MIN_FLOAT,
+    OFFSET,
+    OUTPUT,
+    SEEN_BIT,
+    SEEN_NULLS,
+    SEEN_OUTPUT,
+    SEEN_WORDS,
+    SUM_FLOAT,
+    SUM_INT,
+    VALID,
+)
+from weir.state.arrow_columns import SIGN_BIT, Encoding, column_words, float_words, integer_words, null_bytes
+from weir.state.backend import Accumulator
+from weir.state.fold_kernel import KEY_COLUMNS, KEY_IDS, KEY_NULLS, KEY_WORDS
+from weir.state.numba_support import Words, address_of
+from weir.state.row_layout import AccumulatorSlot, RowLayout
+from weir.state.string_interner import StringInterner
+
+NullBytes = npt.NDArray[np.uint8]
+
+
+class ValueEncoder:
+    def __init__(self, layout: RowLayout) -> None:
+        self._layout = layout
+        self.partial = False
+        """True once an aggregated column had a null: from then on rows record whether they have seen a value."""
+
+    def encode(self, batch: pa.RecordBatch, outputs: list[int], seen_outputs: list[int]) -> tuple[Words, Words, list[Any]]:
+        """Return the kernel's ``aggregates`` and ``seen``, and the owners of the memory that they reference.
+
+        ``outputs``, ``seen_outputs``: addresses, or 0."""
+        nulls: dict[int, NullBytes | None] = {}
+        owners: list[Any] = []
+        aggregates: Words = np.zeros((1 + len(self._layout.slots), AGGREGATE_WORDS), dtype=np.int64)
+        for number, slot in enumerate(self._layout.slots, start=1):
+            row = aggregates[number]
+            row[KIND], row[OFFSET], row[OUTPUT] = slot.kind, 8 * slot.word, outputs[number - 1]
+            if slot.column is None:
+                continue
+            if slot.column not in nulls:
+                nulls[slot.column] = null_bytes(batch.column(slot.column))
+            self._encode_slot(slot, batch.column(slot.column), nulls[slot.column], row, owners)
+        owners.extend(nulls.values())
+        return aggregates, self._seen(nulls, seen_outputs), owners
+
+    def will_be_partial(self, batch: pa.RecordBatch) -> bool:
+        """Update and return ``partial``. Call it before adding rows, whose template depends on it."""
+        self.partial = self.partial or any(batch.column(column).null_count for column in self._layout.seen_columns)
+        return self.partial
+
+    def _seen(self, nulls: dict[int, NullBytes | None], outputs: list[int]) -> Words:
+        if not self.partial:
+            return np.zeros((0, SEEN_WORDS), dtype=np.int64)
+        seen: Words = np.zeros((len(self._layout.seen_columns), SEEN_WORDS), dtype=np.int64)
+        for bit, column in enumerate(self._layout.seen_columns):
+            bytes_ = nulls[column]
+            seen[bit, SEEN_BIT] = bit
+            seen[bit, SEEN_NULLS] = 0 if bytes_ is None else address_of(bytes_)
+            seen[bit, SEEN_OUTPUT] = outputs[bit]
+        return seen
+
+    def _encode_slot(self, slot: AccumulatorSlot, column: pa.Array, nulls: NullBytes | None, row: Words,
+                     owners: list[Any]) -> None:  # fmt: skip
+        if slot.spec.accumulator is Accumulator.COUNT:
+            if nulls is None:
+                row[KIND] = COUNT_ROWS
+                return
+            values: npt.NDArray[Any] = (1 - nulls).astype(np.int64)
+        elif slot.kind in (SUM_FLOAT, MIN_FLOAT, MAX_FLOAT, MEAN):
+            values = float_words(column)
+            if nulls is not None:
+                neutral = np.int64(slot.neutral).view(np.float64)
+                values = np.where(nulls != 0, neutral, values)
+            if slot.kind == MEAN and nulls is not None:
+                valid = (1 - nulls).astype(np.int64)
+                owners.append(valid)
+                row[VALID] = address_of(valid)
+        else:
+            values = integer_words(column)
+            if slot.kind != SUM_INT and slot.type == pa.uint64():
+                values = values ^ SIGN_BIT
+            if nulls is not None:
+                values = np.where(nulls != 0, np.int64(slot.neutral), values)
+        owners.append(values)
+        row[INPUT] = address_of(values)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchKeys:
+    """``words`` is the kernel's argument; ``owners`` keep the referenced memory alive."""
+
+    words: Words
+    owners: tuple[Any, ...]
+
+
+class KeyEncoder:
+    def __init__(self, layout: RowLayout) -> None:
+        self._layout = layout
+        self.interners = tuple(StringInterner() if encoding is Encoding.BYTES else None for encoding in layout.encodings)
+        self.rows_are_ids = layout.encodings == (Encoding.BYTES,)
+        """True if the key is one string column: then a string's number is also its row number, and the index is not needed."""
+
+    @property
+    def nbytes(self) -> int:
+        return sum(interner.nbytes for interner in self.interners if interner is not None)
+
+    def encode(self, columns: list[pa.Array]) -> BatchKeys:
+        """Encode the key columns of a batch, given in the key's order."""
+        words: Words = np.zeros(KEY_COLUMNS + self._layout.key_word_count, dtype=np.int64)
+        words[KEY_WORDS] = self._layout.key_word_count
+        owners: list[Any] = []
+        null_bits: npt.NDArray[np.uint16] | None = None
+        position = KEY_COLUMNS
+        for number, (column, encoding) in enumerate(zip(columns, self._layout.encodings, strict=True)):
+            values = column_words(column, encoding)
+            interner = self.interners[number]
+            if interner is not None:
+                # Null has its own number among the strings, so it needs no bit.
+                ids = interner.intern(values)
+                owners.append(ids)
+                words[position] = address_of(ids)
+                position += 1
+                continue
+            owners.append(values)
+            addresses = values.addresses
+            if values.nulls is not None:
+                bits = values.nulls.astype(np.uint16) << np.uint16(number)
+                null_bits = bits if null_bits is None else null_bits | bits
+                masked = [np.where(values.nulls != 0, np.int64(0), array) for array in values.owners[: len(addresses)]]
+                owners.extend(masked)
+                addresses = tuple(address_of(array) for array in masked)
+            for address in addresses:
+                words[position] = address
+                position += 1
+        if null_bits is not None:
+            owners.append(null_bits)
+            words[KEY_NULLS] = address_of(null_bits)
+        if self.rows_are_ids:
+            words[KEY_IDS] = words[KEY_COLUMNS]
+        return BatchKeys(words, tuple(owners))

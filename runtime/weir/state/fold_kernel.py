@@ -1,0 +1,178 @@
+"""The kernel that folds records into the rows of their keys, a block of a few hundred records at a time.
+
+For each block it hashes the keys and finds or adds their rows. The lookups of a block are independent, so their cache misses
+overlap. If a snapshot or the caller needs it, the kernel tracks the first change of each row. Then one tight loop per aggregate
+updates the rows, which are in the cache by now, and writes the running results. One kernel serves all schemas: what varies is
+read from small arrays once per block, so no compilation is needed when a job starts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weir.state.accumulators import accumulate, mark_seen
+from weir.state.change_tracker import TRACKING, UNDO_LIMIT, UNDO_USED, track_changes
+from weir.state.hash_index import MASK, OLD_MASK, OLD_SLOTS, ROW_LIMIT, ROW_MASK, ROWS, SLOTS, TAG_SHIFT
+from weir.state.hashing import SEED, fmix64
+from weir.state.numba_support import Words, kernel, load16, load64, signed, store64
+from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT
+
+BLOCK = 256
+
+# Fields of the array that describes the keys of a batch.
+KEY_WORDS = 0
+"""Number of words per key; their addresses begin at KEY_COLUMNS."""
+KEY_NULLS = 1
+"""Address of one uint16 per record (bit c: key column c is null); 0: no nulls."""
+KEY_IDS = 2
+"""Address of the row number (int64) of each record, new numbers in ascending order; 0: look keys up."""
+KEY_COLUMNS = 3
+
+_NULL_MIX = np.uint64(0xE7037ED1A0B428DB)
+_TAG_MASK = np.uint64(0xFFFFFFFF)
+_KEY_NULLS_MASK = 0xFFFF
+
+
+@kernel
+def same_key(address: int, keys: Words, record: int, nulls: int) -> bool:
+    """Return whether the row at ``address`` has the key of ``record``."""
+    if load64(address) & _KEY_NULLS_MASK != nulls:
+        return False
+    for word in range(keys[KEY_WORDS]):
+        if load64(address + 8 + 8 * word) != load64(keys[KEY_COLUMNS + word] + 8 * record):
+            return False
+    return True
+
+
+@kernel
+def new_row(address: int, keys: Words, record: int, nulls: int, template: Words) -> None:
+    for word in range(len(template)):
+        store64(address + 8 * word, template[word])
+    store64(address, template[0] | nulls)
+    for word in range(keys[KEY_WORDS]):
+        store64(address + 8 + 8 * word, load64(keys[KEY_COLUMNS + word] + 8 * record))
+
+
+@kernel
+def find_or_add(tag: np.uint64, control: Words, chunks: Words, row_bytes: int, keys: Words, record: int, nulls: int,
+                template: Words) -> int:  # fmt: skip
+    """Return the row of a key that was not at its first position: probe further, then search the old table, then add a row."""
+    slots, mask = control[SLOTS], control[MASK]
+    position = signed(tag) & mask
+    while True:
+        slot = np.uint64(load64(slots + 8 * position))
+        if slot == 0:
+            break
+        if slot >> TAG_SHIFT == tag:
+            row = signed(slot & ROW_MASK) - 1
+            if same_key(chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes, keys, record, nulls):
+                return row
+        position = (position + 1) & mask
+    if control[OLD_SLOTS] != 0:
+        old = signed(tag) & control[OLD_MASK]
+        while True:
+            slot = np.uint64(load64(control[OLD_SLOTS] + 8 * old))
+            if slot == 0:
+                break
+            if slot >> TAG_SHIFT == tag:
+                row = signed(slot & ROW_MASK) - 1
+                if same_key(chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes, keys, record, nulls):
+                    store64(slots + 8 * position, signed(slot))
+                    return row
+            old = (old + 1) & control[OLD_MASK]
+    row = signed(control[ROWS])
+    control[ROWS] = row + 1
+    store64(slots + 8 * position, signed((tag << TAG_SHIFT) | np.uint64(row + 1)))
+    new_row(chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes, keys, record, nulls, template)
+    return row
+
+
+@kernel
+def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
+           addresses: Words, tags: Words) -> None:  # fmt: skip
+    """Find the row numbers and addresses of the keys of records ``begin`` to ``begin + count``."""
+    row_bytes = 8 * len(template)
+    slots, mask = control[SLOTS], control[MASK]
+    first = keys[KEY_COLUMNS] + 8 * begin
+    for i in range(count):
+        hashed = fmix64(SEED ^ np.uint64(load64(first + 8 * i)))
+        tags[i] = signed(hashed)
+    for word in range(1, keys[KEY_WORDS]):
+        column = keys[KEY_COLUMNS + word] + 8 * begin
+        for i in range(count):
+            tags[i] = signed(fmix64(np.uint64(tags[i]) ^ np.uint64(load64(column + 8 * i))))
+    if keys[KEY_NULLS] != 0:
+        for i in range(count):
+            tags[i] ^= signed(np.uint64(load16(keys[KEY_NULLS] + 2 * (begin + i))) * _NULL_MIX)
+    for i in range(count):
+        tag = np.uint64(tags[i]) & _TAG_MASK
+        tags[i] = signed(tag)
+        position = signed(tag) & mask
+        slot = np.uint64(load64(slots + 8 * position))
+        while slot != 0 and slot >> TAG_SHIFT != tag:
+            position = (position + 1) & mask
+            slot = np.uint64(load64(slots + 8 * position))
+        row = signed(slot & ROW_MASK) - 1
+        rows[i] = row
+        if row >= 0:
+            addresses[i] = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
+        else:
+            addresses[i] = 0
+    nulls = signed(0)  # typed, not a literal: otherwise numba would compile the called functions twice
+    if keys[KEY_WORDS] == 1 and keys[KEY_NULLS] == 0:
+        for i in range(count):
+            address = addresses[i]
+            if address == 0 or load64(address + 8) != load64(first + 8 * i) or load64(address) & _KEY_NULLS_MASK != 0:
+                row = find_or_add(np.uint64(tags[i]), control, chunks, row_bytes, keys, begin + i, nulls, template)
+                rows[i] = row
+                addresses[i] = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
+        return
+    for i in range(count):
+        nulls = signed(0)
+        if keys[KEY_NULLS] != 0:
+            nulls = signed(load16(keys[KEY_NULLS] + 2 * (begin + i)))
+        if addresses[i] == 0 or not same_key(addresses[i], keys, begin + i, nulls):
+            row = find_or_add(np.uint64(tags[i]), control, chunks, row_bytes, keys, begin + i, nulls, template)
+            rows[i] = row
+            addresses[i] = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
+
+
+@kernel
+def locate_ids(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
+               addresses: Words) -> None:  # fmt: skip
+    """Like ``locate``, if the keys are row numbers."""
+    row_bytes = 8 * len(template)
+    for i in range(count):
+        row = load64(keys[KEY_IDS] + 8 * (begin + i))
+        address = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
+        if row == control[ROWS]:
+            control[ROWS] = row + 1
+            new_row(address, keys, begin + i, signed(0), template)
+        rows[i] = row
+        addresses[i] = address
+
+
+@kernel
+def fold(begin: int, end: int, control: Words, chunks: Words, keys: Words, template: Words, aggregates: Words, seen: Words,
+         tracking: Words, scratch: Words) -> int:  # fmt: skip
+    """Fold records ``begin`` to ``end``. Returns where it stopped: before ``end`` if there was no room for a block of new rows or
+    of undo entries. Afterwards ``aggregates[0, 0]`` is not 0 if a sum of integers has exceeded the range of int64."""
+    rows, addresses, tags = scratch[0], scratch[1], scratch[2]
+    position = begin
+    while position < end:
+        count = min(BLOCK, end - position)
+        if control[ROWS] + count > control[ROW_LIMIT]:
+            break
+        if tracking[TRACKING] != 0 and tracking[UNDO_USED] + count > tracking[UNDO_LIMIT]:
+            break
+        if keys[KEY_IDS] != 0:
+            locate_ids(position, count, control, chunks, keys, template, rows, addresses)
+        else:
+            locate(position, count, control, chunks, keys, template, rows, addresses, tags)
+        if tracking[TRACKING] != 0:
+            track_changes(position, count, rows, addresses, len(template), tracking)
+        if len(seen) != 0:
+            mark_seen(position, count, addresses, seen)
+        accumulate(position, count, addresses, aggregates)
+        position += count
+    return position

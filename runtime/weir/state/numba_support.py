@@ -1,0 +1,86 @@
+"""Support for numba kernels: the decorator that compiles them, and loads and stores at raw addresses.
+
+Kernels take addresses (int64) instead of arrays. So they read and write Arrow buffers of any type and offset without a copy, and
+each kernel compiles for exactly one signature. The caller keeps the owners of all addresses alive during the call.
+
+Addresses need not be aligned: the body of a frame may begin anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+Words = npt.NDArray[np.int64]
+signed: Callable[[Any], int] = cast(Any, np.int64)
+"""In kernels: reinterpret as int64. It is np.int64, typed so that mypy accepts the result as an int."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _source_digest() -> str:
+    """Return the digest of all files that contain kernels."""
+    package = Path(__file__).parent
+    files = [*sorted(package.glob("*.py")), package.parent / "operators" / "scatter.py"]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+_DIGEST = _source_digest()
+
+
+def kernel(function: F) -> F:
+    """Compile at the first call, cache the result on disk, and release the GIL at run time.
+
+    numba invalidates a cached kernel only if its own file has changed, although kernels of other files are compiled into it. So
+    the digest of all kernel files replaces the file's time stamp: a change of any of them invalidates all kernels.
+    """
+    compiled: Any = njit(nogil=True, cache=True)(function)
+    compiled._cache._cache_file._source_stamp = _DIGEST
+    return cast(F, compiled)
+
+
+def _load(numba_type: Any, bits: int, *, floating: bool = False) -> Any:
+    def declare(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            llvm_type = ir.DoubleType() if floating else ir.IntType(bits)
+            return builder.load(builder.inttoptr(args[0], llvm_type.as_pointer()), align=1, typ=llvm_type)
+
+        return numba_type(types.int64), generate
+
+    return intrinsic(declare)
+
+
+def _store(numba_type: Any, bits: int, *, floating: bool = False) -> Any:
+    def declare(typing_context: Any, address: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            llvm_type = ir.DoubleType() if floating else ir.IntType(bits)
+            builder.store(args[1], builder.inttoptr(args[0], llvm_type.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, numba_type), generate
+
+    return intrinsic(declare)
+
+
+load64 = _load(types.int64, 64)
+load32 = _load(types.int32, 32)
+load16 = _load(types.uint16, 16)
+load8 = _load(types.uint8, 8)
+load_f64 = _load(types.float64, 64, floating=True)
+store64 = _store(types.int64, 64)
+store32 = _store(types.int32, 32)
+store16 = _store(types.int16, 16)
+store8 = _store(types.int8, 8)
+store_f64 = _store(types.float64, 64, floating=True)
+
+
+def address_of(array: npt.NDArray[Any]) -> int:
+    """Return the address of the first element. The caller keeps ``array`` alive."""
+    return cast(int, array.__array_interface__["data"][0])

@@ -1,0 +1,72 @@
+"""The rows of keyed state: of fixed width, in chunks that never move.
+
+A row is a sequence of 64-bit words: ``meta``, the words of the key, the words of the accumulators. So a record costs one cache
+miss. ``meta`` holds, from the low end: 16 bits for null key columns, 16 bits for aggregated columns that have seen a value, and
+32 bits for the epoch of the last tracked change. Row ``n`` is in chunk ``n >> 16``. Growing adds a chunk and copies nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weir.state.numba_support import Words, address_of, kernel, load64, store64
+
+CHUNK_SHIFT = 16
+CHUNK_ROWS = 1 << CHUNK_SHIFT
+CHUNK_MASK = CHUNK_ROWS - 1
+CACHE_LINE_WORDS = 8
+
+KEY_NULL_BITS = 16
+SEEN_BITS = 16
+SEEN_SHIFT = 16
+EPOCH_SHIFT = np.uint64(32)
+META = 0
+KEY = 1
+"""The first word of the key."""
+
+
+def padded_words(words: int) -> int:
+    """Return a row width at which no row of up to 64 bytes crosses a cache line."""
+    if words <= CACHE_LINE_WORDS:
+        return 1 << (words - 1).bit_length()
+    return -(-words // 4) * 4
+
+
+@kernel
+def clear_epochs(chunks: Words, rows: int, row_words: int) -> None:
+    for row in range(rows):
+        address = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_words * 8
+        store64(address, load64(address) & 0xFFFFFFFF)
+
+
+class RowChunks:
+    """``addresses[c]`` is the address of chunk c, aligned to a cache line."""
+
+    def __init__(self, row_words: int) -> None:
+        self.row_words = row_words
+        self.addresses: Words = np.zeros(0, dtype=np.int64)
+        self._chunks: list[Words] = []
+
+    @property
+    def capacity(self) -> int:
+        return len(self._chunks) << CHUNK_SHIFT
+
+    def add_chunk(self) -> None:
+        """Make room for 65,536 more rows. The system allocates the pages when they are first written."""
+        chunk = aligned_words(CHUNK_ROWS * self.row_words)
+        self._chunks.append(chunk)
+        self.addresses = np.append(self.addresses, np.int64(address_of(chunk)))
+
+    def read(self, begin: int, end: int) -> Words:
+        """Return rows ``begin`` to ``end`` of one chunk as a view of shape (rows, row_words)."""
+        assert begin >> CHUNK_SHIFT == (end - 1) >> CHUNK_SHIFT
+        rows = self._chunks[begin >> CHUNK_SHIFT].reshape(CHUNK_ROWS, self.row_words)
+        first = begin & CHUNK_MASK
+        return rows[first : first + end - begin]
+
+
+def aligned_words(words: int) -> Words:
+    """Return uninitialised words, aligned to a cache line."""
+    raw = np.empty(words + CACHE_LINE_WORDS, dtype=np.int64)
+    skip = (-address_of(raw) % (8 * CACHE_LINE_WORDS)) // 8
+    return raw[skip : skip + words]

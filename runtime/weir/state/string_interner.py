@@ -1,0 +1,224 @@
+"""Interns strings: maps each distinct value of a string (or binary) key column to a dense, stable number.
+
+An entry is a row of four words: hash, address of the bytes, length (-1 for null), and the first eight bytes, so that short strings
+are compared without reading the arena. Arena and entries only grow and never move. So a snapshot copies neither: the entries
+that exist when it is taken never change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weir.state.arrow_columns import ColumnWords
+from weir.state.hash_index import MASK, OLD_MASK, OLD_SLOTS, ROW_LIMIT, ROW_MASK, ROWS, SLOTS, TAG_SHIFT, HashIndex
+from weir.state.hashing import hash_bytes
+from weir.state.numba_support import Words, address_of, kernel, load8, load16, load32, load64, signed, store8, store64
+from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT, RowChunks
+
+ENTRY_WORDS = 4
+ENTRY_BYTES = 8 * ENTRY_WORDS
+SEGMENT_BYTES = 1 << 20
+NULL_LENGTH = -1
+ARENA_NEXT = 0
+ARENA_END = 1
+_TAG_MASK = np.uint64(0xFFFFFFFF)
+_LOW_HALF = 0xFFFFFFFF
+
+
+@kernel
+def first_bytes(address: int, length: int) -> int:
+    """Return the first eight bytes, little-endian, padded with zeros."""
+    if length >= 8:
+        return signed(load64(address))
+    prefix = signed(0)
+    shift = 0
+    if length & 4:
+        prefix = signed(load32(address)) & _LOW_HALF
+        address += 4
+        shift = 32
+    if length & 2:
+        prefix |= signed(load16(address)) << shift
+        address += 2
+        shift += 16
+    if length & 1:
+        prefix |= signed(load8(address)) << shift
+    return prefix
+
+
+@kernel
+def same_bytes(left: int, right: int, length: int) -> bool:
+    end = left + length
+    while left + 8 <= end:
+        if load64(left) != load64(right):
+            return False
+        left += 8
+        right += 8
+    while left < end:
+        if load8(left) != load8(right):
+            return False
+        left += 1
+        right += 1
+    return True
+
+
+@kernel
+def copy_bytes(source: int, target: int, length: int) -> None:
+    end = source + length
+    while source + 8 <= end:
+        store64(target, load64(source))
+        source += 8
+        target += 8
+    while source < end:
+        store8(target, load8(source))
+        source += 1
+        target += 1
+
+
+@kernel
+def find_string(slots: int, mask: int, hashed: int, address: int, length: int, prefix: int, entries: Words) -> int:
+    """Return the number of the string, or -1 - position of the empty slot where it would be inserted."""
+    tag = np.uint64(hashed) & _TAG_MASK
+    position = signed(tag) & mask
+    while True:
+        slot = np.uint64(load64(slots + 8 * position))
+        if slot == 0:
+            return -position - 1
+        if slot >> TAG_SHIFT == tag:
+            number = signed(slot & ROW_MASK) - 1
+            entry = entries[number >> CHUNK_SHIFT] + (number & CHUNK_MASK) * ENTRY_BYTES
+            if (
+                load64(entry) == hashed
+                and load64(entry + 16) == length
+                and load64(entry + 24) == prefix
+                and (length <= 8 or same_bytes(load64(entry + 8), address, length))
+            ):
+                return number
+        position = (position + 1) & mask
+
+
+@kernel
+def intern(begin: int, end: int, starts: int, data: int, nulls: int, control: Words, entries: Words, arena: Words,
+           ids: Words) -> int:  # fmt: skip
+    """Intern values ``begin`` to ``end`` into ``ids``. Returns where it stopped: at ``end``, or earlier if the index, the entries
+    or the arena is full."""
+    for record in range(begin, end):
+        address = data + load64(starts + 8 * record)
+        length = load64(starts + 8 * record + 8) - load64(starts + 8 * record)
+        if nulls != 0 and load8(nulls + record):
+            length = NULL_LENGTH
+            hashed = signed(0)
+            prefix = signed(0)
+        else:
+            hashed = signed(hash_bytes(address, length))
+            prefix = first_bytes(address, length)
+        number = find_string(control[SLOTS], control[MASK], hashed, address, length, prefix, entries)
+        if number < 0:
+            slot_address = control[SLOTS] + 8 * (-number - 1)
+            if control[OLD_SLOTS] != 0:
+                number = find_string(control[OLD_SLOTS], control[OLD_MASK], hashed, address, length, prefix, entries)
+            if number < 0:
+                if control[ROWS] >= control[ROW_LIMIT] or arena[ARENA_NEXT] + length > arena[ARENA_END]:
+                    return record
+                number = control[ROWS]
+                control[ROWS] = number + 1
+                entry = entries[number >> CHUNK_SHIFT] + (number & CHUNK_MASK) * ENTRY_BYTES
+                store64(entry, hashed)
+                store64(entry + 8, arena[ARENA_NEXT])
+                store64(entry + 16, length)
+                store64(entry + 24, prefix)
+                if length > 0:
+                    copy_bytes(address, arena[ARENA_NEXT], length)
+                    arena[ARENA_NEXT] += length
+            store64(slot_address, signed(((np.uint64(hashed) & _TAG_MASK) << TAG_SHIFT) | np.uint64(number + 1)))
+        ids[record] = number
+    return end
+
+
+@kernel
+def measure_strings(ids: Words, entries: Words, offsets: Words, valid: npt.NDArray[np.uint8]) -> int:
+    """Fill ``offsets`` (one more than ids) and ``valid`` (one byte per value). Returns the number of nulls."""
+    nulls = 0
+    total = 0
+    for i in range(len(ids)):
+        offsets[i] = total
+        length = load64(entries[ids[i] >> CHUNK_SHIFT] + (ids[i] & CHUNK_MASK) * ENTRY_BYTES + 16)
+        valid[i] = length >= 0
+        if length >= 0:
+            total += length
+        else:
+            nulls += 1
+    offsets[len(ids)] = total
+    return nulls
+
+
+@kernel
+def copy_strings(ids: Words, entries: Words, offsets: Words, data: int) -> None:
+    for i in range(len(ids)):
+        entry = entries[ids[i] >> CHUNK_SHIFT] + (ids[i] & CHUNK_MASK) * ENTRY_BYTES
+        copy_bytes(load64(entry + 8), data + offsets[i], offsets[i + 1] - offsets[i])
+
+
+class StringInterner:
+    def __init__(self) -> None:
+        self.index = HashIndex()
+        self._entries = RowChunks(ENTRY_WORDS)
+        self._arena: Words = np.zeros(2, dtype=np.int64)
+        self._segments: list[npt.NDArray[np.uint8]] = []
+        self._arena_bytes = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.index.nbytes + self.index.rows * ENTRY_BYTES + self._arena_bytes
+
+    def intern(self, values: ColumnWords) -> Words:
+        """Return the number of each value. New values get the next free numbers, in order of appearance."""
+        starts, data = values.addresses
+        nulls = 0 if values.nulls is None else address_of(values.nulls)
+        ids = np.empty(values.rows, dtype=np.int64)
+        control = self.index.control
+        position = 0
+        while True:
+            control[ROW_LIMIT] = min(self.index.limit, self._entries.capacity)
+            position = intern(
+                position, values.rows, starts, data, nulls, control, self._entries.addresses, self._arena, ids
+            )  # fmt: skip
+            if position == values.rows:
+                break
+            if self.index.rows >= self._entries.capacity:
+                self._entries.add_chunk()
+            elif self.index.rows >= self.index.limit:
+                self.index.grow()
+            else:
+                offsets: npt.NDArray[np.int64] = values.owners[0]
+                self._add_segment(int(offsets[position + 1] - offsets[position]))
+        self.index.advance(values.rows)
+        return ids
+
+    def entries(self) -> Words:
+        """Return the addresses of the entries. Valid for all current entries, even if another thread adds more."""
+        return self._entries.addresses
+
+    def _add_segment(self, bytes_min: int) -> None:
+        segment = np.empty(max(SEGMENT_BYTES, bytes_min), dtype=np.uint8)
+        self._segments.append(segment)
+        self._arena_bytes += segment.nbytes
+        self._arena[ARENA_NEXT] = address_of(segment)
+        self._arena[ARENA_END] = address_of(segment) + segment.nbytes
+
+
+def strings_from_ids(ids: Words, entries: Words, type_: pa.DataType) -> pa.Array:
+    """Return the strings of ``ids`` as an array of ``type_``. The caller keeps the interner alive."""
+    wide = np.empty(len(ids) + 1, dtype=np.int64)
+    valid = np.empty(len(ids), dtype=np.uint8)
+    null_count = measure_strings(ids, entries, wide, valid)
+    data = pa.allocate_buffer(int(wide[-1]))
+    copy_strings(ids, entries, wide, data.address)
+    binary = pa.types.is_binary(type_) or pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_)
+    bitmap = pa.py_buffer(np.packbits(valid, bitorder="little")) if null_count else None
+    built: Any = pa.large_binary() if binary else pa.large_string()
+    array = pa.Array.from_buffers(built, len(ids), [bitmap, pa.py_buffer(wide), data], null_count)
+    return array if built == type_ else array.cast(type_)

@@ -1,0 +1,168 @@
+"""Retention and garbage collection: which checkpoints to retire, and which files to delete.
+
+``plan_retention`` and ``find_orphans`` are pure. ``retire_and_delete`` and ``delete_orphans`` execute.
+
+While a job runs, only its coordinator deletes. When no run is active, the process that wants to delete starts a generation first
+(``Purpose.MAINTENANCE``), so that no suspended run can resume from deleted files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from weir.errors import CheckpointError, ConfigError
+from weir.protocol.ids import CheckpointId
+from weir.protocol.job_log import CheckpointRetired
+from weir.protocol.log_view import CheckpointRecord, LogView
+from weir.protocol.manifest import Manifest
+from weir.storage.base import CheckpointStorage, StoredObject
+from weir.storage.job_log import Appended, JobLog, NumberTaken
+from weir.storage.layout import JobLayout, identify
+from weir.storage.manifests import read_manifest
+
+
+def plan_retention(
+    view: LogView, *, keep: int, uncommitted_from: CheckpointId | None = None, keep_abandoned: bool = True
+) -> tuple[CheckpointId, ...]:
+    """Return the checkpoints to retire so that the newest ``keep`` of the current branch and all pinned ones remain.
+
+    The newest checkpoint always remains: the running generation restored from it until it completes one. ``uncommitted_from``:
+    the oldest checkpoint whose commit is not confirmed. It and later ones remain, because a recovery must commit them again.
+    Abandoned checkpoints remain, so that a user can return to them, unless ``keep_abandoned`` is False.
+    """
+    if keep < 1:
+        raise ConfigError(f"cannot keep {keep} checkpoints: keep at least 1")
+    retiring = list(view.current[:-keep])
+    if not keep_abandoned:
+        retiring += [record.checkpoint for record in view.abandoned]
+    pinned = set(view.pinned)
+    return tuple(
+        sorted(
+            checkpoint
+            for checkpoint in retiring
+            if checkpoint not in pinned and (uncommitted_from is None or checkpoint < uncommitted_from)
+        )
+    )
+
+
+def orphan_horizon(view: LogView) -> CheckpointId:
+    """Return the horizon: files of this or a later checkpoint are not orphaned yet, since the checkpoint may be in progress.
+    Pinned checkpoints do not hold the horizon back."""
+    retained = [checkpoint for checkpoint in view.current if checkpoint not in view.pinned] or list(view.current[-1:])
+    return retained[0] if retained else CheckpointId(0)
+
+
+def find_orphans(
+    view: LogView,
+    layout: JobLayout,
+    objects: Iterable[StoredObject],
+    *,
+    referenced: Collection[str],
+    protected: Collection[str] = (),
+) -> tuple[StoredObject, ...]:
+    """Return the objects that no checkpoint can need any more.
+
+    ``referenced``: relative paths of all state files that kept checkpoints name. ``protected``: the same for files that pending
+    checkpoints reference but did not write. An orphan is referenced by none, is from a generation in the log, and is older than
+    the horizon or from a retired checkpoint.
+    """
+    horizon = orphan_horizon(view)
+    retired = {record.checkpoint for record in view.retired}
+    manifests = {record.manifest_path for record in view.kept}
+    found_orphans: list[StoredObject] = []
+    for stored in objects:
+        path = layout.relative(stored.path)
+        identity = identify(path)
+        if identity is None or path in referenced or path in protected or path in manifests:
+            continue
+        if identity.generation <= view.generation and (identity.checkpoint < horizon or identity.checkpoint in retired):
+            found_orphans.append(stored)
+    return tuple(found_orphans)
+
+
+class StateReferences:
+    """The state files that checkpoints reference. Reads each manifest once and drops those that are no longer requested."""
+
+    def __init__(self, storage: CheckpointStorage, layout: JobLayout) -> None:
+        self._storage = storage
+        self._layout = layout
+        self._paths: dict[CheckpointId, frozenset[str]] = {}
+
+    def add(self, manifest: Manifest) -> None:
+        """Add a manifest, so that its writer does not read it back."""
+        self._paths[manifest.checkpoint] = frozenset(file.path for file in manifest.referenced_files())
+
+    def of(self, record: CheckpointRecord) -> frozenset[str]:
+        """Return the relative paths that a checkpoint references. Raise CheckpointError if its manifest cannot be read."""
+        if record.checkpoint not in self._paths:
+            self.add(read_manifest(self._storage, self._layout, record))
+        return self._paths[record.checkpoint]
+
+    def of_all(self, records: Iterable[CheckpointRecord]) -> frozenset[str]:
+        requested = tuple(records)
+        referenced: frozenset[str] = frozenset().union(*(self.of(record) for record in requested))
+        checkpoints = {record.checkpoint for record in requested}
+        self._paths = {checkpoint: paths for checkpoint, paths in self._paths.items() if checkpoint in checkpoints}
+        return referenced
+
+
+@dataclass(frozen=True, slots=True)
+class RetireResult:
+    """The outcome of retiring checkpoints. ``deleted``: relative paths. A file that could not be deleted is an orphan for a later
+    run."""
+
+    outcome: Appended
+    deleted: tuple[str, ...]
+
+
+def retire_and_delete(
+    storage: CheckpointStorage,
+    layout: JobLayout,
+    log: JobLog,
+    entry: CheckpointRetired,
+    *,
+    at: int,
+    references: StateReferences,
+    protected: Collection[str] = (),
+) -> RetireResult | NumberTaken:
+    """Append ``entry``; once it is in the log, delete the files of the retired checkpoints that no kept checkpoint shares.
+
+    ``protected``: relative paths of files that pending checkpoints reference but did not write. NumberTaken: nothing is deleted.
+    Raise what ``JobLog.append`` raises, with nothing deleted. Raise CheckpointError if the manifest of a kept checkpoint cannot
+    be read, because its files are then unknown: the entry is in the log, and nothing is deleted.
+    """
+    retiring = {checkpoint: log.view.find(checkpoint) for checkpoint in entry.checkpoints}
+    files: set[str] = set()
+    manifests: set[str] = set()
+    for record in retiring.values():
+        if record is None:
+            continue
+        manifests.add(record.manifest_path)
+        try:
+            files |= references.of(record)
+        except CheckpointError:
+            # The manifest is damaged, so its files are unknown. ``delete_orphans`` finds them by their names.
+            continue
+    outcome = log.append(entry, at=at)
+    if isinstance(outcome, NumberTaken):
+        return outcome
+    kept = references.of_all(outcome.view.kept)
+    deletable = (*sorted(files - kept - frozenset(protected)), *sorted(manifests))
+    storage.delete([layout.absolute(path) for path in deletable])
+    return RetireResult(outcome, deletable)
+
+
+def delete_orphans(
+    storage: CheckpointStorage, layout: JobLayout, view: LogView, *, references: StateReferences, protected: Collection[str] = ()
+) -> tuple[StoredObject, ...]:
+    """Delete orphaned state files and manifests. Return them.
+
+    Staged rows, the log and files without a name of the layout are never deleted. Raise CheckpointError, with nothing deleted, if
+    the manifest of a kept checkpoint cannot be read.
+    """
+    referenced = references.of_all(view.kept)
+    objects = (*storage.list(layout.state), *storage.list(layout.checkpoints))
+    deletable = find_orphans(view, layout, objects, referenced=referenced, protected=protected)
+    storage.delete([stored.path for stored in deletable])
+    return deletable

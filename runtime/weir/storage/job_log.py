@@ -1,0 +1,211 @@
+"""The job log in checkpoint storage: it reads entries, creates entries and reports the outcome. It makes no decisions.
+
+The owner of the running generation regularly appends a summary of all earlier entries and then deletes them (``summarise``,
+``trim``). ``weir.storage.log_reader`` reads a log while that happens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from weir.errors import CheckpointError, StorageError, Superseded, UnknownOutcome
+from weir.protocol.ids import Generation
+from weir.protocol.job_log import Entry
+from weir.protocol.log_view import LogView, summary
+from weir.storage.base import CheckpointStorage
+from weir.storage.layout import JobLayout
+from weir.storage.log_reader import LogFiles, LogState, NumberedEntry, is_newest, read_log
+
+CREATE_ATTEMPTS_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The entry is durably in the log, at ``number``."""
+
+    number: int
+    view: LogView
+    """The view including the entry."""
+    next_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTaken:
+    """Another process has created an entry with that number, or had created one that was trimmed. The entry is not in the log
+    (see ``_outcome``)."""
+
+    entries: tuple[NumberedEntry, ...]
+    """All entries from the requested number to the end; empty if that number is trimmed."""
+    view: LogView
+    """The view including these entries."""
+    next_number: int
+
+
+AppendOutcome: TypeAlias = Appended | NumberTaken
+
+
+class JobLog:
+    """Reader and writer of one log. Calls must not overlap. Any number of readers and writers, in any process, may share a log."""
+
+    def __init__(self, storage: CheckpointStorage, layout: JobLayout) -> None:
+        self._files = LogFiles(storage, layout)
+        self._state: LogState | None = None
+        self._unresolved: str | None = None
+        """Nonce of the entry whose outcome is unknown."""
+
+    @property
+    def view(self) -> LogView:
+        """The view as last read."""
+        return self._current_state.view
+
+    @property
+    def next_number(self) -> int:
+        return self._current_state.next_number
+
+    @property
+    def unsummarised(self) -> int:
+        """Number of entries since the last summary, or since the start of the log."""
+        return self._current_state.next_number - 1 - self._current_state.base
+
+    @property
+    def _current_state(self) -> LogState:
+        return self._state if self._state is not None else LogState()
+
+    def read(self) -> tuple[LogView, int]:
+        """Read new entries. Return the view and the number of the next entry.
+
+        Raise StorageError, or CheckpointError for a gap or an entry that is damaged or contradicts the others. After an error the
+        view is unchanged.
+        """
+        self._state = read_log(self._files, self._state)
+        return self.view, self.next_number
+
+    def append(self, entry: Entry, *, at: int) -> AppendOutcome:
+        """Create ``entry`` with number ``at``, the next number known to the caller.
+
+        A repeated call with the same entry (same nonce) and number is safe and returns the same outcome, if the writer has not
+        summarised the log in between. Raise UnknownOutcome if the entry may or may not be in the log: call again, and delete
+        nothing until then. Raise Superseded if a newer generation is in the log, CheckpointError if the entry cannot follow the
+        existing ones, StorageError if the entry was certainly not written.
+        """
+        try:
+            return self._append(entry, at)
+        except UnknownOutcome:
+            self._unresolved = entry.nonce
+            raise
+        except StorageError as error:
+            if entry.nonce == self._unresolved:
+                # This call wrote nothing, but an earlier one may have written the entry.
+                raise self._unknown(at, error) from error
+            raise
+
+    def _append(self, entry: Entry, at: int) -> AppendOutcome:
+        if at > self.next_number:
+            self.read()
+        assert 1 <= at <= self.next_number, f"entry {at} would leave a gap, the next number is {self.next_number}"
+        if at < self.next_number:
+            return self._outcome(entry, at)
+        if self.view.is_stale(entry):
+            raise self._superseded(entry.generation)
+        objection = self.view.objection(entry)
+        if objection is not None:
+            raise CheckpointError(f"{type(entry).__name__} cannot be entry {at} of the log of job {self._files.job}: {objection}")
+        unknown: StorageError | None = None
+        for _ in range(CREATE_ATTEMPTS_MAX):
+            try:
+                created = self._files.create(at, entry)
+            except UnknownOutcome as error:
+                created, unknown = False, error
+            except StorageError as error:
+                if unknown is None:
+                    raise
+                raise self._unknown(at, unknown) from error
+            # The entry was not created, or the outcome is unknown. Read the log to find out. If nothing is at ``at``, the write
+            # did not arrive. If it arrives late, it finds the number taken, because the next attempt writes the same entry.
+            try:
+                if created:
+                    return self._created(entry, at)
+                self.read()
+                if at < self.next_number:
+                    return self._outcome(entry, at)
+            except StorageError as error:
+                raise self._unknown(at, error) from error
+        raise self._unknown(at, unknown) from unknown
+
+    def _created(self, entry: Entry, at: int) -> AppendOutcome:
+        """Return the outcome of a successful create. A free number may have been in use before: a paused process may create an
+        entry at a trimmed number.
+
+        So the entry is in the log only if it is the newest one, or if a full read of the log includes it.
+        """
+        if is_newest(self._files, NumberedEntry(at, entry)):
+            state = self._current_state
+            state.apply(entry)
+            self._state = state
+        else:
+            self.read()
+            if at >= self.next_number:
+                raise StorageError("the entry has disappeared and no other entry has its number")
+        return self._outcome(entry, at)
+
+    def _outcome(self, entry: Entry, at: int) -> AppendOutcome:
+        """Return the outcome of an attempt to create entry ``at`` when ``at`` is no longer the end of the log.
+
+        Below the newest summary the numbers are unknown, and an entry there counts for nothing. That is enough:
+
+        - A process appends a summary only for its own generation, and only while none of its entries is in doubt. So a summary above ``at``
+          that it did not expect is from a newer generation: Superseded. If the entry was in the log after all, the newer generation knows it
+          from the summary and acts on it.
+        - A GenerationStarted that is in the log has fenced its own number, so it is stale. One that is not stale was never in the log.
+        - Other entries without a generation (a pin by the command line) are idempotent: NumberTaken, and the caller retries.
+        """
+        state = self._current_state
+        if at < state.base:
+            if state.view.is_stale(entry):
+                raise self._superseded(entry.generation)
+            return NumberTaken((), state.view, state.next_number)
+        since = tuple(numbered for numbered in state.entries if numbered.number >= at)
+        if since[0].entry.nonce == entry.nonce:
+            return Appended(at, state.view, state.next_number)
+        return NumberTaken(since, state.view, state.next_number)
+
+    def summarise(self, generation: Generation, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
+        """Append a summary of the view. Only the owner of ``generation`` may call this, and only while none of its entries is in
+        doubt (see ``_outcome``). NumberTaken: another process added an entry, which the next summary includes.
+
+        Raise what ``append`` raises, and Superseded if another generation has started.
+        """
+        if self.view.generation > generation:
+            raise self._superseded(generation)
+        return self.append(summary(self.view, nonce=nonce, timestamp_ms=timestamp_ms), at=self.next_number)
+
+    def trim(self) -> int:
+        """Delete every entry below the newest summary known to be in the log. Return the number of entries deleted.
+
+        Delete in ascending order, which ``log_reader`` relies on. A process that was paused may call this too: entries below a
+        summary stay superfluous. Raise StorageError after a partial deletion; the next call continues.
+        """
+        base = self._current_state.base
+        superfluous = [number for number in self._files.numbers() if number < base]
+        self._files.delete(superfluous)
+        return len(superfluous)
+
+    def entries(self, *, first: int = 1) -> tuple[NumberedEntry, ...]:
+        """Return the existing entries from number ``first`` on, for display.
+
+        Entries below the newest summary may include one that a paused process created too late and that is not in the log.
+        """
+        stored = ((number, self._files.fetch(number)) for number in self._files.numbers() if number >= first)
+        return tuple(NumberedEntry(number, entry) for number, entry in stored if entry is not None)
+
+    def _superseded(self, generation: Generation) -> Superseded:
+        return Superseded(
+            f"Another driver has taken over job {self._files.job}: its generation is {self.view.generation}, this driver's is {generation}. "
+            "This driver stops and commits nothing more."
+        )
+
+    def _unknown(self, at: int, cause: BaseException | None) -> UnknownOutcome:
+        return UnknownOutcome(
+            f"Entry {at} of the log of job {self._files.job} may or may not be written: {cause or 'the storage did not answer'}"
+        )

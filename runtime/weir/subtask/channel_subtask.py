@@ -1,0 +1,157 @@
+"""A subtask with input channels. It takes frames in turn and executes the effects that its protocol returns."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import assert_never, cast
+
+from weir.kernel.alignment import AlignmentAborted, TakeSnapshot
+from weir.kernel.input_processor import AdvanceWatermark, BecomeIdle, Deliver, InputProcessor, InputsEnded, SubtaskEffect
+from weir.operators.base import Batch
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import CheckpointId, SubtaskId
+from weir.subtask.channels import WINDOW_BYTES, InputChannel
+from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
+
+
+class ChannelSubtask(SubtaskRuntime):
+    """A subtask with input channels, served round robin. ``join`` concatenates batches, up to ``joined_rows_max`` rows (0:
+    never)."""
+
+    def __init__(
+        self,
+        subtask: SubtaskId,
+        parts: SubtaskParts,
+        *,
+        protocol: InputProcessor,
+        inputs: Sequence[InputChannel],
+        join: Callable[[Sequence[Batch]], Batch],
+        joined_rows_max: int,
+    ) -> None:
+        super().__init__(subtask, parts)
+        self.inputs = tuple(inputs)
+        self._protocol = protocol
+        self._join = join
+        self._joined_rows_max = joined_rows_max
+        self._next_input = 0
+        self._effects: deque[SubtaskEffect] = deque()
+
+    @property
+    def aligning(self) -> bool:
+        return self._protocol.aligner.current is not None
+
+    def work(self, now_ns: int) -> Work:
+        if self._step is not None:
+            return self._unfinished_step(now_ns)
+        if self._effects:
+            # Only effects of the same kind can follow these in one frame's effects, and they send control events only.
+            return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
+        work = Work.NONE
+        for channel in self.inputs:
+            head = channel.head
+            if head is None or self._protocol.is_blocked(channel.channel):
+                continue
+            if head.kind is not FrameKind.DATA:
+                return Work.ANY_TIME
+            work = Work.NEEDS_ROOM
+        return work
+
+    def on_aborted(self, checkpoint: CheckpointId) -> None:
+        self._protocol.on_aborted(checkpoint)
+
+    def _start_work(self, now_ns: int) -> None:
+        if not self._effects:
+            channel = self._next_channel()
+            if channel is None:
+                return
+            frame = channel.pop()
+            self._effects.extend(self._protocol.on_frame(frame, now_ns=now_ns))
+            if not (self._effects and isinstance(self._effects[0], Deliver)):
+                channel.release(frame)
+        while self._effects and self._step is None:
+            self._execute(self._effects.popleft(), now_ns)
+
+    def _next_channel(self) -> InputChannel | None:
+        """Return the next channel to read: one with a control event at its head (which needs no room), else one with data, round
+        robin."""
+        ready = None
+        for offset in range(len(self.inputs)):
+            position = (self._next_input + offset) % len(self.inputs)
+            channel = self.inputs[position]
+            head = channel.head
+            if head is None or self._protocol.is_blocked(channel.channel):
+                continue
+            if head.kind is not FrameKind.DATA:
+                return channel
+            if ready is None:
+                ready = position
+        if ready is None:
+            return None
+        self._next_input = ready + 1
+        return self.inputs[ready]
+
+    def _execute(self, effect: SubtaskEffect, now_ns: int) -> None:
+        match effect:
+            case Deliver(frame):
+                self._deliver(frame, now_ns)
+            case TakeSnapshot(checkpoint, alignment_ns):
+                self._take_snapshot(checkpoint, alignment_ns, self._protocol.input_snapshots(), ())
+            case AlignmentAborted():
+                pass
+            case AdvanceWatermark(watermark_ms):
+                self._start_step(
+                    self.chain.on_watermark(watermark_ms),
+                    lambda: self.outputs.broadcast(FrameKind.WATERMARK, watermark_ms),
+                )
+            case BecomeIdle():
+                self.outputs.broadcast(FrameKind.IDLE)
+            case InputsEnded(run_operators):
+                if run_operators:
+                    self._start_step(self.chain.on_end_of_input(), self._end)
+                else:
+                    self._end()
+            case _:
+                assert_never(effect)
+
+    def _deliver(self, first: Frame, now_ns: int) -> None:
+        position = next(number for number, channel in enumerate(self.inputs) if channel.channel == first.channel)
+        frames = [(self.inputs[position], first), *self._joinable_batches(position, first, now_ns)]
+        batch = _batch_of(first) if len(frames) == 1 else self._join([_batch_of(frame) for _, frame in frames])
+        self.records_in += batch.num_rows
+        self.bytes_in += sum(frame.bytes_held for _, frame in frames)
+
+        def release() -> None:
+            for channel, frame in frames:
+                channel.release(frame)
+
+        self._start_step(self.chain.process(batch, self.inputs[position].input_index), release)
+
+    def _joinable_batches(self, position: int, first: Frame, now_ns: int) -> list[tuple[InputChannel, Frame]]:
+        """Take waiting batches that fit into one batch with ``first``, if ``first`` is less than half a full one.
+
+        A batch costs as much as thousands of its records. Barriers cause small batches, because partitioners flush before them.
+        Like the order of channels, the choice of joined batches would have to be logged for a deterministic replay.
+        """
+        rows, held = _batch_of(first).num_rows, first.bytes_held
+        frames: list[tuple[InputChannel, Frame]] = []
+        if 2 * rows > self._joined_rows_max:
+            return frames
+        for channel in (*self.inputs[position:], *self.inputs[:position]):
+            if channel.input_index != self.inputs[position].input_index or self._protocol.is_blocked(channel.channel):
+                continue
+            while (head := channel.head) is not None and head.kind is FrameKind.DATA:
+                rows += _batch_of(head).num_rows
+                held += head.bytes_held
+                if rows > self._joined_rows_max or held > WINDOW_BYTES:
+                    return frames
+                frame = channel.pop()
+                if self._protocol.on_frame(frame, now_ns=now_ns):
+                    frames.append((channel, frame))
+                else:
+                    channel.release(frame)
+        return frames
+
+
+def _batch_of(frame: Frame) -> Batch:
+    return cast("Batch", frame.batch)

@@ -1,0 +1,72 @@
+"""The interfaces between a slot's runtime and its environment. A process provides sockets and threads, the simulator its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from weir.graph.physical import Edge, PhysicalGraph
+from weir.operators.base import BackgroundCall, Batch, Operator, SnapshotFiles, SnapshotReader, SourceOperator
+from weir.protocol.frames import Frame
+from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.protocol.messages import Deploy, FromSlot
+
+
+class BatchPartitioner(Protocol):
+    """Distributes batches to the subtasks of an edge's target. It may hold rows back until a batch is full."""
+
+    def add(self, batch: Batch) -> list[tuple[int, Batch]]: ...
+    def flush(self) -> list[tuple[int, Batch]]: ...
+    @property
+    def pending_rows(self) -> int: ...
+
+
+class Program(Protocol):
+    """Builds the parts of the deployed graph."""
+
+    def operators(self, graph: PhysicalGraph, subtask: SubtaskId) -> Sequence[Operator | SourceOperator]:
+        """Return the operators of the subtask's chain, not yet opened. A source can only be the first."""
+        ...
+
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> BatchPartitioner: ...
+
+    def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
+        """Return whether ``join`` can concatenate any batches of this edge."""
+        ...
+
+    def join(self, batches: Sequence[Batch]) -> Batch:
+        """Return one batch with the records of several, in order. All are from one edge that ``may_join``."""
+        ...
+
+
+class SlotEnvironment(Protocol):
+    """The environment of a slot. No call blocks."""
+
+    def monotonic_ns(self) -> int: ...
+    def thread_cpu_ns(self) -> int: ...
+
+    def core_wait_ns(self) -> int:
+        """Return how long this thread has been ready to run without a core, since it started. 0 if the system does not report it."""
+        ...
+
+    def send_control(self, message: FromSlot) -> None: ...
+    def send_frame(self, slot: int, frame: Frame) -> None: ...
+
+    def open_channels(self, deploy: Deploy, graph: PhysicalGraph) -> None:
+        """Start to connect to the peers of this generation. ``channels_ready`` returns True once all are connected."""
+        ...
+
+    def channels_ready(self) -> bool: ...
+    def close_channels(self) -> None: ...
+
+    def write_in_background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
+        """Run ``work`` outside the loop, in the order of calls. Then call ``done(result, error)`` in the loop."""
+        ...
+
+    def run_in_background(self, work: Callable[[], object]) -> BackgroundCall:
+        """Run a blocking user function in the background executor."""
+        ...
+
+    def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles: ...
+    def snapshot_reader(self) -> SnapshotReader: ...
+    def rss_bytes(self) -> int: ...

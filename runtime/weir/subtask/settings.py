@@ -1,0 +1,53 @@
+"""Settings of a slot process, and the log format that driver and slots share."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import dataclass, field
+
+import structlog
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """Log format. ``as_json``: one JSON object per line. ``verbose``: also log debug messages."""
+
+    as_json: bool = False
+    verbose: bool = False
+
+
+def configure_logs(settings: LogSettings) -> None:
+    shared: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso" if settings.as_json else "%H:%M:%S", utc=settings.as_json),
+    ]
+    if settings.as_json:
+        rest: list[structlog.typing.Processor] = [
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(default=str),
+        ]
+    else:
+        # If rich is installed, the default would print the values of local variables, which may be secret.
+        plain = structlog.dev.plain_traceback
+        rest = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=28, exception_formatter=plain)]
+    structlog.configure(
+        processors=[*shared, *rest],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if settings.verbose else logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """Settings that the driver sends to every slot process in its bootstrap, besides address and secret.
+
+    ``run`` identifies the coordinator's run: the coordinator rejects slots of another run.
+    """
+
+    run: int
+    storage_url: str
+    storage_options: dict[str, str] = field(default_factory=dict, repr=False)
+    batch_rows: int = 65_536
+    logs: LogSettings = field(default_factory=LogSettings)

@@ -1,0 +1,111 @@
+"""A subtask with a source: it handles triggers and takes splits in the order of their arrival."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from weir.errors import InputError, ProtocolError
+from weir.operators.base import SourceOperator, Step
+from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.snapshots import OperatorSnapshot, Split
+from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
+
+
+class SourceSubtask(SubtaskRuntime):
+    """A subtask with a source. It handles triggers and split assignments in the order of their arrival."""
+
+    def __init__(
+        self,
+        subtask: SubtaskId,
+        parts: SubtaskParts,
+        *,
+        uid: OperatorUid,
+        source: SourceOperator,
+        last_checkpoint: CheckpointId,
+        request_split: Callable[[OperatorUid, int], None],
+    ) -> None:
+        super().__init__(subtask, parts)
+        self.uid = uid
+        self.source = source
+        self._last_checkpoint = last_checkpoint
+        self._request_split = request_split
+        self._queue: deque[CheckpointId | Split] = deque()
+        self._split_requested = False
+        self._no_more_splits = parts.ended_before
+        """An ended subtask stays ended: records of a new split would pass operators whose ``on_end_of_input`` does not run again."""
+        self._poll_at_ns = 0
+
+    def trigger(self, checkpoint: CheckpointId) -> None:
+        self._queue.append(checkpoint)
+
+    def assign(self, split: Split | None, precedes: CheckpointId) -> None:
+        """Add a split; None: there are no more. Raise ProtocolError if the split was not assigned in the epoch in which it is
+        read."""
+        newest = max([self._last_checkpoint, *(item for item in self._queue if not isinstance(item, Split))])
+        if precedes <= newest:
+            raise ProtocolError(
+                f"source {self.uid}: a split assigned before checkpoint {precedes} arrived after the trigger of {newest}"
+            )
+        self._split_requested = False
+        if split is None:
+            self._no_more_splits = True
+        else:
+            self._queue.append(split)
+
+    def work(self, now_ns: int) -> Work:
+        if self._step is not None:
+            return self._unfinished_step(now_ns)
+        if self._queue:
+            return Work.ANY_TIME
+        if self.ended:
+            return Work.NONE
+        if self._no_more_splits and not self.source.unfinished():
+            return Work.NEEDS_ROOM
+        if self._needs_split():
+            return Work.ANY_TIME
+        return Work.NEEDS_ROOM if self.source.unfinished() and now_ns >= self._poll_at_ns else Work.NONE
+
+    def wake_at_ns(self) -> int | None:
+        if self._step is None and not self.ended and self.source.unfinished():
+            return self._poll_at_ns if self.outputs.has_room() else None
+        return super().wake_at_ns()
+
+    def _needs_split(self) -> bool:
+        return (
+            not self._split_requested and not self._no_more_splits and (self.source.wants_split() or not self.source.unfinished())
+        )
+
+    def _start_work(self, now_ns: int) -> None:
+        if self._queue:
+            self._handle(self._queue.popleft())
+        elif self._needs_split():
+            self._split_requested = True
+            self._request_split(self.uid, self.subtask.index)
+        elif self._no_more_splits and not self.source.unfinished():
+            step: Step = iter(()) if self._ended_before else self.chain.on_end_of_input()
+            self._start_step(step, self._end)
+        else:
+            batch = self._poll()
+            if batch is None:
+                self._poll_at_ns = now_ns + self.source.next_poll_after_ns()
+                return
+            self.records_in += batch.num_rows
+            self._start_step(self.chain.process(batch, 0), lambda: None)
+
+    def _poll(self) -> pa.RecordBatch | None:
+        try:
+            return self.source.poll()
+        except InputError as error:
+            raise InputError(f"Source {self.uid!r}: {error}", retry=error.retry) from error
+
+    def _handle(self, item: CheckpointId | Split) -> None:
+        if isinstance(item, Split):
+            self.source.add_split(item)
+            self._poll_at_ns = 0
+        elif item > self._last_checkpoint:
+            self._last_checkpoint = item
+            positions = OperatorSnapshot(self.uid, self.subtask.index, splits=self.source.unfinished())
+            self._take_snapshot(item, 0, (), (positions,))

@@ -1,0 +1,87 @@
+"""How a subtask spends its time: busy, idle, backpressured or queued; and how long a thread waits for a CPU core.
+
+Times are measured at every turn of the loop, not sampled.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+
+
+class SubtaskCondition(StrEnum):
+    """What a subtask can do at a turn of the loop."""
+
+    RUNNABLE = "runnable"
+    """Counts as queued while another subtask has the loop."""
+    IDLE = "idle"
+    BLOCKING_CALL = "blocking_call"
+    """A blocking call runs in the background executor. The subtask is busy although it does not use the loop."""
+    BACKPRESSURED = "backpressured"
+    QUEUED = "queued"
+    """It has no credit, but only from subtasks of its own slot that could run. So it waits for the loop."""
+
+
+class TimeAccount:
+    """Counts nanoseconds since ``start_ns``. The four sums always add up to the time since then."""
+
+    def __init__(self, start_ns: int) -> None:
+        self._settled_ns = start_ns
+        self._condition = SubtaskCondition.IDLE
+        self.busy_ns = 0
+        self.idle_ns = 0
+        self.backpressured_ns = 0
+        self.queued_ns = 0
+
+    def settle(self, condition: SubtaskCondition, now_ns: int, *, rested: bool) -> None:
+        """Book the time since the last call of ``settle`` or ``add_busy``, in which the subtask did not run. It is in
+        ``condition`` now.
+
+        ``rested``: no other subtask ran either, so the subtask was in its previous condition until an event woke the loop just
+        now. If another subtask had the loop, input that arrived meanwhile counts as if it had been there all the time.
+        """
+        waited_ns = now_ns - self._settled_ns
+        self._settled_ns = now_ns
+        previous, self._condition = self._condition if rested else condition, condition
+        if previous is SubtaskCondition.IDLE:
+            self.idle_ns += waited_ns
+        elif previous is SubtaskCondition.BLOCKING_CALL:
+            self.busy_ns += waited_ns
+        elif previous is SubtaskCondition.BACKPRESSURED:
+            self.backpressured_ns += waited_ns
+        else:
+            self.queued_ns += waited_ns
+
+    def add_busy(self, now_ns: int) -> None:
+        """Book the time since the last call of ``settle``, in which the subtask ran."""
+        self.busy_ns += now_ns - self._settled_ns
+        self._settled_ns = now_ns
+
+
+class CoreWaitClock:
+    """Measures how long one thread was ready to run but had no CPU core. This distinguishes a slow host from a slow program.
+
+    The thread is the one that first calls ``read_ns``. A reading costs two microseconds.
+    """
+
+    def __init__(self) -> None:
+        self._descriptor: int | None = None
+
+    def read_ns(self) -> int:
+        """Return the waiting time since the thread started. 0 if the kernel does not report it (not Linux, or built without
+        scheduler statistics)."""
+        if self._descriptor is None:
+            try:
+                # "thread-self" is resolved on open, so later readings refer to this thread, whichever thread reads.
+                self._descriptor = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                self._descriptor = -1
+        if self._descriptor < 0:
+            return 0
+        # The file has three numbers: time on a core, time waiting for one (both in ns), timeslices.
+        return int(os.pread(self._descriptor, 64, 0).split()[1])
+
+    def close(self) -> None:
+        if self._descriptor is not None and self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1

@@ -1,0 +1,325 @@
+"""Observes a run and checks its invariants. A broken invariant raises Violation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from weir.errors import CheckpointError
+from weir.graph.logical import OperatorKind
+from weir.graph.physical import PhysicalGraph
+from weir.kernel.effects import AppendLog, Commit, Finish, Outcome, Prepare, Report, ReportKind, WriteManifest
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
+from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
+from weir.protocol.log_view import LogView
+from weir.protocol.messages import FromSlot, SubtaskFailed
+from weir.subtask.channel_subtask import ChannelSubtask
+from weir.subtask.channels import WINDOW_BYTES
+from weir.testing.sim.driver import SimDriver
+from weir.testing.sim.expected_output import ChainCheck, Prefix, all_records, check_equal, check_keys, expected_records
+from weir.testing.sim.log_checker import LogChecker
+from weir.testing.sim.records import Identity
+from weir.testing.sim.scenario import Scenario
+from weir.testing.sim.simulation import MS, Simulation, Violation
+from weir.testing.sim.sinks import Folded
+from weir.testing.sim.slot import LAYOUT, SimSlot
+from weir.testing.sim.storage import SimStorage, Staged, Torn
+
+SUBTASK_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError"})
+"""Errors with which a subtask may fail. No injected fault causes any other error."""
+JOB_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError", "CheckpointError"})
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A completed checkpoint. ``committed``: the paths of all output that is visible after its commit."""
+
+    graph: PhysicalGraph
+    sequences: dict[ChannelId, int]
+    committed: frozenset[str]
+
+
+class CheckedCluster(Protocol):
+    """The part of the cluster that the checker uses."""
+
+    simulation: Simulation
+    scenario: Scenario
+    storage: SimStorage
+
+    def compiled(self, slots: int, restored: PhysicalGraph | None) -> PhysicalGraph: ...
+
+
+class InvariantChecker:
+    def __init__(self, cluster: CheckedCluster) -> None:
+        self._cluster = cluster
+        self._simulation = cluster.simulation
+        self._logical = cluster.scenario.logical
+        self._written: dict[tuple[Generation, CheckpointId], WriteManifest] = {}
+        self._completed: dict[CheckpointId, Completed] = {}
+        self._may_be_published: set[str] = set()
+        self._open: dict[str, dict[CheckpointId, int]] = {}
+        self._account_starts: dict[int, tuple[object, list[int]]] = {}
+        self._aborted: dict[tuple[int, SubtaskId], tuple[object, CheckpointId]] = {}
+        self._tip: CheckpointId | None = None
+        """The checkpoint that a recovery of the newest generation would restore."""
+        self._generation_of = ""
+        """The name of the driver that started the newest generation."""
+        self._prepared: dict[Generation, tuple[int, CheckpointId]] = {}
+        """When the preparation of a generation started, and the restored checkpoint."""
+        self.log = LogChecker(self._simulation)
+        scenario = cluster.scenario
+        rows_at_once = 2 * scenario.rows_max + scenario.held_max * 5
+        self._held_max_bytes = WINDOW_BYTES + 3 * max(1, rows_at_once) * scenario.row_bytes
+
+    @property
+    def view(self) -> LogView:
+        return self.log.view
+
+    # ---- drivers -----------------------------------------------------------------------------------
+
+    def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
+        if isinstance(effect, WriteManifest):
+            key = (effect.generation, effect.pending.checkpoint)
+            self._written.setdefault(key, effect)
+        elif isinstance(effect, Prepare):
+            restored = effect.permit.checkpoint if effect.permit is not None else CheckpointId(0)
+            self._prepared[effect.generation] = (self._simulation.now_ns, restored)
+
+    def on_report(self, driver: SimDriver, report: Report) -> None:
+        pending = self._open.setdefault(driver.name, {})
+        match report.kind:
+            case ReportKind.CHECKPOINT_TRIGGERED:
+                assert report.checkpoint is not None
+                if pending:
+                    raise Violation(f"{driver.name} triggered {report.checkpoint} while {list(pending)} are pending")
+                pending[report.checkpoint] = self._simulation.now_ns - driver.paused_ns
+            case ReportKind.CHECKPOINT_COMPLETED | ReportKind.CHECKPOINT_ABORTED:
+                assert report.checkpoint is not None
+                if report.kind is ReportKind.CHECKPOINT_COMPLETED and report.checkpoint not in self._completed:
+                    raise Violation(
+                        f"{driver.name} reports checkpoint {report.checkpoint} as completed, but the log does not contain it"
+                    )
+                pending.pop(report.checkpoint, None)
+            case _:
+                pass
+
+    def on_tick(self, driver: SimDriver) -> None:
+        """Every triggered checkpoint completes or aborts in bounded time."""
+        limit_ns = (self._cluster.scenario.config.checkpoints.timeout_ms + 2_500) * MS
+        for checkpoint, triggered_ns in self._open.get(driver.name, {}).items():
+            if self._simulation.now_ns - driver.paused_ns - triggered_ns > limit_ns:
+                raise Violation(f"checkpoint {checkpoint} of {driver.name} neither completed nor aborted in {limit_ns // MS} ms")
+
+    def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:
+        if isinstance(error, CheckpointError) and self.view.retired and ("missing" in str(error) or "retired" in str(error)):
+            return  # A running job retired the checkpoint after the log was read.
+        if type(error).__name__ not in ("StorageError", "UnknownOutcome"):
+            raise Violation(f"{driver.name} could not start: {type(error).__name__}: {error}")
+
+    def on_finish(self, driver: SimDriver, finish: Finish) -> None:
+        if finish.kind == "Superseded" and driver.master is not None and driver.master.generation < self.view.generation:
+            return
+        if finish.outcome is Outcome.FAILED and finish.kind not in JOB_ERRORS:
+            raise Violation(f"{driver.name} failed: {finish.kind}: {finish.reason}")
+        if finish.outcome in (Outcome.FINISHED, Outcome.SUSPENDED) and driver.master is not None:
+            if self.view.generation != driver.master.generation:
+                return
+            self._check_published(f"{driver.name} ended as {finish.outcome}")
+        if (
+            finish.outcome is Outcome.SUPERSEDED
+            and driver.master is not None
+            and driver.master.generation == self.view.generation
+        ):
+            if self._generation_of == driver.name:
+                raise Violation(f"{driver.name} stopped as superseded, but generation {self.view.generation} is its own")
+
+    # ---- slots -------------------------------------------------------------------------------------
+
+    def on_sent_by_slot(self, slot: SimSlot, message: FromSlot) -> None:
+        if isinstance(message, SubtaskFailed):
+            self._simulation.trace(f"{slot.name}: {message.kind}: {message.reason}")
+            if message.kind == "CheckpointError" and message.generation < self.view.generation:
+                return  # Its driver is superseded and does not know it yet, so its checkpoint may be retired.
+            if message.kind not in SUBTASK_ERRORS:
+                raise Violation(f"{slot.name}, subtask {message.subtask}: {message.kind}: {message.reason}")
+
+    def on_deployed(self, slot: SimSlot) -> None:
+        deployment = slot.runtime._deployment  # reads private state and does not change it
+        if deployment is not None:
+            self._account_starts[slot.number] = (
+                deployment, [runtime.account._settled_ns for runtime in deployment.subtasks]
+            )  # fmt: skip
+
+    def on_checkpoint_aborted(self, slot: SimSlot, checkpoint: CheckpointId) -> None:
+        """Subtasks that are still aligning must not take a snapshot for ``checkpoint`` from now on."""
+        deployment = slot.runtime._deployment
+        if deployment is None:
+            return
+        for runtime in deployment.subtasks:
+            if isinstance(runtime, ChannelSubtask) and not runtime._effects and runtime.outputs.epoch <= checkpoint:
+                self._aborted[slot.number, runtime.subtask] = (runtime, checkpoint)
+
+    def on_turn(self, slot: SimSlot, turns: int) -> None:
+        deployment = slot.runtime._deployment
+        if deployment is None or turns % 8:
+            return
+        for runtime in deployment.subtasks:
+            runtime_then, aborted = self._aborted.get((slot.number, runtime.subtask), (None, 0))
+            if runtime_then is runtime and runtime.outputs.epoch == aborted + 1:
+                raise Violation(
+                    f"{slot.name}: subtask {runtime.subtask} took a snapshot for {aborted}, which was already aborted"
+                )
+        started, starts = self._account_starts.get(slot.number, (None, []))
+        for runtime, start_ns in zip(deployment.subtasks, starts if started is deployment else (), strict=False):
+            account = runtime.account
+            total_ns = account.busy_ns + account.idle_ns + account.backpressured_ns + account.queued_ns
+            age_ns = account._settled_ns - start_ns
+            if total_ns != age_ns or min(account.busy_ns, account.idle_ns, account.backpressured_ns, account.queued_ns) < 0:
+                raise Violation(f"{slot.name}: times of subtask {runtime.subtask} add up to {total_ns} ns, its age is {age_ns}")
+        for channel, waiting in deployment.inputs.items():
+            if waiting.bytes_held > self._held_max_bytes:
+                raise Violation(f"{slot.name}: channel {channel} holds {waiting.bytes_held} bytes")
+
+    # ---- storage -----------------------------------------------------------------------------------
+
+    def on_created(self, path: str, data: bytes, creator: str) -> None:
+        entry = self.log.on_created(path, data, creator)
+        match entry:
+            case GenerationStarted():
+                self._tip = entry.restored_from
+                self._generation_of = creator
+            case CheckpointCompleted():
+                self._on_completed(entry)
+            case _:
+                pass
+
+    def on_deleted(self, path: str) -> None:
+        self.log.on_deleted(path)
+
+    def _on_completed(self, entry: CheckpointCompleted) -> None:
+        effect = self._written.get((entry.generation, entry.checkpoint))
+        if effect is None:
+            raise Violation(f"checkpoint {entry.checkpoint} completed without its manifest being written")
+        if entry.checkpoint in self._completed:
+            raise Violation(f"checkpoint id {entry.checkpoint} was used twice")
+        pending = effect.pending
+        before = self._completed.get(self._tip) if self._tip is not None else None
+        graph = self._cluster.compiled(len({snapshot.index for snapshot in pending.snapshots.values()}), None)
+        paths = {str(committable.payload) for committable in pending.committables()}
+        committed = frozenset(paths) | (before.committed if before is not None else frozenset())
+        sequences = {end.channel: end.sequence for snapshot in pending.snapshots.values() for end in snapshot.outputs}
+        self._check_sequences(entry.checkpoint, graph, sequences, before)
+        self._completed[entry.checkpoint] = Completed(graph, sequences, committed)
+        self._tip = entry.checkpoint
+        self._may_be_published |= committed
+        self._check_effect_of_prefix(entry.checkpoint, effect, committed)
+
+    @staticmethod
+    def _check_sequences(
+        checkpoint: CheckpointId, graph: PhysicalGraph, sequences: dict[ChannelId, int], before: Completed | None
+    ) -> None:
+        if before is None or before.graph is not graph:
+            return
+        for channel, sequence in sequences.items():
+            if sequence < before.sequences[channel]:
+                raise Violation(
+                    f"checkpoint {checkpoint}: channel {channel} is at {sequence}, but was at {before.sequences[channel]} before"
+                )
+
+    def _check_effect_of_prefix(self, checkpoint: CheckpointId, effect: WriteManifest, committed: frozenset[str]) -> None:
+        """The state and the committed output of a checkpoint must be the effect of a prefix of every split."""
+        where = f"checkpoint {checkpoint}"
+        held: dict[OperatorUid, set[Identity]] = {}
+        folded: dict[OperatorUid, list[tuple[int, Identity]]] = {}
+        for snapshot in effect.pending.snapshots.values():
+            for operator in snapshot.operators:
+                for file in operator.files:
+                    content = self._cluster.storage.objects.get(LAYOUT.absolute(file.path))
+                    if content is None or isinstance(content, Torn):
+                        raise Violation(f"{where} names {file.path}, which is {'torn' if content else 'missing'}")
+                    assert isinstance(content, tuple)
+                    self._collect(operator.operator, content[file.offset], held, folded)
+        expected = expected_records(self._logical, self._prefix(effect), held)
+        for one in self._logical.operators:
+            if one.kind is OperatorKind.AGGREGATE:
+                assert isinstance(one.config, dict) and isinstance(one.config["divisor"], int)
+                arrived = folded.get(one.uid, [])
+                check_keys(one.uid, one.config["divisor"], arrived)
+                check_equal(f"{where}, state of {one.uid}", (identity for _, identity in arrived), expected.received[one.uid])
+            elif one.kind is OperatorKind.SINK:
+                found = self._rows_of(one.uid, committed)
+                check_equal(f"{where}, all committed by {one.uid}", found, expected.sent[one.uid])
+
+    @staticmethod
+    def _collect(
+        uid: OperatorUid, content: object, held: dict[OperatorUid, set[Identity]], folded: dict[OperatorUid, list[tuple[int, Identity]]]
+    ) -> None:  # fmt: skip
+        assert isinstance(content, tuple)
+        for item in content:
+            if isinstance(item[1], Folded):
+                folded.setdefault(uid, []).extend((item[0], identity) for identity in item[1].arrived)
+            else:
+                held.setdefault(uid, set()).add(item.identity)
+
+    def _prefix(self, effect: WriteManifest) -> Prefix:
+        prefix = dict(all_records(self._cluster.scenario.sources))
+        for uid, assigner in effect.assigners.items():
+            for split in assigner.pending:
+                prefix[(uid, _number(split.id))] = split.position if isinstance(split.position, int) else 0
+        for snapshot in effect.pending.snapshots.values():
+            for operator in snapshot.operators:
+                for split in operator.splits:
+                    prefix[(operator.operator, _number(split.id))] = split.position if isinstance(split.position, int) else 0
+        return prefix
+
+    def _rows_of(self, sink: OperatorUid, paths: frozenset[str]) -> list[Identity]:
+        ever = self._cluster.storage.all_staged
+        found = [ever[path] for path in sorted(paths) if path in ever]
+        if len(found) != len(paths):
+            raise Violation(f"a committable names output that was never staged: {sorted(set(paths) - ever.keys())[0]}")
+        return [row.identity for staged in found if staged.committable.sink == sink for row in staged.rows]
+
+    def on_published(self, staged: Staged) -> None:
+        if str(staged.committable.payload) not in self._may_be_published:
+            raise Violation(f"published without a completed checkpoint: {staged.committable}")
+
+    # ---- the end -----------------------------------------------------------------------------------
+
+    def _check_published(self, where: str) -> None:
+        published = frozenset(self._cluster.storage.published)
+        expected = self._completed[self._tip].committed if self._tip is not None else frozenset()
+        if published != expected:
+            missing, extra = sorted(expected - published), sorted(published - expected)
+            raise Violation(f"{where}: never committed {missing[:2]}, committed unexpectedly {extra[:2]}")
+
+    def on_end(self) -> None:
+        """Call after all processes have exited."""
+        self._check_published("at the end")
+        storage = self._cluster.storage
+        expected = expected_records(self._logical, all_records(self._cluster.scenario.sources), {})
+        # A restore reassigns splits, so records that are read later may overtake records that another subtask delays.
+        restored = any(start.restored_from is not None for start in self.view.generations)
+        chains = ChainCheck(self._logical, moves=self._cluster.scenario.rescales or restored)
+        for one in self._logical.operators:
+            if one.kind is OperatorKind.SINK:
+                rows = [row for staged in storage.published.values() if staged.committable.sink == one.uid for row in staged.rows]
+                check_equal(f"output of {one.uid}", (row.identity for row in rows), expected.sent[one.uid])
+                for row in rows:
+                    chains.add(row)
+        chains.check()
+        self._check_orphans()
+
+    def _check_orphans(self) -> None:
+        """Only a zombie after the last preparation, or a writer without confirmation, may leave staged output."""
+        newest = self.view.generation
+        prepared_ns, restored = self._prepared[newest]
+        for path, staged in self._cluster.storage.staged.items():
+            committable = staged.committable
+            if committable.generation == newest and not staged.uncertain:
+                raise Violation(f"{path} of the last generation is staged, but neither committed nor deleted")
+            if staged.staged_ns < prepared_ns and committable.generation < newest and committable.checkpoint > restored:
+                raise Violation(f"{path} was staged before the last restore for a later checkpoint, and still exists")
+
+
+def _number(split_id: str) -> int:
+    return int(split_id.rsplit("-", 1)[1])

@@ -1,0 +1,57 @@
+"""Checks the job log: it observes the creation and deletion of every entry."""
+
+from __future__ import annotations
+
+import json
+
+from weir.protocol import codec
+from weir.protocol.job_log import Entry, LogSummarised, decode_entry
+from weir.protocol.log_view import LogView
+from weir.storage.layout import log_number
+from weir.testing.sim.simulation import Simulation, Violation
+from weir.testing.sim.slot import LAYOUT
+
+
+class LogChecker:
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._length = 0
+        self._base = 0
+        """Number of the newest summary."""
+        self.view = LogView()
+        self.trimmed = 0
+        """Number of deleted entries."""
+        self.created_late = 0
+        """Number of entries created at a trimmed number. They are not part of the log."""
+
+    def on_created(self, path: str, data: bytes, creator: str) -> Entry | None:
+        """Return the new entry of the log. None: the object is no entry, or its number was trimmed."""
+        number = log_number(LAYOUT.relative(path))
+        if number is None:
+            return None
+        if number <= self._length:
+            self._simulation.trace(f"log: {creator} creates {path}, which was trimmed")
+            self.created_late += 1
+            return None
+        if number != self._length + 1:
+            raise Violation(f"{creator} created {path}, but the log ends at {self._length}")
+        entry = decode_entry(json.dumps(json.loads(data)["entry"]).encode())
+        stale = self.view.is_stale(entry)
+        self._simulation.trace(f"log: {type(entry).__name__} generation {entry.generation}{' (stale)' if stale else ''}")
+        if stale:
+            raise Violation(f"{creator} wrote {type(entry).__name__} of fenced generation {entry.generation} as {path}")
+        if isinstance(entry, LogSummarised):
+            if entry.view != codec.to_json(self.view):
+                raise Violation(f"{path} by {creator} does not match the entries before it")
+            self._base = number
+        self.view = self.view.apply(entry)
+        self._length = number
+        return entry
+
+    def on_deleted(self, path: str) -> None:
+        number = log_number(LAYOUT.relative(path))
+        if number is None:
+            return
+        self.trimmed += 1
+        if number >= self._base:
+            raise Violation(f"{path} was deleted, but no summary covers it")

@@ -1,0 +1,210 @@
+"""Which actions are offered and allowed: a table of facts, without a database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from weir_backend.actions.rules import (
+    PLAN_VALID_FOR,
+    CheckpointFacts,
+    JobFacts,
+    PlanFacts,
+    Refusal,
+    checkpoint_actions,
+    checkpoint_refusal,
+    job_actions,
+    job_refusal,
+    plan_actions,
+    plan_refusal,
+)
+from weir_backend.actions.schemas import ActionRead, Verb
+from weir_backend.kit.access import Permission
+from weir_backend.models import CheckpointState, DesiredState, PlanState, RunState, SpecState
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+ALL = frozenset(Permission)
+OPERATOR = frozenset({Permission.VIEW, Permission.OPERATE})
+RUNNING = JobFacts("flights", DesiredState.RUNNING, RunState.RUNNING, True, None, 3, SpecState.VALID)
+NEVER_RAN = replace(RUNNING, run_state=None, live=False)
+SUSPENDED = replace(RUNNING, desired=DesiredState.SUSPENDED, run_state=RunState.SUSPENDED, live=False)
+FINISHED = replace(RUNNING, run_state=RunState.FINISHED, live=False)
+FAILED = replace(RUNNING, run_state=RunState.FAILED, live=False)
+COMPLETED = CheckpointFacts(17, CheckpointState.COMPLETED, None, None, None, None, pinned=False, applying=None)
+PROPOSED = PlanFacts(
+    id=4, state=PlanState.PROPOSED, revokes_output=True, signed=True, created_at=NOW, plan_job_version=2, job_version=2, spec=None,
+    inspected=True, damage=None, incompatibility=None, safety_checkpoint=None, safety=None, undone=False, applying=None,
+)  # fmt: skip
+APPLIED = replace(PROPOSED, state=PlanState.APPLIED, safety_checkpoint=17, safety=COMPLETED)
+
+
+def verbs(actions: list[ActionRead]) -> list[str]:
+    return [action.verb.value for action in actions]
+
+
+def reasons(actions: list[ActionRead]) -> dict[Verb, str]:
+    return {action.verb: action.reason for action in actions if action.reason is not None}
+
+
+ALWAYS = ["savepoint", "checkpoint", "upgrade", "rescale", "restore", "start_without_state", "delete"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "offered"),
+    [
+        (RUNNING, ["suspend", "cancel"]),
+        (NEVER_RAN, ["suspend", "cancel"]),
+        (SUSPENDED, ["start"]),
+        (replace(SUSPENDED, run_state=RunState.RUNNING, live=True), ["start", "cancel"]),
+        (FINISHED, ["start"]),
+        (FAILED, ["start", "cancel"]),
+    ],
+)
+def test_a_job_offers_the_verbs_that_have_an_effect(facts: JobFacts, offered: list[str]) -> None:
+    assert verbs(job_actions(facts, ALL)) == offered + ALWAYS
+
+
+@pytest.mark.parametrize(
+    ("verb", "facts", "reason"),
+    [
+        (Verb.START, FINISHED, "Job 'flights' has finished: its input has ended. Deploy it under another name to run it again."),
+        (Verb.START, SUSPENDED, None),
+        (Verb.SAVEPOINT, RUNNING, None),
+        (Verb.SAVEPOINT, SUSPENDED, "Job 'flights' is not running. Start it first."),
+        (
+            Verb.CHECKPOINT,
+            replace(RUNNING, run_state=RunState.RESTARTING),
+            "Job 'flights' is restarting. Wait until it is running.",
+        ),
+        (
+            Verb.RESCALE,
+            replace(RUNNING, spec_state=SpecState.INVALID),
+            "The code of version 3 does not compile. Add a new version.",
+        ),
+        (Verb.RESCALE, replace(RUNNING, spec_state=SpecState.COMPILING), None),
+        (Verb.UPGRADE, replace(RUNNING, spec_state=SpecState.INVALID), None),
+        (Verb.START_WITHOUT_STATE, NEVER_RAN, "Job 'flights' has not run yet. Start it: it starts without state."),
+        (Verb.DELETE, RUNNING, "Job 'flights' is running. Suspend or cancel it first."),
+        (Verb.DELETE, SUSPENDED, None),
+        (Verb.DELETE, FINISHED, None),
+        (Verb.SUSPEND, replace(RUNNING, applying=7), "Plan 7 is being applied to this job. Wait until it has ended."),
+    ],
+)
+def test_a_job_refuses_a_verb_with_a_reason(verb: Verb, facts: JobFacts, reason: str | None) -> None:
+    refusal = job_refusal(verb, facts)
+    assert (refusal.sentence if refusal is not None else None) == reason
+
+
+def test_a_caller_without_the_permission_is_allowed_nothing() -> None:
+    for actions in (job_actions(RUNNING, {Permission.VIEW}), checkpoint_actions(COMPLETED, {Permission.VIEW})):
+        assert {action.reason for action in actions} == {"This needs the permission 'operate'. Ask an administrator for it."}
+        assert not any(action.allowed for action in actions)
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (
+            replace(COMPLETED, state=CheckpointState.FAILED, failure="timeout"),
+            "Checkpoint 17 failed: timeout. Choose another one.",
+        ),
+        (
+            replace(COMPLETED, discarded_at=NOW),
+            "The files of checkpoint 17 are deleted since 2026-06-01 00:00 UTC. Choose another one.",
+        ),
+        (
+            replace(COMPLETED, deleting_since=NOW),
+            "Checkpoint 17 is being deleted since 2026-06-01 00:00 UTC. Choose another one.",
+        ),
+    ],
+)
+def test_a_checkpoint_without_files_allows_nothing(facts: CheckpointFacts, reason: str) -> None:
+    actions = checkpoint_actions(facts, ALL)
+    assert verbs(actions) == ["roll_back", "pin", "verify", "delete"]
+    assert reasons(actions) == dict.fromkeys((Verb.ROLL_BACK, Verb.PIN, Verb.VERIFY, Verb.DELETE), reason)
+
+
+def test_a_checkpoint_in_progress_can_only_be_pinned() -> None:
+    reason = "Checkpoint 17 is not complete yet. Wait until it is."
+    actions = checkpoint_actions(replace(COMPLETED, state=CheckpointState.IN_PROGRESS), ALL)
+    assert reasons(actions) == dict.fromkeys((Verb.ROLL_BACK, Verb.VERIFY, Verb.DELETE), reason)
+
+
+def test_a_pinned_checkpoint_can_be_unpinned() -> None:
+    pinned = replace(COMPLETED, pinned=True, deletion=Refusal("pinned", "Checkpoint 17 is pinned.", "Unpin it first."))
+    actions = checkpoint_actions(pinned, ALL)
+    assert verbs(actions) == ["roll_back", "unpin", "verify", "delete"]
+    assert reasons(actions) == {Verb.DELETE: "Checkpoint 17 is pinned. Unpin it first."}
+
+
+def test_a_job_does_not_roll_back_to_a_damaged_checkpoint_nor_while_a_plan_is_applied() -> None:
+    damaged = checkpoint_refusal(Verb.ROLL_BACK, replace(COMPLETED, damage="manifest.json is missing"))
+    assert damaged is not None and damaged.code == "damaged" and "manifest.json is missing" in damaged.reason
+    assert checkpoint_refusal(Verb.VERIFY, replace(COMPLETED, damage="manifest.json is missing")) is None
+    applying = checkpoint_refusal(Verb.ROLL_BACK, replace(COMPLETED, applying=7))
+    assert applying is not None and applying.code == "plan-applying"
+
+
+@pytest.mark.parametrize(
+    ("state", "offered"),
+    [
+        (PlanState.PROPOSED, ["approve", "apply", "discard"]),
+        (PlanState.APPROVED, ["apply", "discard"]),
+        (PlanState.APPLYING, []),
+        (PlanState.APPLIED, ["undo"]),
+        (PlanState.FAILED, []),
+        (PlanState.DISCARDED, []),
+    ],
+)
+def test_a_plan_offers_the_verbs_of_its_state(state: PlanState, offered: list[str]) -> None:
+    assert verbs(plan_actions(replace(APPLIED, state=state), ALL, NOW)) == offered
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        (PROPOSED, None),
+        (replace(PROPOSED, signed=False), "signature"),
+        (replace(PROPOSED, job_version=3), "job-moved"),
+        (replace(PROPOSED, created_at=NOW - PLAN_VALID_FOR - timedelta(seconds=1)), "plan-old"),
+        (replace(PROPOSED, spec=Refusal("spec-not-valid", "It does not compile.")), "spec-not-valid"),
+        (replace(PROPOSED, inspected=False), "being-inspected"),
+        (replace(PROPOSED, damage="a file is missing"), "damaged"),
+        (replace(PROPOSED, incompatibility="operator 'a' has no state"), "incompatible"),
+        (replace(PROPOSED, state=PlanState.DISCARDED), "plan-state"),
+    ],
+)
+def test_a_plan_that_would_fail_cannot_be_approved(facts: PlanFacts, code: str | None) -> None:
+    refusal = plan_refusal(Verb.APPROVE, facts, NOW)
+    assert (refusal.code if refusal is not None else None) == code
+
+
+def test_a_proposed_plan_is_approved_before_it_is_applied() -> None:
+    assert reasons(plan_actions(PROPOSED, ALL, NOW)) == {Verb.APPLY: "Plan 4 is not approved. Approve it first."}
+    assert reasons(plan_actions(replace(PROPOSED, state=PlanState.APPROVED), ALL, NOW)) == {}
+
+
+def test_revoking_output_needs_the_permission_rollback() -> None:
+    missing = "This needs the permission 'rollback'. Ask an administrator for it."
+    assert reasons(plan_actions(PROPOSED, OPERATOR, NOW)) == {Verb.APPROVE: missing, Verb.APPLY: missing}
+    upgrade = replace(PROPOSED, revokes_output=False)
+    assert Verb.APPROVE not in reasons(plan_actions(upgrade, OPERATOR, NOW))
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        (APPLIED, None),
+        (replace(APPLIED, state=PlanState.FAILED), "nothing-to-undo"),
+        (replace(APPLIED, safety_checkpoint=None, safety=None), "nothing-to-undo"),
+        (replace(APPLIED, undone=True), "nothing-to-undo"),
+        (replace(APPLIED, safety=None), "discarded"),
+        (replace(APPLIED, safety=replace(COMPLETED, deleting_since=NOW)), "being-deleted"),
+        (replace(APPLIED, safety=replace(COMPLETED, applying=7)), "plan-applying"),
+    ],
+)
+def test_an_applied_plan_can_be_undone_once_while_its_safety_savepoint_is_there(facts: PlanFacts, code: str | None) -> None:
+    refusal = plan_refusal(Verb.UNDO, facts, NOW)
+    assert (refusal.code if refusal is not None else None) == code

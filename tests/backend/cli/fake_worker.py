@@ -1,0 +1,319 @@
+"""Fake workers and drivers in threads. Their results are made up; their events and commands use the real API.
+
+A word in the code of a job controls its fate: ``broken`` does not compile, ``dies`` fails before it runs, ``restless`` completes no
+checkpoint by itself, ``faints`` runs and fails at its first record.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+import traceback
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+
+from weir.link.delivery import EventBatch, Stored
+from weir.link.http import LinkAddress, LinkClient
+from weir.protocol.events import (
+    Cancel,
+    CheckpointCompleted,
+    CheckpointTriggered,
+    CommandAnswered,
+    CommandOutcome,
+    Event,
+    GraphDeployed,
+    MetricsSampled,
+    NumberedCommand,
+    NumberedEvent,
+    RunState,
+    RunStateChanged,
+    Suspend,
+    TakeCheckpoint,
+    TakeSavepoint,
+    encode_batch,
+    encode_event,
+)
+from weir.protocol.ids import CheckpointId, CommandId, EventNumber, Generation, SlotIndex
+from weir.protocol.messages import SlotMetrics, SubtaskMetrics
+from weir_backend.artifacts import repository as artifacts
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs import service
+from weir_backend.kit.clock import now
+from weir_backend.kit.database import Database
+from weir_backend.kit.tasks import COMPILE, INSPECT, PIN, RECONCILE, SUBMIT
+from weir_backend.models import Checkpoint, Job, Run
+from weir_backend.reconciler.service import Reconciler
+from weir_backend.recovery import repository as plans
+from weir_backend.recovery import service as plan_service
+from weir_backend.recovery.schemas import PlanInspection, RestoreOrigin, SinkEffect, SourcePosition
+from weir_backend.runs import repository
+from weir_backend.runs.graph import graph_content
+from weir_backend.runs.service import run_token
+from weir_backend.settings import Settings
+
+GRAPH = {
+    "logical": {
+        "job": "j",
+        "operators": [
+            {"uid": "read", "kind": "source", "name": "read", "config": {"kind": "files"}},
+            {"uid": "files", "kind": "sink", "name": "files", "config": {"kind": "parquet"}},
+            {"uid": "console", "kind": "sink", "name": "console", "config": {"kind": "console"}},
+        ],
+    },
+    "slots": 2,
+    "chains": [{"index": 0, "operators": ["read", "files", "console"], "parallelism": 2}],
+    "edges": [],
+    "max_parallelism": {},
+}
+SPLIT = {"id": "flights.csv", "payload": {}, "position": 4711}
+
+
+@dataclass
+class Worker:
+    """The task port and the workers. ``asleep``: tasks that are not executed. ``damaged``: checkpoints with damaged files."""
+
+    settings: Settings
+    database: Database
+    asleep: set[str] = field(default_factory=set)
+    damaged: set[int] = field(default_factory=set)
+    misfit: str | None = None
+    graph: dict[str, Any] = field(default_factory=lambda: GRAPH)
+    url: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._tasks: queue.Queue[tuple[str, tuple[int | str, ...]]] = queue.Queue()
+        self._postponed: list[tuple[str, tuple[int | str, ...]]] = []
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._work)
+        self._drivers: dict[int, Driver] = {}
+        self._numbers: defaultdict[int, int] = defaultdict(int)
+
+    def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
+        self._tasks.put((name, arguments))
+
+    def start(self, url: str) -> None:
+        self.url = url
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+        for driver in self._drivers.values():
+            driver.ended.set()
+        for driver in self._drivers.values():
+            driver.join()
+        assert not self.problems, self.problems
+
+    def wake(self) -> None:
+        """Execute the postponed tasks."""
+        self.asleep.clear()
+        while self._postponed:
+            self._tasks.put(self._postponed.pop(0))
+
+    def next_checkpoint(self, job_id: int) -> int:
+        self._numbers[job_id] += 1
+        return self._numbers[job_id]
+
+    def driver_of(self, job_id: int) -> Driver:
+        return [one for one in self._drivers.values() if one.job_id == job_id][-1]
+
+    def starts(self, job_id: int) -> list[dict[str, Any]]:
+        """Return the start modes of its runs, oldest first."""
+        with self.database.session() as session:
+            return list(session.scalars(select(Run.start).where(Run.job_id == job_id).order_by(Run.number)))
+
+    def _work(self) -> None:
+        try:
+            self._work_until_stopped()
+        except Exception:  # noqa: BLE001  # reported when the test ends
+            self.problems.append(traceback.format_exc())
+            traceback.print_exc()
+
+    def _work_until_stopped(self) -> None:
+        reconciled_at = 0.0
+        while not self._stopped.is_set():
+            try:
+                name, arguments = self._tasks.get(timeout=0.05)
+            except queue.Empty:
+                pass
+            else:
+                if name in self.asleep:
+                    self._postponed.append((name, arguments))
+                else:
+                    self._do(name, int(arguments[0]))
+            if time.monotonic() > reconciled_at + 0.2 and RECONCILE not in self.asleep:
+                reconciled_at = time.monotonic()
+                with self.database.session() as session:
+                    due = repository.jobs_to_reconcile(session, now(), limit=100)
+                for job_id in due:
+                    self._do(RECONCILE, job_id)
+
+    def _do(self, name: str, key: int) -> None:
+        if name == COMPILE:
+            self._compile(key)
+        elif name == RECONCILE:
+            with self.database.session() as session:
+                Reconciler(self.settings, self).look(session, key)
+        elif name == SUBMIT:
+            self._submit(key)
+        elif name == PIN:
+            with self.database.session() as session:
+                found = session.get_one(Checkpoint, key)
+                found.pin_in_force = found.pinned
+                session.get_one(Job, found.job_id).next_reconcile_at = now()
+        elif name == INSPECT:
+            self._inspect(key)
+
+    def _compile(self, spec_id: int) -> None:
+        with self.database.session() as session:
+            spec = jobs.find_spec_by_id(session, spec_id)
+            broken = b"broken" in artifacts.content(session, spec.artifact_id)
+            graph_id = None if broken else repository.store_graph(session, graph_content(self.graph))
+            problem = "job.py:3: there is no column 'fligth'; did you mean 'flight'?" if broken else None
+            service.compiled(session, self, spec, graph_id=graph_id, problem=problem)
+
+    def _submit(self, run_id: int) -> None:
+        with self.database.session() as session:
+            run = session.get_one(Run, run_id)
+            spec = jobs.find_spec_by_id(session, run.spec_id)
+            code = artifacts.content(session, spec.artifact_id)
+        if run_id not in self._drivers:
+            self._drivers[run_id] = Driver(self, run.job_id, run_id, run.directory, code.decode())
+            self._drivers[run_id].start()
+
+    def _inspect(self, plan_id: int) -> None:
+        with self.database.session() as session:
+            plan = plans.find(session, plan_id)
+            assert plan is not None
+            preview = plan.preview
+            target = preview["checkpoint"]
+            if preview["anew"] or preview["origin"] is not None:
+                target = 0
+            whole = target not in self.damaged
+            newest = self._numbers[plan.job_id]
+            origin = RestoreOrigin(
+                job="old flights",
+                checkpoint=plan.request.get("checkpoint") or 41,
+                completed_at=now(),
+                state_bytes=9,
+                is_savepoint=True,
+            )
+            found = PlanInspection(
+                whole=whole,
+                damage=None if whole else "0001/read-0.arrow has another checksum",
+                files=2,
+                bytes=2_000,
+                abandoned=list(range(target + 1, newest + 1)) if target is not None else [],
+                returning=[],
+                sources=[SourcePosition(source="read", splits=[SPLIT])] if target else [],
+                sinks=[
+                    SinkEffect(sink="files", kind="parquet", revocable=True),
+                    SinkEffect(sink="console", kind="console", revocable=False),
+                ],
+                notes=[],
+                misfit=self.misfit,
+                origin=origin if preview["origin"] is not None else None,
+            )
+            waiting = plan_service.record_inspection(session, self.settings, plan_id, found)
+        if waiting is not None:
+            self.enqueue(RECONCILE, waiting)
+
+
+class Driver(threading.Thread):
+    """The driver of one run: it starts, completes a checkpoint and executes commands, over the control link of real drivers."""
+
+    def __init__(self, worker: Worker, job_id: int, run_id: int, directory: str, code: str) -> None:
+        super().__init__()
+        self.worker = worker
+        self.job_id = job_id
+        self.run_id = run_id
+        self.code = code
+        self.ended = threading.Event()
+        self.log = worker.settings.data_dir / "runs" / directory / "driver.log"
+        token = run_token(worker.settings, directory)
+        self._link = LinkClient(LinkAddress(f"{worker.url}/api/v1/runs/{run_id}", token))
+        self._sending = threading.Lock()
+        self._events = 0
+
+    def log_line(self, text: str, **fields: Any) -> None:
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("a") as file:
+            file.write(json.dumps({"event": text, "level": "info", "timestamp": "2026-11-21T21:00:00Z", **fields}) + "\n")
+
+    def send(self, *events: Event, at_ms: int | None = None) -> None:
+        """Send events in order and wait until the API has stored them. Sends nothing after the run has ended."""
+        with self._sending:
+            first = self._events + 1
+            numbered = [
+                NumberedEvent(EventNumber(first + place), at_ms or _now_ms(), event) for place, event in enumerate(events)
+            ]
+            last = EventNumber(first + len(events) - 1)
+            post = EventBatch(encode_batch([encode_event(one) for one in numbered]), EventNumber(first), last, EventNumber(first))
+            while not self.ended.is_set():
+                if isinstance(self._link.post(post), Stored):
+                    self._events = int(last)
+                    return
+                self.ended.wait(0.1)
+
+    def complete_checkpoint(self, trigger: str = "periodic") -> None:
+        number = CheckpointId(self.worker.next_checkpoint(self.job_id))
+        self.send(
+            CheckpointTriggered(number, Generation(1), trigger, 2),
+            CheckpointCompleted(number, Generation(1), trigger, 40, 2_000, ()),
+        )
+
+    def end(self, state: RunState, reason: str = "", kind: str = "") -> None:
+        self.send(RunStateChanged(state, Generation(1), reason, kind))
+        self.ended.set()
+
+    def run(self) -> None:
+        self.log_line("driver begins", run=self.run_id)
+        self.send(GraphDeployed(self.worker.graph), RunStateChanged(RunState.INITIALIZING, Generation(1)))
+        if "dies" in self.code:
+            self.log_line("exiting")
+            self.end(RunState.FAILED, "there is no such input: flights.csv", "ConfigError")
+            return
+        self.send(RunStateChanged(RunState.RUNNING, Generation(1)))
+        if "faints" in self.code:
+            self.end(RunState.FAILED, "it cannot bear the number 7", "UserCodeError")
+            return
+        if "restless" not in self.code:
+            self.complete_checkpoint()
+        after = 0
+        while not self.ended.is_set():
+            for command in self._link.commands(after=CommandId(after), wait_s=0).commands:
+                after = int(command.id)
+                self._execute(command)
+            self.ended.wait(0.1)
+        self._link.close()
+
+    def _execute(self, command: NumberedCommand) -> None:
+        self.send(CommandAnswered(command.id, CommandOutcome.ACCEPTED))
+        match command.command:
+            case TakeSavepoint():
+                self.complete_checkpoint("savepoint")
+            case TakeCheckpoint():
+                self.complete_checkpoint("manual")
+            case Suspend():
+                self.complete_checkpoint("suspend")
+                self.end(RunState.SUSPENDED)
+            case Cancel():
+                self.end(RunState.CANCELED)
+
+    def sample(self, *seconds: int) -> None:
+        """Report 100 records per second at these times, in seconds; the last one is now."""
+        for after in seconds:
+            us = 1_000_000 * after
+            subtask = SubtaskMetrics(0, 0, 100 * after, 50 * after, 0, 0, us // 2, us // 4, us // 4, 0)
+            metrics = SlotMetrics(Generation(1), SlotIndex(0), 200 << 20, us, (subtask,), {})
+            self.send(MetricsSampled(metrics), at_ms=_now_ms() - 1000 * (seconds[-1] - after))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,46 @@
+"""The JSON output of ``weir up``."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+from weir_workers.embedded.cli.output import print_usage
+from weir_workers.embedded.data_dir import credentials
+from weir_workers.embedded.data_dir.layout import DataDir
+from weir_workers.embedded.data_dir.platform_state import ChildState, Phase, PlatformState, Ports
+from weir_workers.embedded.processes import ProcessId
+from weir_workers.embedded.supervisor.state_machine import State
+
+UP = PlatformState(
+    "1", ProcessId(7, "then"), Phase.UP, Ports(postgres=5_000, api=8_700), "http://127.0.0.1:8700",
+    children={"schema": ChildState(State.DONE), "api": ChildState(State.READY, ProcessId(8, "then"))},
+    external={"postgres": "db.example:5432"}, notes=("port 8700 is taken",),
+)  # fmt: skip
+
+
+def told(directory: DataDir, *, ran_already: bool) -> dict[str, object]:
+    answer = io.StringIO()
+    print_usage(directory, UP, answer, ran_already=ran_already)
+    found: dict[str, object] = json.loads(answer.getvalue())
+    return found
+
+
+def test_the_password_is_shown_once_and_no_other_secret_ever(tmp_path: Path) -> None:
+    directory = DataDir(tmp_path)
+    secrets = credentials.load_or_create(directory.secrets)
+    first, second = told(directory, ran_already=False), told(directory, ran_already=True)
+    assert (first["password"], second["password"]) == (secrets.admin_password, None)
+    for other in (secrets.database_password, secrets.redis_password, secrets.secret_key):
+        assert other not in json.dumps([first, second])
+
+
+def test_processes_are_shown_with_pid_and_port(tmp_path: Path) -> None:
+    found = told(DataDir(tmp_path), ran_already=False)
+    assert found["processes"] == [
+        {"name": "schema", "state": "done", "pid": None, "port": None},
+        {"name": "api", "state": "ready", "pid": 8, "port": 8_700},
+    ]
+    assert (found["supervisor_pid"], found["external"]) == (7, {"postgres": "db.example:5432"})
+    assert found["notes"] == ["port 8700 is taken"]

@@ -1,0 +1,63 @@
+"""Messages and time limits for slow starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from weir.errors import ConfigError
+from weir_workers.embedded.cli.output import SlowStartNotices
+from weir_workers.embedded.data_dir.platform_state import ChildState, Phase, PlatformState, Ports
+from weir_workers.embedded.processes import ProcessId
+from weir_workers.embedded.supervisor.services import START_S_MAX, start_limits
+from weir_workers.embedded.supervisor.state_machine import State
+
+STARTING = PlatformState(
+    "1", ProcessId(7, "then"), Phase.STARTING, Ports(),
+    children={"api": ChildState(State.STARTING), "beat": ChildState(State.WAITING), "valkey": ChildState(State.READY)},
+)  # fmt: skip
+
+
+def log_of(name: str) -> Path:
+    return Path(f"/logs/{name}.log")
+
+
+def test_slow_processes_are_reported_with_their_log() -> None:
+    waiting = SlowStartNotices(log_of)
+    said = [(second, line) for second in range(300) for line in waiting.lines(STARTING, float(second))]
+    assert [second for second, _ in said] == [10, 20, 40, 80, 140, 200, 260]
+    assert said[1][1] == "  API       still starting after 20 s; see /logs/api.log"
+
+
+def test_before_the_first_process_the_supervisor_is_reported() -> None:
+    waiting = SlowStartNotices(log_of)
+    assert waiting.lines(None, 0.0) == []
+    assert waiting.lines(replace(STARTING, children={}), 12.0) == [
+        "  supervisor still preparing after 12 s; see /logs/supervisor.log"
+    ]
+    assert waiting.lines(STARTING, 12.5) == [], "the time counts from the first time it was seen"
+    assert len(waiting.lines(STARTING, 22.5)) == 1
+
+
+def test_a_restart_resets_the_waiting_time() -> None:
+    waiting = SlowStartNotices(log_of)
+    waiting.lines(STARTING, 0.0)
+    assert waiting.lines(replace(STARTING, children={"api": ChildState(State.WAITING)}), 9.0) == []
+    assert waiting.lines(STARTING, 11.0) == []
+
+
+def test_start_limits_apply_to_all_processes_or_to_each() -> None:
+    names = {"api", "worker", "compiler", "chores", "beat"}
+    assert start_limits({}) == dict.fromkeys(names, START_S_MAX)
+    assert start_limits({"WEIR_START_S_MAX": "300"}) == dict.fromkeys(names, 300.0)
+    assert start_limits({"WEIR_START_S_MAX": "api=300, worker=20"}) == dict.fromkeys(names, START_S_MAX) | {
+        "api": 300.0, "worker": 20.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ["long", "0", "-3", "api", "postgres=3", "api=1.5", "99999999"])
+def test_an_invalid_start_limit_is_refused_with_the_valid_names(said: str) -> None:
+    with pytest.raises(ConfigError, match=f"WEIR_START_S_MAX is '{said}'.*the processes are api, worker, compiler, chores, beat"):
+        start_limits({"WEIR_START_S_MAX": said})

@@ -1,0 +1,170 @@
+"""What is done next for a job, from facts alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weir_backend.models import DesiredState, RunState, SpecState
+from weir_backend.reconciler.decisions import (
+    CANCEL_TIMEOUT,
+    PERMANENT_FAILURES,
+    SUBMIT_RETRY,
+    BeginRun,
+    EndRun,
+    GiveCommand,
+    GiveUp,
+    JobFacts,
+    LastRun,
+    LiveRun,
+    RestartLater,
+    Strategy,
+    Submit,
+    Wait,
+    decide,
+    must_be_killed,
+)
+from weir_backend.runs.start import RequestedStart, Start, next_start
+
+NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
+STRATEGY = Strategy(attempts=3, initial_s=1.0, max_s=60.0, multiplier=2.0, well_after_s=300.0)
+LIVE = LiveRun(RunState.RUNNING, NOW, seen=True, commands=frozenset())
+UNSEEN = LiveRun(RunState.CREATED, None, seen=False, commands=frozenset())
+FAILED = LastRun(RunState.FAILED, "", "killed", running_at=NOW, ended_at=NOW)
+
+
+def job(**facts: object) -> JobFacts:
+    base = JobFacts(DesiredState.RUNNING, SpecState.VALID, None, None, None, 0, None, None, STRATEGY)
+    return replace(base, **facts)  # type: ignore[arg-type]  # names and types are those of JobFacts
+
+
+def test_a_driver_is_killed_only_if_it_was_told_to_cancel_and_had_its_time() -> None:
+    assert not must_be_killed(None, NOW)
+    assert not must_be_killed(NOW, NOW + CANCEL_TIMEOUT - timedelta(seconds=1))
+    assert must_be_killed(NOW, NOW + CANCEL_TIMEOUT)
+
+
+def test_a_new_job_is_begun_once_its_code_is_compiled() -> None:
+    assert isinstance(decide(job(spec_state=SpecState.COMPILING), NOW), Wait)
+    assert decide(job(), NOW) == BeginRun("start")
+
+
+def test_a_job_whose_code_does_not_compile_is_not_begun_and_says_why() -> None:
+    decision = decide(job(spec_state=SpecState.INVALID, spec_problem="line 3: no such column"), NOW)
+    assert isinstance(decision, Wait) and "line 3" in decision.why
+
+
+def test_a_run_is_submitted_and_once_more_if_its_driver_is_not_seen() -> None:
+    assert decide(job(live=UNSEEN), NOW) == Submit()
+    submitted = replace(UNSEEN, submitted_at=NOW)
+    assert decide(job(live=submitted), NOW) == Wait(NOW + SUBMIT_RETRY, "The driver is starting.")
+    assert decide(job(live=submitted), NOW + SUBMIT_RETRY) == Submit()
+    assert decide(job(live=replace(submitted, seen=True)), NOW + SUBMIT_RETRY) == Wait()
+
+
+def test_a_failed_run_is_followed_by_another_after_a_growing_delay_and_not_for_ever() -> None:
+    delays = []
+    for restarts in range(STRATEGY.attempts):
+        decision = decide(job(last=replace(FAILED, running_at=None), restarts=restarts), NOW)
+        assert isinstance(decision, RestartLater) and decision.restarts == restarts + 1
+        delays.append((decision.restart_at - NOW).total_seconds())
+        waiting = job(last=FAILED, restarts=decision.restarts, restart_at=decision.restart_at)
+        assert decide(waiting, NOW) == Wait(decision.restart_at, "The job has failed and will restart: killed")
+        assert decide(waiting, decision.restart_at) == BeginRun("restart")
+    assert delays == [1.0, 2.0, 4.0]
+    decision = decide(job(last=replace(FAILED, running_at=None), restarts=STRATEGY.attempts), NOW)
+    assert isinstance(decision, GiveUp) and "4 times in a row" in decision.reason and "killed" in decision.reason
+
+
+def test_a_version_that_has_never_run_is_given_up_sooner() -> None:
+    failed = replace(FAILED, running_at=None)
+    assert isinstance(decide(job(last=failed, has_run=False, restarts=1), NOW), RestartLater)
+    assert isinstance(decide(job(last=failed, has_run=False, restarts=2), NOW), GiveUp)
+
+
+def test_a_run_that_was_well_for_long_begins_the_counting_anew() -> None:
+    well = replace(FAILED, running_at=NOW - timedelta(seconds=STRATEGY.well_after_s))
+    decision = decide(job(last=well, restarts=STRATEGY.attempts), NOW)
+    assert decision == RestartLater(1, NOW + timedelta(seconds=1))
+
+
+@pytest.mark.parametrize("kind", sorted(PERMANENT_FAILURES))
+def test_an_error_that_another_try_does_not_mend_is_not_tried_again(kind: str) -> None:
+    assert isinstance(decide(job(last=replace(FAILED, kind=kind)), NOW), GiveUp)
+
+
+def test_a_job_that_was_given_up_rests_until_a_person_starts_it() -> None:
+    assert decide(job(last=FAILED, restarts_stopped_reason="enough"), NOW) == Wait(why="enough")
+
+
+def test_a_finished_job_is_where_it_is_wanted() -> None:
+    assert decide(job(last=replace(FAILED, state=RunState.FINISHED)), NOW) == Wait()
+
+
+@pytest.mark.parametrize("state", [RunState.SUSPENDED, RunState.CANCELED])
+def test_a_stopped_job_that_is_wanted_again_goes_on(state: RunState) -> None:
+    assert decide(job(last=replace(FAILED, state=state)), NOW) == BeginRun("start")
+
+
+@pytest.mark.parametrize(("desired", "command"), [(DesiredState.SUSPENDED, "Suspend"), (DesiredState.CANCELLED, "Cancel")])
+def test_a_job_that_is_to_rest_is_told_so_once(desired: DesiredState, command: str) -> None:
+    assert decide(job(desired=desired), NOW) == Wait()
+    assert decide(job(desired=desired, live=LIVE), NOW) == GiveCommand(command)
+    assert decide(job(desired=desired, live=replace(LIVE, commands=frozenset({command}))), NOW) == Wait(
+        why="The driver was told to stop."
+    )
+
+
+def test_a_cancel_reaches_a_job_that_is_suspending() -> None:
+    suspending = replace(LIVE, commands=frozenset({"Suspend"}))
+    assert decide(job(desired=DesiredState.CANCELLED, live=suspending), NOW) == GiveCommand("Cancel")
+
+
+def test_a_run_that_was_not_submitted_is_ended_where_it_is() -> None:
+    decision = decide(job(desired=DesiredState.SUSPENDED, live=UNSEEN), NOW)
+    assert isinstance(decision, EndRun) and decision.state is RunState.CANCELED
+
+
+def test_a_run_that_was_submitted_and_is_not_seen_is_told_to_stop_and_submitted_again() -> None:
+    told = replace(UNSEEN, submitted_at=NOW, commands=frozenset({"Suspend"}))
+    assert isinstance(decide(job(desired=DesiredState.SUSPENDED, live=told), NOW), Wait)
+    assert decide(job(desired=DesiredState.SUSPENDED, live=told), NOW + SUBMIT_RETRY) == Submit()
+
+
+def test_a_job_that_is_to_go_back_does_so_until_one_of_its_runs_has_run() -> None:
+    wanted = RequestedStart(checkpoint=7, after_run=3)
+    assert next_start(None, has_gone_back=False) == Start()
+    assert next_start(wanted, has_gone_back=False) == Start(7)
+    assert next_start(wanted, has_gone_back=True) == Start()
+    assert decide(job(last=replace(FAILED, state=RunState.SUSPENDED), start=Start(7)), NOW) == BeginRun("start", Start(7))
+
+
+@given(
+    st.builds(
+        JobFacts,
+        desired=st.sampled_from(DesiredState),
+        spec_state=st.sampled_from(SpecState),
+        spec_problem=st.none(),
+        live=st.none() | st.builds(
+            LiveRun, state=st.sampled_from(RunState), submitted_at=st.none() | st.just(NOW),
+            seen=st.booleans(), commands=st.frozensets(st.sampled_from(["Suspend", "Cancel", "TakeSavepoint"])),
+        ),
+        last=st.none() | st.builds(
+            LastRun, state=st.sampled_from([RunState.FAILED, RunState.FINISHED, RunState.SUSPENDED, RunState.CANCELED]),
+            kind=st.sampled_from(["", "GraphError"]), reason=st.just("because"), running_at=st.none() | st.just(NOW),
+            ended_at=st.just(NOW),
+        ),
+        restarts=st.integers(0, 10), restart_at=st.none() | st.just(NOW + timedelta(seconds=5)),
+        restarts_stopped_reason=st.none() | st.just("enough"), strategy=st.just(STRATEGY),
+    )
+)  # fmt: skip
+def test_no_second_run_is_ever_begun_beside_a_live_one_and_nothing_is_begun_that_nobody_wants(facts: JobFacts) -> None:
+    decision = decide(facts, NOW)
+    if isinstance(decision, BeginRun | RestartLater | GiveUp):
+        assert facts.live is None and facts.desired is DesiredState.RUNNING and facts.spec_state is SpecState.VALID
+    if isinstance(decision, Submit | GiveCommand | EndRun):
+        assert facts.live is not None

@@ -1,0 +1,89 @@
+"""A driver is killed between the entry in the job's log, which completes a checkpoint, and the event that would tell of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+from tests.backend.played import Stage
+from tests.backend.stored import StoredJob
+
+from weir.protocol.events import CheckpointTriggered, RunStateChanged
+from weir.protocol.events import RunState as Told
+from weir.protocol.ids import CheckpointId, Generation
+from weir_backend.models import Checkpoint, CheckpointState, Event, Run, RunState
+from weir_workers.drivers.run_directory import RunDirectory
+from weir_workers.tasks.driver_watch import watch_here
+
+
+def killed(stage: Stage) -> StoredJob:
+    """With checkpoints 1 to 3 that it told of, on this machine, and its process is no more."""
+    job = StoredJob.running(stage, 3)
+    job.driver.tell(RunStateChanged(Told.RUNNING, Generation(1), "", ""))
+    with stage.database.session() as session:
+        run = session.get_one(Run, job.driver.run_id)
+        directory = RunDirectory.of(job.context.settings.data_dir, run.directory)
+        directory.make()
+        name = {"pid": 2**22 - 3, "started": 7.0}
+        directory.process.write_text(json.dumps(name))
+        run.host, run.pid, run.pid_started = job.context.host, name["pid"], name["started"]
+    return job
+
+
+def checkpoints(stage: Stage, job: StoredJob) -> dict[int, CheckpointState]:
+    with stage.database.session() as session:
+        found = session.execute(select(Checkpoint.number, Checkpoint.state).where(Checkpoint.job_id == job.job_id))
+        return {row.number: row.state for row in found}
+
+
+def completions(stage: Stage, job: StoredJob) -> list[dict[str, Any]]:
+    with stage.database.session() as session:
+        query = select(Event.fields).where(Event.job_id == job.job_id, Event.kind == "CheckpointCompleted").order_by(Event.number)
+        return [dict(one) for one in session.scalars(query)]
+
+
+def test_what_its_log_has_is_in_the_history(stage: Stage) -> None:
+    job = killed(stage)
+    job.driver.tell(CheckpointTriggered(CheckpointId(4), Generation(1), "periodic", 1))
+    job.run.complete(4)
+    job.run.complete(5, savepoint=True)
+    watch_here(job.context)
+    assert checkpoints(stage, job) == dict.fromkeys(range(1, 6), CheckpointState.COMPLETED)
+    told = completions(stage, job)
+    assert [(one["checkpoint"], one["trigger"]) for one in told[-2:]] == [(4, "periodic"), (5, "savepoint")]
+    with stage.database.session() as session:
+        run = session.get_one(Run, job.driver.run_id)
+        assert run.state is RunState.FAILED and run.missing_events == 0
+        numbers = session.scalars(select(Event.run_event).where(Event.run_id == run.id, Event.run_event.is_not(None))).all()
+        assert len(numbers) == len(set(numbers))
+    watch_here(job.context)
+    assert completions(stage, job) == told, "once"
+
+
+def test_what_is_known_is_not_told_again_nor_is_what_another_driver_has_completed(stage: Stage) -> None:
+    job = killed(stage)
+    told = completions(stage, job)
+    with stage.database.session() as session:
+        # It has gone on from another driver's, of which one was never heard of.
+        session.execute(update(Run).where(Run.id == job.driver.run_id).values(generation=2))
+        session.execute(update(Checkpoint).where(Checkpoint.number == 3).values(state=CheckpointState.FAILED))
+    watch_here(job.context)
+    assert completions(stage, job) == told
+
+
+@pytest.mark.parametrize("gone", ["log", "manifest"])
+def test_what_cannot_be_read_holds_nothing_up(stage: Stage, gone: str) -> None:
+    job = killed(stage)
+    job.run.complete(4)
+    if gone == "log":
+        Path(job.directory).rename(f"{job.directory}-elsewhere")
+    else:
+        for path in Path(job.directory).glob("*/checkpoints/4/manifest*"):
+            path.unlink()
+    watch_here(job.context)
+    with stage.database.session() as session:
+        assert session.get_one(Run, job.driver.run_id).state is RunState.FAILED
+    assert 4 not in checkpoints(stage, job)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.jobs import MadeRun, end_run, new_job, new_run, numbered
+
+from weir.protocol.events import Event, FailureOccurred, GraphDeployed, Recovered, RunStateChanged
+from weir.protocol.events import RunState as Told
+from weir.protocol.ids import Generation
+from weir_backend.kit.database import Database
+from weir_backend.link import service
+from weir_backend.models import Role, RunState
+from weir_backend.runs.lifecycle import FINAL, LEGAL, from_driver_state, is_legal
+
+
+def tell(database: Database, run: MadeRun, *events: Event, first: int = 1) -> None:
+    with database.session() as session:
+        known = service.known_run(session, run.id, run.token)
+        service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
+
+
+def test_runs_are_listed_and_their_tokens_are_not(client: TestClient, database: Database, login: Login) -> None:
+    job = new_job(database)
+    first = new_run(database, job)
+    end_run(database, first)
+    second = new_run(database, job)
+    headers = login(Role.VIEWER)
+    answer = client.get("/api/v1/runs", params={"filter": json.dumps({"job_id": job})}, headers=headers)
+    assert [(one["id"], one["number"], one["state"]) for one in answer.json()] == [
+        (second.id, 2, "CREATED"), (first.id, 1, "FAILED"),
+    ]  # fmt: skip
+    assert "token" not in answer.text and answer.headers["content-range"] == "runs 0-1/2"
+    params = {"filter": json.dumps({"state": ["FAILED"]}), "sort": '["number","ASC"]'}
+    assert [one["id"] for one in client.get("/api/v1/runs", params=params, headers=headers).json()] == [first.id]
+    assert client.get(f"/api/v1/runs/{second.id}", headers=headers).json()["start"] == {"mode": "fresh"}
+    assert client.get("/api/v1/runs/999", headers=headers).status_code == 404
+    assert client.get(f"/api/v1/runs/{1 << 63}", headers=headers).status_code == 422
+    assert client.get("/api/v1/runs", params={"filter": '{"state": "WELL"}'}, headers=headers).status_code == 422
+    assert client.get(f"/api/v1/runs/{second.id}", headers=second.headers).status_code == 401, "a run's token reads nothing"
+
+
+def test_a_graph_is_stored_once_and_read_by_run(client: TestClient, database: Database, login: Login) -> None:
+    one, other, silent = new_run(database), new_run(database), new_run(database)
+    tell(database, one, GraphDeployed({"b": 1, "a": [1.5, "\u00e4"]}))
+    tell(database, other, GraphDeployed({"a": [1.5, "\u00e4"], "b": 1}))
+    headers = login(Role.VIEWER)
+    found = [client.get(f"/api/v1/runs/{run.id}/graph", headers=headers).json() for run in (one, other)]
+    assert found[0] == found[1] and found[0]["graph"] == {"a": [1.5, "\u00e4"], "b": 1} and len(found[0]["digest"]) == 64
+    answer = client.get(f"/api/v1/runs/{silent.id}/graph", headers=headers)
+    assert answer.status_code == 404 and answer.json()["code"] == "no-graph"
+
+
+def test_the_history_of_exceptions(client: TestClient, database: Database, login: Login) -> None:
+    run = new_run(database)
+    tell(
+        database, run, FailureOccurred(Generation(1), "a"), Recovered(Generation(2), "a", 12), FailureOccurred(Generation(2), "b")
+    )
+    headers = login(Role.VIEWER)
+    answer = client.get(f"/api/v1/jobs/{run.job_id}/failures", headers=headers)
+    assert [(one["reason"], one["recovery"], one["downtime_ms"]) for one in answer.json()] == [
+        ("b", None, None),
+        ("a", "full", 12),
+    ]
+    assert client.get(f"/api/v1/jobs/{new_job(database)}/failures", headers=headers).json() == []
+    assert client.get("/api/v1/jobs/999/failures", headers=headers).status_code == 404
+
+
+def test_what_is_over_stays_so_and_everything_else_can_end() -> None:
+    assert set(LEGAL) == set(RunState)
+    for state, following in LEGAL.items():
+        assert following == set() if state in FINAL | {RunState.RECONCILING} else following >= FINAL, "RECONCILING is only shown"
+        assert RunState.CREATED not in following and not is_legal(state, state)
+
+
+@pytest.mark.parametrize("told", list(Told))
+def test_everything_that_a_driver_says_of_itself_has_a_word_here(told: Told) -> None:
+    assert is_legal(RunState.CREATED, from_driver_state(told)) and (from_driver_state(told) in FINAL) == told.final
+
+
+def test_a_run_that_changed_its_state_is_looked_after(database: Database) -> None:
+    run = new_run(database)
+    tasks = RecordedTasks()
+    for number, told in enumerate((Told.RUNNING, Told.RUNNING, Told.FINISHED), 1):
+        with database.session() as session:
+            known = service.known_run(session, run.id, run.token)
+            event = RunStateChanged(told, Generation(1))
+            service.store(session, tasks, known, numbered([event], number), oldest=number)
+    assert tasks.asked == [("weir.reconcile", (run.job_id,))] * 2

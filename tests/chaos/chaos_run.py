@@ -1,0 +1,298 @@
+"""One chaos run: a real job on real Spark, the faults of its plan, and the check of its committed output."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from tests.chaos.dataset import write_input
+from tests.chaos.output_check import check_run
+from tests.chaos.plan import NEW_DRIVER, Fault, FaultKind, Moment, Plan
+from tests.chaos.processes import Driver, kill_all, marked
+
+from weir.cli.exit_codes import Exit
+from weir.spark.standalone import StandaloneCluster
+from weir.storage.layout import JobLayout
+
+POLL_S = 0.004
+MOMENT_S_MAX = 90.0
+"""Timeout for the moment of a fault. After it the fault is injected anyway."""
+VICTIM_S_MAX = 30.0
+EXIT_S_MAX = 60.0
+"""Timeout for the exit of processes that should end."""
+DRIVER_EXIT_S_MAX = 180.0
+"""Timeout for the exit of drivers after the end of the job. A driver that started late first starts Spark and waits for slots."""
+DRIVERS_MAX = 10
+
+
+@dataclass(slots=True)
+class Report:
+    """The result of a run. ``exits``: exit codes of the drivers in start order. ``missed``: faults that could not be injected."""
+
+    plan: Plan
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    injected: list[Fault] = field(default_factory=list)
+    missed: list[Fault] = field(default_factory=list)
+    exits: list[int | None] = field(default_factory=list)
+    rows: int = 0
+    log_entries: int = 0
+    took_s: float = 0.0
+
+
+class RunAborted(Exception):
+    """The run exceeded its time limit, or the user stopped all runs."""
+
+
+class ChaosRun:
+    def __init__(
+        self, plan: Plan, directory: Path, cluster: StandaloneCluster | None, *, limit_s: float, stop: threading.Event
+    ) -> None:
+        self._stop = stop
+        self._plan = plan
+        self._directory = directory
+        self._cluster = cluster
+        self._deadline = time.monotonic() + limit_s
+        self._drivers: list[Driver] = []
+        self._timers: list[threading.Timer] = []
+        self._log_offset = 0
+        """Size of the driver's log at the last fault."""
+        self._log_entries = 0
+        """Number of entries in the job log at the last fault."""
+        self._report = Report(plan)
+
+    def run(self) -> Report:
+        began = time.monotonic()
+        try:
+            records = write_input(self._plan, self._directory / "input")
+            self._report.rows = records.height
+            self._start_driver()
+            self._inject_faults()
+            self._release()
+            self._await_end()
+            self._await_exits()
+            self._report.log_entries = self._count_log_entries()
+            self._report.problems += check_run(
+                records,
+                keys=self._directory / "keys",
+                groups=self._directory / "groups",
+                checkpoints=self._directory / "checkpoints",
+            )
+        except RunAborted as error:
+            self._report.problems.append(str(error))
+        finally:
+            for timer in self._timers:
+                timer.cancel()
+            if self._drivers:
+                kill_all(self._drivers[0].mark.partition("/")[0] + "/")
+            self._report.exits = [driver.process.wait() for driver in self._drivers]
+            self._report.took_s = time.monotonic() - began
+        return self._report
+
+    def _start_driver(self) -> None:
+        if len(self._drivers) >= DRIVERS_MAX:
+            raise RunAborted(f"{DRIVERS_MAX} drivers did not finish the job")
+        self._drivers.append(Driver(self._plan, self._directory, len(self._drivers), self._cluster))
+        self._log_offset = 0
+
+    def _current(self) -> Driver | None:
+        """Return the newest driver that runs and is not paused."""
+        return next((one for one in reversed(self._drivers) if one.exit_code is None and not one.paused), None)
+
+    def _finished(self) -> bool:
+        return any(driver.exit_code == Exit.OK and not driver.stopped for driver in self._drivers)
+
+    def _inject_faults(self) -> None:
+        for fault in self._plan.faults:
+            if fault.moment is Moment.END:
+                self._release()
+            elif not self._await_moment(fault.moment):
+                self._report.missed.append(fault)
+                continue
+            self._sleep(fault.delay_ms / 1_000)
+            driver = self._current()
+            if driver is None or self._finished() or not self._inject(fault, driver):
+                self._report.missed.append(fault)
+                continue
+            self._report.injected.append(fault)
+            self._log_entries = self._count_log_entries()
+            if fault.kind in NEW_DRIVER:
+                self._start_next_driver()
+            else:
+                self._log_offset = driver.log_bytes()
+
+    def _await_moment(self, moment: Moment) -> bool:
+        """Return False if the job has ended."""
+
+        def reached() -> bool:
+            driver = self._current()
+            if driver is None:
+                return False
+            match moment:
+                case Moment.RUNNING:
+                    return driver.has_logged("checkpoint completed", after=self._log_offset)
+                case Moment.CHECKPOINT:
+                    return driver.has_logged("checkpoint_triggered", after=self._log_offset)
+                case Moment.RECOVERY if self._log_offset == 0:
+                    return self._count_log_entries() > self._log_entries
+                case Moment.RECOVERY:
+                    return driver.has_logged("failure, recovering", after=self._log_offset)
+                case _:
+                    return True
+
+        # A fault such as a short pause may cause no recovery, so the wait for one is short.
+        patience_s = 12.0 if moment is Moment.RECOVERY and self._log_offset else MOMENT_S_MAX
+        self._wait(lambda: reached() or self._over(), patience_s=patience_s)
+        return not self._over()
+
+    def _inject(self, fault: Fault, driver: Driver) -> bool:
+        """Return False if there was no process to inject the fault into."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            match fault.kind:
+                case FaultKind.DRIVER_KILL:
+                    driver.stopped = True
+                    driver.handle.kill()
+                case FaultKind.SUSPEND:
+                    driver.stopped = True
+                    driver.handle.send_signal(signal.SIGTERM)
+                case FaultKind.TAKEOVER:
+                    driver.concurrent = True
+                case FaultKind.DRIVER_PAUSE | FaultKind.DRIVER_PAUSE_TAKEOVER:
+                    self._pause_driver(fault, driver)
+                case FaultKind.JVM_KILL:
+                    java = driver.java()
+                    if java is None:
+                        return False
+                    driver.stopped = True
+                    java.kill()
+                case _:
+                    return self._inject_worker_fault(fault, driver)
+            return True
+        return False
+
+    def _inject_worker_fault(self, fault: Fault, driver: Driver) -> bool:
+        of_executors = fault.kind in (FaultKind.EXECUTOR_KILL, FaultKind.EXECUTOR_PAUSE)
+        find = driver.executors if of_executors else driver.slots
+        # At the start of a driver, or right after a loss, there may be no slots yet.
+        self._wait(lambda: bool(find()) or self._over(), patience_s=VICTIM_S_MAX)
+        victims = find()
+        if not victims:
+            return False
+        chosen = [victims[int(fault.victim * len(victims))]]
+        if fault.kind is FaultKind.WORKERS_KILL:
+            chosen.append(victims[(victims.index(chosen[0]) + 1) % len(victims)])
+        for victim in chosen:
+            if fault.pause_ms:
+                victim.suspend()
+                self._later(fault.pause_ms, victim.resume)
+            else:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    victim.kill()
+        return True
+
+    def _pause_driver(self, fault: Fault, driver: Driver) -> None:
+        takeover = fault.kind is FaultKind.DRIVER_PAUSE_TAKEOVER
+        driver.concurrent |= takeover
+        java = driver.java() if fault.with_jvm else None
+        driver.handle.suspend()
+        driver.paused = True
+        if java is not None:
+            java.suspend()
+
+        def wake() -> None:
+            if java is not None:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    java.resume()
+            driver.handle.resume()
+            driver.paused = False
+
+        self._later(fault.pause_ms, wake)
+        if not takeover:
+            self._wait(lambda: not driver.paused, patience_s=MOMENT_S_MAX)
+
+    def _later(self, delay_ms: int, action: Callable[[], None]) -> None:
+        def act() -> None:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                action()
+
+        timer = threading.Timer(delay_ms / 1_000, act)
+        timer.daemon = True
+        self._timers.append(timer)
+        timer.start()
+
+    def _start_next_driver(self) -> None:
+        """Start the next driver: at once after a kill or a takeover, otherwise when the previous driver has exited."""
+        driver = next(one for one in reversed(self._drivers) if one.stopped or one.concurrent)
+        if driver.stopped:
+            self._wait(lambda: driver.exit_code is not None, patience_s=EXIT_S_MAX)
+        self._start_driver()
+        if driver.concurrent:
+            self._drivers[-1].concurrent = True
+
+    def _release(self) -> None:
+        (self._directory / "release").touch()
+
+    def _over(self) -> bool:
+        return self._finished() or all(driver.exit_code is not None for driver in self._drivers)
+
+    def _await_end(self) -> None:
+        while not self._finished():
+            self._wait(self._over)
+            if not self._finished():
+                self._explain_exits()
+                return
+
+    def _explain_exits(self) -> None:
+        codes = [driver.exit_code for driver in self._drivers]
+        self._report.problems.append(f"no driver finished the job; exit codes {codes}")
+
+    def _await_exits(self) -> None:
+        """Wait until paused drivers have resumed, superseded ones have exited and slots have ended."""
+        self._wait(lambda: not any(timer.is_alive() for timer in self._timers))
+        self._wait(lambda: all(driver.exit_code is not None for driver in self._drivers), patience_s=DRIVER_EXIT_S_MAX)
+        for driver in self._drivers:
+            self._check_exit(driver)
+        run = self._drivers[0].mark.partition("/")[0] + "/"
+        self._wait(lambda: not any(marked(run)), patience_s=EXIT_S_MAX)
+        left = kill_all(run)
+        if left:
+            self._report.problems.append(f"processes remain: {'; '.join(left)}")
+
+    def _check_exit(self, driver: Driver) -> None:
+        code = driver.exit_code
+        if code is None:
+            self._report.problems.append(f"driver {driver.number} still runs {DRIVER_EXIT_S_MAX:.0f} s after the end of the job")
+        elif code == Exit.OK or driver.stopped or (driver.concurrent and code == Exit.SUPERSEDED):
+            return
+        elif driver.concurrent and driver.number == 0 and code == Exit.USAGE:
+            return  # The driver was paused before it read the job log. Now the log has entries, and it refuses to start without state.
+        elif driver.concurrent:
+            # It did no harm, as the output check shows, but it should have reported that it was superseded.
+            self._report.notes.append(f"driver {driver.number} was superseded and exited with {code}")
+        else:
+            self._report.problems.append(f"driver {driver.number} exited with {code}")
+
+    def _count_log_entries(self) -> int:
+        return len(list((self._directory / "checkpoints" / JobLayout("chaos").log).glob("*.json")))
+
+    def _sleep(self, seconds: float) -> None:
+        time.sleep(max(0.0, min(seconds, self._deadline - time.monotonic())))
+
+    def _wait(self, condition: Callable[[], bool], *, patience_s: float | None = None) -> None:
+        """Wait until the condition holds, or for ``patience_s``. Raises RunAborted at the time limit of the run."""
+        until = time.monotonic() + patience_s if patience_s is not None else self._deadline
+        while not condition():
+            now = time.monotonic()
+            if self._stop.is_set():
+                raise RunAborted("stopped")
+            if now >= self._deadline:
+                raise RunAborted(f"the run exceeded its time limit; exit codes {[driver.exit_code for driver in self._drivers]}")
+            if now >= until:
+                return
+            time.sleep(POLL_S)

@@ -1,0 +1,123 @@
+"""The output check: whether a failure-free execution could have committed what a run has committed.
+
+The expected output is computed from the input by polars alone. No record is lost, duplicated, torn or out of order. No file
+belongs to a checkpoint of an abandoned branch. Every kept checkpoint is intact. No published file is still staged.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+from tests.chaos.chaos_job import CODE_OF_KEY
+from tests.chaos.dataset import origin
+
+from weir.connectors.files.output_layout import OutputLayout, PartName
+from weir.protocol.log_view import LogView
+from weir.storage.inspection import verify
+from weir.storage.job_log import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.location import open_storage
+
+SHOWN = 5
+
+
+def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: Path) -> list[str]:
+    """Return the problems, one sentence each. ``keys`` and ``groups``: the output directories."""
+    storage, layout = open_storage(str(checkpoints), {}), JobLayout("chaos")
+    view, _ = JobLog(storage, layout).read()
+    problems: list[str] = []
+    for directory in (keys, groups):
+        problems += _wrong_parts(directory, view)
+    for record in view.kept:
+        report = verify(storage, layout, record.checkpoint)
+        problems += [f"checkpoint {record.checkpoint}: {problem.path} {problem.problem}" for problem in report.problems]
+    return problems + check_output(records, keys=keys, groups=groups)
+
+
+def check_output(records: pl.DataFrame, *, keys: Path, groups: Path) -> list[str]:
+    """Check the published rows alone. Return the problems."""
+    try:
+        per_key = _read(keys, pl.read_parquet, {"key": pl.String, "n": pl.Int64, "total": pl.Int64})
+        per_group = _read(groups, _read_lines, {"group": pl.Int64, "n": pl.Int64, "total": pl.Int64})
+    except (OSError, ValueError) as error:
+        return [f"torn: {error}"]
+    return [*_wrong_keys(records, per_key), *_wrong_groups(records, per_group)]
+
+
+def parts_of(directory: Path) -> list[tuple[PartName, str]]:
+    """Return the published files in reading order."""
+    names = os.listdir(directory) if directory.is_dir() else []
+    return sorted((part, name) for name in names if (part := PartName.parse(name)) is not None)
+
+
+def _wrong_parts(directory: Path, view: LogView) -> Iterator[str]:
+    parts = parts_of(directory)
+    limits = view.ancestry_limits(view.newest.checkpoint if view.newest else None)
+    ends = {int(generation): int(checkpoint) for generation, checkpoint in limits.items()}
+    for part, name in parts:
+        if part.checkpoint > ends.get(part.generation, 0):
+            yield f"{directory.name}/{name} is published, but its checkpoint is on an abandoned branch"
+    published = {part for part, _ in parts}
+    layout = OutputLayout(str(directory))
+    for name in os.listdir(layout.staging) if os.path.isdir(layout.staging) else ():
+        if PartName.parse(name) in published:
+            yield f"{directory.name}: {name} is published but still staged"
+
+
+def _read(directory: Path, reader: Callable[[Path], pl.DataFrame], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return all rows, ordered by checkpoint, writer, file and row."""
+    frames = []
+    for _, name in parts_of(directory):
+        try:
+            frames.append(reader(directory / name).select(pl.col(column).cast(kind) for column, kind in schema.items()))
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            raise ValueError(f"{directory.name}/{name} cannot be read: {error}") from error
+    return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+
+
+def _read_lines(path: Path) -> pl.DataFrame:
+    if not path.read_bytes().endswith(b"\n"):
+        raise ValueError("the last line is incomplete")
+    return pl.read_ndjson(path)
+
+
+def _wrong_keys(records: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]:
+    emitted = found.with_columns(
+        key=pl.col("key").str.strip_prefix("key-").cast(pl.Int64),
+        id=pl.col("total") - pl.col("total").shift(1, fill_value=0).over("key"),
+        expected=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("key"),
+    )
+    yield from _report_rows("running counts per key are not 1, 2, 3", emitted.filter(pl.col("n") != pl.col("expected")))
+    yield from _compare(records, emitted.select("id", "key"), ["id", "key"])
+    ordered = emitted.with_columns(origin=origin()).with_columns(before=pl.col("id").shift(1).over("key", "origin"))
+    yield from _report_rows("records of one key and split are out of order", ordered.filter(pl.col("id") <= pl.col("before")))
+
+
+def _wrong_groups(records: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]:
+    emitted = found.with_columns(
+        code=pl.col("total") - pl.col("total").shift(1, fill_value=0).over("group"),
+        expected=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("group"),
+    )
+    yield from _report_rows("running counts per group are not 1, 2, 3", emitted.filter(pl.col("n") != pl.col("expected")))
+    decoded = emitted.select(key=pl.col("code") // CODE_OF_KEY, n=pl.col("code") % CODE_OF_KEY)
+    decoded = decoded.with_columns(position=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("key"))
+    yield from _report_rows("counts of a key reached its group out of order", decoded.filter(pl.col("n") != pl.col("position")))
+    expected_rows = records.select("key", n=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("key"))
+    yield from _compare(expected_rows, decoded.select("key", "n"), ["key", "n"])
+
+
+def _compare(expected_rows: pl.DataFrame, found: pl.DataFrame, columns: list[str]) -> Iterator[str]:
+    lost = expected_rows.join(found, on=columns, how="anti")
+    unexpected = found.join(expected_rows, on=columns, how="anti")
+    duplicated = found.filter(pl.struct(columns).is_duplicated())
+    yield from _report_rows("lost", lost)
+    yield from _report_rows("duplicated", duplicated)
+    yield from _report_rows("not in the input", unexpected)
+
+
+def _report_rows(what: str, rows: pl.DataFrame) -> Iterator[str]:
+    if rows.height:
+        yield f"{what}: {rows.height} rows, first {rows.head(SHOWN).rows(named=True)}"

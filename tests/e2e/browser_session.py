@@ -1,0 +1,128 @@
+"""A browser session of one user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from tests.e2e.accessibility import axe_violations, horizontal_overflow
+from tests.e2e.page_errors import PageErrors
+from tests.e2e.rig import Account
+
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "e2e"
+SCROLL_BAR = 15
+WIDE, HIGH = 1280 - SCROLL_BAR, 800
+"""The viewport of a 1280 x 800 window without the scroll bar."""
+THEMES = ("dark", "light")
+"""Tests continue in the last one."""
+WAIT_MS = 120_000
+
+# As if the theme had been changed in another window, because a dialog may cover the button.
+_SET_THEME = """theme => {
+  const key = 'RaStoreweir.theme';
+  const newValue = JSON.stringify(theme);
+  localStorage.setItem(key, newValue);
+  window.dispatchEvent(new StorageEvent('storage', { key, newValue }));
+}"""
+# Charts are drawn when they become visible, one per frame. Fixed elements are drawn at the scroll position.
+_SEE_ALL = """async () => {
+  for (const top of [document.documentElement.scrollHeight, 0]) {
+    window.scrollTo(0, top);
+    for (let frames = 0; frames < 12; frames += 1) await new Promise(requestAnimationFrame);
+  }
+}"""
+
+
+class BrowserSession:
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self._url = url
+        self._context = context
+        self.errors = PageErrors(context)
+        self.page: Page = context.new_page()
+        self.faults: list[str] = []
+        """Problems that ``check`` has found."""
+
+    def go(self, path: str, *, shows: str | None = None) -> None:
+        """Open a path. ``shows``: the expected heading."""
+        self.page.goto(f"{self._url}{path}")
+        if shows is not None:
+            expect(self.page.get_by_role("heading", level=1, name=shows)).to_be_visible()
+
+    def log_in(self, account: Account) -> None:
+        """Log in on the log-in page."""
+        self.page.get_by_role("textbox", name="Name").fill(account.name)
+        self.page.get_by_label("Password").fill(account.password)
+        self.page.get_by_role("button", name="Log in", exact=True).click()
+
+    def log_in_by_api(self, account: Account) -> None:
+        """Log in by an API request, which sets the session cookie."""
+        answer = self._context.request.post(
+            f"{self._url}/api/v1/session", data={"name": account.name, "password": account.password}
+        )
+        assert answer.ok, answer.text()
+
+    def tab(self, name: str) -> None:
+        """Open a tab of a job."""
+        self.page.get_by_role("tab", name=name).click()
+        expect(self.page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+
+    @property
+    def state(self) -> Locator:
+        """The state of the job, next to its name."""
+        return self.page.locator("#main-content header [data-state]").first
+
+    def panel(self, name: str) -> Locator:
+        return self.page.get_by_role("region", name=name, exact=True)
+
+    def screenshot_path(self, name: str) -> Path:
+        return SCREENSHOTS / f"{name}.png"
+
+    def begin_trace(self) -> None:
+        self._context.tracing.start(snapshots=True)
+
+    def end_trace(self, kept: Path | None) -> None:
+        """``kept``: the path of the trace and a screenshot. None: discard the trace."""
+        if kept is None:
+            self._context.tracing.stop()
+            return
+        self.page.screenshot(path=f"{kept}.png")
+        self._context.tracing.stop(path=f"{kept}.zip")
+
+    def check(self, name: str) -> None:
+        """Take a screenshot in both themes and add accessibility and width problems to ``faults``."""
+        self.page.evaluate("document.fonts.ready")
+        # Wait until nothing is loading.
+        expect(self.page.locator("[role=status][aria-label^=Loading]")).to_have_count(0)
+        for theme in THEMES:
+            self.page.evaluate(_SET_THEME, theme)
+            expect(self.page.locator("html")).to_have_css("color-scheme", theme)
+            self.page.evaluate(_SEE_ALL)
+            self.page.screenshot(path=self.screenshot_path(f"{name}-{theme}"), full_page=True, animations="disabled")
+            self.faults += [
+                f"{name}, {theme}: {problem}" for problem in axe_violations(self.page) + horizontal_overflow(self.page)
+            ]
+
+    def number(self, button: Locator) -> int:
+        """The first number in the name of this button."""
+        found = re.search(r"\d+", button.get_attribute("aria-label") or button.inner_text())
+        assert found is not None
+        return int(found[0])
+
+
+@contextmanager
+def browser_session(browser: Browser, url: str) -> Iterator[BrowserSession]:
+    context = browser.new_context(
+        viewport={"width": WIDE, "height": HIGH},
+        # Contrast cannot be measured during transitions.
+        reduced_motion="reduce",
+        color_scheme="light",
+        locale="en-GB",
+    )
+    context.set_default_timeout(WAIT_MS)
+    try:
+        yield BrowserSession(context, url)
+    finally:
+        context.close()

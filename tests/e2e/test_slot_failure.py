@@ -1,0 +1,61 @@
+"""Kills a slot of a running job; the page shows the recovery, its cause and its duration."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+from playwright.sync_api import expect
+from tests.e2e.conftest import OpenSession
+from tests.e2e.rig import Rig
+from tests.integration.platform.test_life_of_a_job import driver
+
+from demo_slots import slot_processes
+
+# Record all states shown next to the job's name, because some appear only briefly.
+_NOTE_STATES = """() => {
+  const header = document.querySelector('#main-content header');
+  const states = window.statesOfTheJob = [];
+  const note = () => {
+    const state = header.querySelector('[data-state]')?.dataset.state;
+    if (state !== states.at(-1)) states.push(state);
+  };
+  note();
+  new MutationObserver(note).observe(header, { subtree: true, childList: true, attributes: true, characterData: true });
+}"""
+_HAS_RECOVERED = "() => window.statesOfTheJob.indexOf('RESTARTING') > 0 && window.statesOfTheJob.at(-1) === 'RUNNING'"
+
+
+def test_a_killed_slot_is_replaced_and_the_recovery_is_shown(rig: Rig, open_session: OpenSession) -> None:
+    job_id = rig.ensure_job()
+    admin = open_session(rig.admin)
+    page = admin.page
+    admin.go(f"/jobs/{job_id}/runs", shows="orders")
+    before = rig.api.job(job_id)["run"]
+    run = admin.panel("Runs").get_by_role("row", name=re.compile(rf"^{before['number']} running"))
+    expect(run.get_by_role("cell").nth(4)).to_have_text(str(before["generation"]))
+    admin.tab("Overview")
+    expect(page.locator(".weir-chain", has_text="prices")).to_be_visible()
+    exceptions = page.get_by_role("region", name="Job summary").locator("div", has_text="Exceptions").locator("dd")
+    told = int(exceptions.inner_text())
+    page.evaluate(_NOTE_STATES)
+
+    (killed, *_) = slot_processes(driver(rig.platform, rig.api, rig.api.job(job_id)).pid)
+    os.kill(killed, signal.SIGKILL)
+    page.wait_for_function(_HAS_RECOVERED)
+    expect(exceptions).to_have_text(str(told + 1))
+    expect(page.locator("#main-content header [data-state]").nth(1)).to_have_text("healthy")
+    admin.check("job-overview-recovered")
+
+    admin.tab("Exceptions")
+    newest = admin.panel("Exceptions").get_by_role("row").nth(1)
+    expect(newest).to_contain_text("all subtasks, from the last checkpoint")
+    expect(newest).to_contain_text(f"generation {before['generation']}")
+    expect(newest.get_by_role("cell").last).to_have_text(re.compile(r"\d+ ?m?s"))
+    admin.tab("Runs")
+    expect(run.get_by_role("cell").nth(4)).to_have_text(str(before["generation"] + 1))
+    admin.tab("Events")
+    expect(admin.panel("Log").get_by_role("row", name=re.compile("Recovered")).first).to_be_visible()
+    rig.wait_until_running(job_id)
+    rig.count_output()

@@ -1,0 +1,110 @@
+"""A full disk, simulated with a file size limit of the process, which needs neither root nor a mounted file system."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from runs import Runs
+from small_job import ROWS
+from weir_command import ROOT, refuse_tracebacks, weir
+
+from weir import Job, Params, Stream, agg, sinks, sources
+from weir.coordinator.start import Resume
+from weir.kernel.config import RestartConfig
+from weir.kernel.effects import Outcome
+from weir.protocol.ids import OperatorUid
+from weir.storage.inspection import verify
+from weir.storage.layout import JobLayout
+from weir.storage.location import open_storage
+
+pytestmark = pytest.mark.spark
+HERE = sys.modules[__name__]
+
+
+def set_file_size_limit(bytes_max: int) -> None:
+    """Let no file of this process grow beyond this size. Existing files stay readable."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+def full_in_the_middle(batch: pa.RecordBatch) -> pa.RecordBatch:
+    if batch.num_rows and batch["number"][-1].as_py() >= ROWS // 2:
+        set_file_size_limit(0)
+    return batch
+
+
+def with_room(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Remove the limit: the same process may be a slot of the next run."""
+    set_file_size_limit(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+    return batch
+
+
+def read(job: Job, params: Params) -> Stream:
+    numbers = job.read(sources.parquet(params.path("input"), rate=params.int("rate", 0) or None), uid="numbers")
+    return numbers.map_batches(with_room if params.bool("room", False) else full_in_the_middle, uid="disk")
+
+
+def without_state(params: Params) -> Job:
+    """A job whose slots write output only."""
+    job = Job("small")
+    read(job, params).write(sinks.parquet(params.path("output")), uid="out")
+    return job
+
+
+def with_state(params: Params) -> Job:
+    """A job whose slots write state only."""
+    job = Job("small")
+    sums = read(job, params).key_by("key").aggregate(rows=agg.count(), total=agg.sum("number"), emit="each", uid="sums")
+    params.path("output")
+    sums.write(sinks.stats(), uid="out")
+    return job
+
+
+def with_room_again(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
+    return lambda params: make(Params({"input": params.path("input"), "output": params.path("output"), "room": True}))
+
+
+def test_a_full_output_disk_fails_the_job_and_resume_continues(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+    result = runs.run(without_state, rate=1_000, by_value=[HERE])
+    refuse_tracebacks("".join(capfd.readouterr()))
+    assert (result.outcome, result.kind) == (Outcome.FAILED, "SinkError")
+    assert "sink 'out' could not" in result.reason and str(runs.output) in result.reason
+    assert "no space left on the device. Free some space and resume the job; committed data is intact." in result.reason
+    before = runs.committed()
+    assert before
+
+    resumed = runs.run(with_room_again(without_state), by_value=[HERE], start=Resume())
+    assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
+    assert before.items() <= runs.committed().items()
+    assert sorted(pq.read_table(runs.output, partitioning=None)["number"].to_pylist()) == list(range(ROWS))
+
+
+def test_a_full_checkpoint_disk_fails_the_job_and_resume_continues(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+    once = RestartConfig(attempts_max=1)
+    result = runs.run(with_state, rate=1_000, by_value=[HERE], restarts=once)
+    refuse_tracebacks("".join(capfd.readouterr()))
+    assert (result.outcome, result.kind) == (Outcome.FAILED, "CheckpointError")
+    assert "gave up after 1 restarts without a completed checkpoint" in result.reason
+    assert f"cannot write {runs.checkpoints}/small/state/packed.slots/" in result.reason
+    assert f"file size limit reached. Free space on the disk of {runs.checkpoints}" in result.reason
+    storage = open_storage(str(runs.checkpoints))
+    assert runs.restorable()
+    assert all(verify(storage, JobLayout("small"), one).intact for one in runs.restorable())
+
+    resumed = runs.run(with_room_again(with_state), by_value=[HERE], start=Resume())
+    assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
+    counted = resumed.results[OperatorUid("out")]
+    assert isinstance(counted, sinks.Totals) and counted.rows == ROWS
+
+
+def test_a_full_checkpoint_disk_is_refused_before_the_job_starts(runs: Runs) -> None:
+    small = ROOT / "tests" / "integration" / "cli" / "small_job.py"
+    settings = ["--set", f"input={runs.input}", "--set", f"output={runs.output}"]
+    result = weir("run", small, *settings, "--checkpoint-dir", runs.checkpoints, before=lambda: set_file_size_limit(0))
+    assert result.code == 2
+    assert f"cannot write {runs.checkpoints}" in result.message and "Free space on the disk of" in result.message
+    assert not runs.output.exists()

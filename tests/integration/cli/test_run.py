@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from small_job import expected_totals, totals
+from weir_command import WEIR, arguments, refuse_tracebacks, weir
+
+pytestmark = pytest.mark.spark
+
+
+def test_an_exception_in_user_code_fails_the_job_with_operator_line_and_row(fresh: Path) -> None:
+    result = weir("run", *arguments(fresh, function="failing"), "--set", "rate=4000", "--interval", "200ms", "--quiet")
+    refuse_tracebacks(result.out + result.err)
+    assert result.code == 1
+    line = next(line for line in result.err.splitlines() if "job failed" in line)
+    assert "map 'divider' (at small_job.py:" in line
+    assert "divide (line small_job.py:" in line
+    assert "ZeroDivisionError" in line and "'number': 3000" in line
+    committed = pq.read_table(fresh / "output", partitioning=None)
+    assert 0 < committed.num_rows < 4_000, "output committed before the failure is readable"
+
+
+def test_sigterm_takes_a_final_checkpoint_and_resume_reaches_the_exact_result(fresh: Path) -> None:
+    command = [str(WEIR), "run", *arguments(fresh), "--interval", "200ms", "--log-format", "json", "--verbose"]
+    with subprocess.Popen([*command, "--set", "rate=400"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as running:
+        lines = events(running)
+        next(event for event in lines if event["event"] == "checkpoint completed")
+        os.kill(running.pid, signal.SIGTERM)
+        logged = list(lines)
+        assert running.wait(60) == 0
+    assert logged[-1]["event"] == "job ended" and logged[-1]["outcome"] == "suspended"
+    committed = pq.read_table(fresh / "output", partitioning=None).num_rows
+    assert 0 < committed < 4_000
+
+    refused = weir("run", *arguments(fresh))
+    assert refused.code == 2, "the job has checkpoints"
+    assert "continue with --resume, roll back with --from ID" in refused.message
+
+    resumed = weir("run", *arguments(fresh), "--resume", "--output", "json")
+    assert resumed.code == 0
+    refuse_tracebacks(resumed.err)
+    assert "job finished" in resumed.err
+    ended = json.loads(resumed.out)
+    assert (ended["job"], ended["outcome"]) == ("small", "finished") and ended["last_checkpoint"] > 0
+    assert totals(fresh / "output") == expected_totals()
+
+
+def events(running: subprocess.Popen[bytes]) -> Iterator[dict[str, object]]:
+    """Yield every line of standard error, parsed as JSON."""
+    assert running.stderr is not None
+    for line in running.stderr:
+        event = json.loads(line)
+        assert {"event", "level", "timestamp"} <= event.keys()
+        yield event
+
+
+def test_with_json_logs_an_error_is_json_too(fresh: Path) -> None:
+    result = weir("run", *arguments(fresh), "--interval", "soon", "--log-format", "json")
+    assert result.code == 2
+    (event,) = [json.loads(line) for line in result.err.splitlines()]
+    assert event["level"] == "error"
+    assert event["event"] == "--interval 'soon' is not a duration. Write a number with ms, s, m or h, for example 10s."
+
+
+def test_a_rollback_without_a_terminal_shows_what_it_abandons_and_is_refused(finished: Path) -> None:
+    files = sorted((finished / "output").glob("*.parquet"))
+    kept = [
+        one for one in json.loads(weir("checkpoints", finished / "checkpoints", "--json").out) if one["status"] == "restorable"
+    ]
+    oldest = kept[0]["checkpoint"]
+    result = weir("run", *arguments(finished), "--from", str(oldest))
+    assert result.code == 2
+    assert "Cannot ask for confirmation: standard input is not a terminal. Add --yes" in result.message
+    abandoned = ", ".join(str(one["checkpoint"]) for one in kept[1:])
+    assert f"Rolling back job 'small' to checkpoint {oldest} abandons the checkpoints {abandoned}" in result.err
+    assert "revokes their output in: out" in result.err
+    assert sorted((finished / "output").glob("*.parquet")) == files, "nothing has changed"
+
+
+def test_resume_and_from_exclude_each_other(fresh: Path) -> None:
+    result = weir("run", *arguments(fresh), "--resume", "--from", "3")
+    assert result.code == 2 and "--resume and --from exclude each other" in result.message

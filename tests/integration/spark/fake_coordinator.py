@@ -1,0 +1,103 @@
+"""A substitute for the coordinator, and slots that only keep a connection to it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
+
+SECRET = b"a secret of the test: 7b1d"
+SPARK_SECRET = "one that Spark may not show either: 9c2e"
+WAIT_S = 60.0
+
+
+def connected_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
+    """Registers, and ends when the connection is closed."""
+    import json
+    import os
+    import socket
+
+    with socket.create_connection((bootstrap.host, bootstrap.port)) as connection:
+        registration = {"index": index, "pid": os.getpid(), "executor": spark_task.executor, "attempt": spark_task.attempt}
+        connection.sendall(json.dumps(registration).encode() + b"\n")
+        connection.recv(1)
+
+
+def ending_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
+    """Registers, and ends at once."""
+    import json
+    import os
+    import socket
+
+    with socket.create_connection((bootstrap.host, bootstrap.port)) as connection:
+        registration = {"index": index, "pid": os.getpid(), "executor": spark_task.executor, "attempt": spark_task.attempt}
+        connection.sendall(json.dumps(registration).encode() + b"\n")
+
+
+def unresponsive_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
+    """Ignores that the connection is closed."""
+    import json
+    import os
+    import socket
+    import threading
+
+    with socket.create_connection((bootstrap.host, bootstrap.port)) as connection:
+        registration = {"index": index, "pid": os.getpid(), "executor": spark_task.executor, "attempt": spark_task.attempt}
+        connection.sendall(json.dumps(registration).encode() + b"\n")
+        threading.Event().wait()
+
+
+def raising_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
+    raise ValueError("no such kernel")
+
+
+@dataclass
+class SlotConnection:
+    index: int
+    pid: int
+    executor: str
+    attempt: int
+    socket: socket.socket
+
+    def is_closed(self) -> bool:
+        """Wait for the other end to close."""
+        return self.socket.recv(1) == b""
+
+
+class FakeCoordinator:
+    def __init__(self) -> None:
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._server.settimeout(WAIT_S)
+        self.connections: list[SlotConnection] = []
+
+    @property
+    def port(self) -> int:
+        return int(self._server.getsockname()[1])
+
+    def bootstrap(self) -> SlotBootstrap:
+        return SlotBootstrap(job="test", host="127.0.0.1", port=self.port, secret=SECRET)
+
+    def accept(self) -> SlotConnection:
+        """Return the next slot that connects. Raise TimeoutError."""
+        client, _ = self._server.accept()
+        client.settimeout(WAIT_S)
+        registration = json.loads(client.makefile().readline())
+        connection = SlotConnection(**registration, socket=client)
+        self.connections.append(connection)
+        return connection
+
+    def close_connections(self) -> None:
+        for connection in self.connections:
+            connection.socket.close()
+        self.connections.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close_connections()
+        self._server.close()

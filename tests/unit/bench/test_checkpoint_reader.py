@@ -1,0 +1,69 @@
+"""Source positions, operator state and sink totals, read from a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from bench.checkpoint_reader import SplitRead, contents_of
+from weir import sources
+from weir.connectors.base import Source
+from weir.connectors.stats_sink import Totals
+from weir.protocol.codec import to_json
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.manifest import AssignerState, CheckpointStatistics, Manifest
+from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile, SubtaskSnapshot, SubtaskStatistics
+
+READ, COUNT, SINK = OperatorUid("read"), OperatorUid("count"), OperatorUid("sink")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    tables: Mapping[str, pa.Table]
+
+    def read(self, file: StateFile) -> pa.Buffer:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, self.tables[file.path].schema) as writer:
+            writer.write_table(self.tables[file.path])
+        return sink.getvalue()
+
+
+def manifest(operators: list[OperatorSnapshot], assigner: AssignerState) -> Manifest:
+    subtasks = tuple(
+        SubtaskSnapshot(0, number, (one,), (), (), ended=False, statistics=SubtaskStatistics())
+        for number, one in enumerate(operators)
+    )  # fmt: skip
+    return Manifest(
+        "job", CheckpointId(4), Generation(1), "main", None, 0, 0, is_savepoint=False, drained=False, graph=None,
+        subtasks=subtasks, assigners={READ: assigner}, statistics=CheckpointStatistics(),
+    )  # fmt: skip
+
+
+def example_sources() -> tuple[dict[OperatorUid, Source], tuple[Split, ...]]:
+    source = sources.generator({"n": sources.row_index()}, rows=100, splits=4)
+    return {READ: source}, source.splits(2)
+
+
+def test_finished_and_started_splits_are_read_and_others_are_not() -> None:
+    source_map, (finished, begun, assigned, pending) = example_sources()
+    positions = (Split(begun.id, begun.payload, 17), Split(assigned.id, assigned.payload))
+    taken = manifest(
+        [OperatorSnapshot(READ, 0, splits=positions)], AssignerState((pending,), (begun.id, assigned.id), finished=1)
+    )  # fmt: skip
+
+    assert contents_of(taken, Files({}), source_map, 2).splits[READ] == (SplitRead(finished, None), SplitRead(begun, 17))
+
+
+def test_states_and_totals_of_all_subtasks_are_merged() -> None:
+    source_map, _ = example_sources()
+    files = Files({"a": pa.table({"key": [1], "count": [5]}), "b": pa.table({"key": [2], "count": [7]})})
+    parts = [OperatorSnapshot(COUNT, number, files=(StateFile(path, 1, ""),)) for number, path in enumerate("ab")]
+    sums = [
+        OperatorSnapshot(SINK, number, inline=to_json(Totals(rows, {"count": rows * 10}))) for number, rows in enumerate((1, 3))
+    ]
+    contents = contents_of(manifest([*parts, *sums], AssignerState((), (), 4)), files, source_map, 2)
+
+    assert contents.states[COUNT].to_pydict() == {"key": [1, 2], "count": [5, 7]}
+    assert contents.totals == Totals(4, {"count": 40})

@@ -1,0 +1,109 @@
+"""The clock of paired runs, and pausing of processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bench.measured_run import rate_of
+from bench.paired_runs import INTERVAL_MS, TURN_S, TurnClock
+from bench.process_control import pause, process_tree, resume
+
+CLOCK = TurnClock([(10.0, 11.0), (12.0, 13.0), (14.0, 15.0)])
+
+
+@pytest.mark.parametrize(
+    ("moment", "measured"), [(9.0, 0.0), (10.0, 0.0), (10.25, 0.25), (11.5, 1.0), (12.5, 1.5), (13.0, 2.0), (99.0, 3.0)]
+)
+def test_the_clock_stops_during_the_other_runs_turn(moment: float, measured: float) -> None:
+    assert CLOCK(moment) == measured
+
+
+def test_a_rate_counts_only_the_time_of_the_runs_own_turns() -> None:
+    looked, first, second, last = (10.0, 0), (10.5, 100), (12.5, 1_100), (14.5, 2_100)
+    assert rate_of([[looked, first, second, last]], CLOCK) == (2_000, 2.0)
+    assert rate_of([[looked, first, second, last]], float) == (2_000, 4.0)
+
+
+def test_each_subtask_is_timed_by_its_own_reports() -> None:
+    slow = [(10.0, 0), (10.0, 0), (10.5, 10), (11.0, 20)]
+    fast = [(10.0, 0), (10.2, 0), (10.5, 30), (10.7, 50)]
+    # 20 per second and 100 per second, over three quarters of a second.
+    assert rate_of([slow, fast], CLOCK) == (90, pytest.approx(0.75))
+
+
+def test_a_rate_without_reports_is_an_error() -> None:
+    with pytest.raises(SystemExit, match="No records were read"):
+        rate_of([[(10.0, 0), (10.5, 5)]], CLOCK)
+
+
+def test_each_turn_has_one_checkpoint() -> None:
+    """Turns have equal length, so a checkpoint comes due in the other run's turn, or right after the end of its own."""
+    assert TURN_S < INTERVAL_MS / 1_000 < 2 * TURN_S
+
+
+def test_a_process_tree_pauses_and_resumes() -> None:
+    with _parent_and_child() as (parent, child):
+        members = process_tree(parent)
+        assert {parent, child} <= set(members)
+        assert os.getpid() not in members
+        pause(members)
+        try:
+            _wait_until_state(parent, "T")
+            _wait_until_state(child, "T")
+        finally:
+            resume(members)
+        _wait_until_state(parent, "S")
+        _wait_until_state(child, "S")
+
+
+def test_pausing_an_ended_process_does_nothing() -> None:
+    process = multiprocessing.get_context("spawn").Process(target=_nothing)
+    process.start()
+    assert process.pid is not None
+    process.join()
+    pause([process.pid])
+
+
+def _nothing() -> None:
+    """Run a process that ends at once."""
+
+
+def _sleep() -> None:
+    time.sleep(600)
+
+
+def _with_child(pipe: multiprocessing.connection.Connection) -> None:
+    child = multiprocessing.get_context("spawn").Process(target=_sleep, daemon=True)
+    child.start()
+    pipe.send(child.pid)
+    pipe.recv()
+    child.terminate()
+    child.join()
+
+
+@contextmanager
+def _parent_and_child() -> Iterator[tuple[int, int]]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    parent = context.Process(target=_with_child, args=(theirs,))
+    parent.start()
+    assert parent.pid is not None
+    try:
+        yield parent.pid, ours.recv()
+    finally:
+        ours.send("end")
+        parent.join()
+
+
+def _wait_until_state(process: int, state: str) -> None:
+    until = time.monotonic() + 60
+    while (is_ := Path("/proc", str(process), "stat").read_text().rpartition(")")[2].split()[0]) != state:
+        assert time.monotonic() < until, f"process {process} is in state {is_}, not {state}"
+        time.sleep(0.01)

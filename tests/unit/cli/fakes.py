@@ -1,0 +1,60 @@
+"""Fakes of a running job and of a broken standard error."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+
+from weir.coordinator.progress import JobProgress, ProgressSnapshot
+from weir.kernel.effects import Outcome
+from weir.spark.launch import JobResult
+
+
+def snapshot() -> ProgressSnapshot:
+    return JobProgress(frozenset()).snapshot()
+
+
+def finished() -> JobResult:
+    return JobResult(Outcome.FINISHED, "", "", snapshot(), {})
+
+
+@dataclass
+class FakeRunningJob:
+    """In place of a RunningJob. It still runs for ``waits`` calls of ``wait``, and then ends with ``end``."""
+
+    end: JobResult | Exception = field(default_factory=finished)
+    waits: int = 0
+    calls: list[str] = field(default_factory=list)
+
+    def progress(self) -> ProgressSnapshot:
+        return snapshot()
+
+    def suspend(self) -> None:
+        self.calls.append("suspend")
+
+    def cancel(self) -> None:
+        self.calls.append("cancel")
+
+    def wait(self, timeout_s: float | None = None) -> JobResult | None:
+        if self.waits > 0:
+            self.waits -= 1
+            return None
+        if isinstance(self.end, Exception):
+            raise self.end
+        return self.end
+
+
+class BrokenStream:
+    """Standard error whose reader has closed the pipe."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    def flush(self) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        raise io.UnsupportedOperation("not a file")

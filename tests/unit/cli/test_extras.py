@@ -1,0 +1,111 @@
+"""The base package is a thin client: which packages each command needs, and what it reports if they are missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weir.cli import extras
+
+ROOT = Path(__file__).parents[3]
+# Distributions whose module has another name.
+MODULES = {"prometheus-client": "prometheus_client"}
+# Runs the CLI in a process in which only the base dependencies can be imported; prints the loaded modules as the last line.
+CLIENT_ONLY = """
+import json, sys
+blocked = json.loads(sys.argv[2])
+for name in blocked:
+    sys.modules[name] = None
+from weir.cli.app import app
+sys.argv = ["weir", *json.loads(sys.argv[1])]
+code = None
+try:
+    app()
+except SystemExit as ended:
+    code = ended.code
+loaded = [name for name, module in sys.modules.items() if module is not None]
+print("\\n" + json.dumps([code or 0, sorted(loaded)]))
+"""
+
+
+def project() -> dict[str, Any]:
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return dict(document["project"])
+
+
+def modules_of(requirements: list[str]) -> set[str]:
+    names = {re.split(r"[\[<>=;]", one)[0].strip() for one in requirements}
+    return {MODULES.get(name, name).replace("-", "_") for name in names - {extras.DISTRIBUTION}}
+
+
+# Without pydantic: typer depends on it.
+PLATFORM = ("alembic", "celery", "fastapi", "psutil", "psycopg", "pydantic_settings", "redis", "sqlalchemy", "uvicorn")
+
+
+def weir(*arguments: str) -> tuple[int, set[str], str]:
+    """Return the exit code, the loaded modules and standard error of a command without the extras."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
+    blocked = [*extras.RUNTIME, *PLATFORM]
+    command = [sys.executable, "-c", CLIENT_ONLY, json.dumps(arguments), json.dumps(blocked)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    code, loaded = json.loads(done.stdout.splitlines()[-1])
+    return code, set(loaded), done.stderr
+
+
+def test_the_runtime_extra_and_the_check_of_it_agree() -> None:
+    found = project()
+    assert found["name"] == extras.DISTRIBUTION
+    assert modules_of(found["optional-dependencies"]["runtime"]) == set(extras.RUNTIME)
+    assert modules_of(found["dependencies"]) == {"typer", "rich", "structlog", "httpx2"}
+
+
+def test_each_extra_includes_the_one_below_it() -> None:
+    found = project()["optional-dependencies"]
+    assert "weir-streaming[runtime]" in found["platform"] and "weir-streaming[platform]" in found["embedded"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("jobs", "--help"), ("deploy", "--help"), ("status", "--help"), ("up", "--help"), ("run", "--help")],
+)
+def test_help_needs_the_base_package_only(arguments: tuple[str, ...]) -> None:
+    code, loaded, error = weir(*arguments)
+    assert (code, error) == (0, "")
+    assert not loaded & {*extras.RUNTIME, *PLATFORM}
+
+
+def test_client_commands_need_the_base_package_only() -> None:
+    for arguments in (("jobs",), ("status", "flights"), ("deploy", "examples/flights.py", "--name", "flights")):
+        code, loaded, error = weir(*arguments)
+        assert code == 2 and "WEIR_API_URL" in error, "the only thing missing is the address"
+        assert not loaded & {*extras.RUNTIME, *PLATFORM}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("run", "job.py"), ("graph", "job.py"), ("params", "job.py"), ("checkpoints", "weir-checkpoints")]
+)
+def test_commands_of_the_runtime_report_the_missing_extra(arguments: tuple[str, ...]) -> None:
+    code, _, error = weir(*arguments)
+    assert code == 2
+    assert error == (
+        f"weir: This command needs the runtime, which is not installed (missing: {', '.join(extras.RUNTIME)}). "
+        'Install it: pip install "weir-streaming[runtime]"\n'
+    )
+
+
+@pytest.mark.parametrize("command", ["up", "down", "doctor", "migrate"])
+def test_commands_of_the_platform_report_the_missing_extra(command: str) -> None:
+    code, _, error = weir(command, "--data-dir", "/tmp/weir-does-not-exist")
+    assert code == 2 and error.startswith(
+        "weir: This command needs the platform, which is not installed (missing: alembic, celery,"
+    )
+    assert error.endswith('Install it: pip install "weir-streaming[embedded]"\n')

@@ -1,0 +1,153 @@
+"""Shared by tests of directory sinks: an output directory, and file systems that fail or pause between any two steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from tests.unit.connectors.connector_harness import make_context
+
+from weir.connectors.files.directory_committer import DirectoryCommitter
+from weir.connectors.files.directory_writer import DirectoryWriter, FileLimits
+from weir.connectors.files.file_formats import ParquetFormat
+from weir.connectors.files.file_system import FileSystem
+from weir.connectors.files.output_layout import OutputLayout
+from weir.connectors.sink_operator import SinkOperator
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.snapshots import Committable
+
+
+class PowerCut(BaseException):
+    """Not an Exception, so that no code handles it."""
+
+
+class QuickFileSystem(FileSystem):
+    """Skips the sync: these tests kill the process, not the machine, so the page cache survives."""
+
+    def fsync(self, path: str) -> None:
+        os.stat(path)
+
+
+class FragileFileSystem(QuickFileSystem):
+    """Fails at its n-th changing operation and at all later ones."""
+
+    CHANGING = ("mkdir", "link", "rename", "unlink", "remove_directory", "fsync", "create")
+
+    def __init__(self, cut_before: int | None = None) -> None:
+        self.log: list[str] = []
+        self.cut_before = cut_before
+
+    def __getattribute__(self, name: str) -> Any:
+        method = super().__getattribute__(name)
+        if name not in FragileFileSystem.CHANGING:
+            return method
+
+        def step(*arguments: Any) -> Any:
+            if self.cut_before is not None and len(self.log) >= self.cut_before:
+                raise PowerCut
+            self.log.append(name)
+            return method(*arguments)
+
+        return step
+
+
+class PausingFileSystem(QuickFileSystem):
+    """Calls ``meanwhile`` once, before its n-th changing operation: what other processes do while this one is paused."""
+
+    def __init__(self, before: int, meanwhile: Callable[[], object]) -> None:
+        self.steps = 0
+        self.before = before
+        self.meanwhile = meanwhile
+
+    def __getattribute__(self, name: str) -> Any:
+        method = super().__getattribute__(name)
+        if name not in FragileFileSystem.CHANGING:
+            return method
+
+        def step(*arguments: Any) -> Any:
+            self.steps += 1
+            if self.steps == self.before + 1:
+                self.meanwhile()
+            return method(*arguments)
+
+        return step
+
+
+@dataclass(frozen=True)
+class Permit:
+    checkpoint: CheckpointId
+    generation: Generation = Generation(1)
+
+
+@dataclass
+class Output:
+    """One output directory, with the actions of writers and the coordinator."""
+
+    out: str
+    file_system: FileSystem = field(default_factory=QuickFileSystem)
+
+    @property
+    def committer(self) -> DirectoryCommitter:
+        return DirectoryCommitter(OutputLayout(self.out), self.file_system)
+
+    def sink(self, *, writer: int = 0, generation: int = 1, limits: FileLimits | None = None) -> SinkOperator:
+        operator = SinkOperator(
+            DirectoryWriter(OutputLayout(self.out), ParquetFormat(), limits or FileLimits(), self.file_system)
+        )
+        operator.open(make_context(subtask=writer, parallelism=4, generation=generation))
+        return operator
+
+    def stage(self, values: Sequence[int], checkpoint: int, *, writer: int = 0, generation: int = 1) -> tuple[Committable, ...]:
+        sink = self.sink(writer=writer, generation=generation)
+        write(sink, values)
+        return snapshot(sink, checkpoint)
+
+    def commit(self, committables: Sequence[Committable], checkpoint: int | None = None) -> None:
+        highest = max((one.checkpoint for one in committables), default=CheckpointId(0))
+        self.committer.commit(Permit(highest if checkpoint is None else CheckpointId(checkpoint)), committables)
+
+    def abort_after(self, checkpoint: int, before_generation: int) -> None:
+        self.committer.abort_after(CheckpointId(checkpoint), before_generation=Generation(before_generation))
+
+    def revoke(self, committables: Sequence[Committable], *, to: int, generation: int, branch: str = "b1") -> None:
+        """Revoke like a ``generation`` that restores checkpoint ``to`` of generation 1."""
+        ancestry = {Generation(1): CheckpointId(to)}
+        self.committer.revoke(committables, ancestry=ancestry, branch=branch, before_generation=Generation(generation))
+
+    def reinstate(self, *, to: int, generation: int, branch: str = "b1") -> None:
+        ancestry = {Generation(1): CheckpointId(to)}
+        self.committer.reinstate(ancestry=ancestry, branch=branch, before_generation=Generation(generation))
+
+    def visible(self) -> list[int]:
+        return visible(self.out)
+
+    def staged(self) -> list[str]:
+        return FileSystem().list(os.path.join(self.out, "_weir", "staging"))
+
+
+def write(sink: SinkOperator, values: Sequence[int]) -> None:
+    assert all(batch is not None for batch in sink.process(pa.record_batch({"v": pa.array(values, pa.int64())}), 0))
+
+
+def snapshot(sink: SinkOperator, checkpoint: int) -> tuple[Committable, ...]:
+    pending = sink.snapshot(CheckpointId(checkpoint))
+    if pending is None:
+        return ()
+    assert pending.advance()
+    return pending.write(None).committables  # type: ignore[arg-type]  # a sink writes no state files
+
+
+def visible(out: str) -> list[int]:
+    """The values that readers see. All files that a dataset finds must be complete."""
+    if not os.path.isdir(out):
+        return []
+    names = [name for name in os.listdir(out) if not name.startswith(("_", "."))]
+    assert all(name.endswith(".parquet") for name in names), names
+    if not names:
+        return []
+    values: list[int] = ds.dataset(out, format="parquet").to_table()["v"].to_pylist()
+    return sorted(values)

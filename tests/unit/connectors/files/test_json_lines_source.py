@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.connectors.connector_harness import ReadAll, Reading, read_with_restarts
+
+from weir.connectors import sources
+from weir.errors import ConfigError, InputError, SchemaError
+
+SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text("".join(line + "\n" for line in lines))
+    return path
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 8), max_size=4), st.integers(1, 7))
+def test_reading_resumes_after_the_last_record_that_poll_returned(restart_after: list[int], batch_rows: int) -> None:
+    rows = [{"id": i, "name": f"n{i}"} for i in range(50)]
+    with TemporaryDirectory() as directory:
+        path = write(Path(directory, "a.jsonl"), *(json.dumps(row) + "\n" * (row["id"] == 20) for row in rows))
+        table = read_with_restarts(sources.json_lines(path, SCHEMA), restart_after, batch_rows=batch_rows)
+    assert table.to_pylist() == rows
+
+
+def test_missing_fields_are_null_and_blank_lines_are_skipped(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.jsonl", '{"name":"x"}', "", "   ", '  {"id": 2}  ', "{}")
+    rows = read_all(sources.json_lines(path, SCHEMA)).to_pylist()
+    assert rows == [{"id": None, "name": "x"}, {"id": 2, "name": None}, {"id": None, "name": None}]
+
+
+def test_a_file_of_blank_lines_has_no_records(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.jsonl", *[" " * 100] * 100)
+    assert read_all(sources.json_lines(path, SCHEMA)).num_rows == 0
+
+
+def test_the_inferred_schema_is_part_of_the_description(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.jsonl", '{"a":1,"t":"2024-05-01 10:00:00"}', '{"a":2.5,"t":null}')
+    source = sources.json_lines(path, infer_lines=1)
+    assert source.schema() == pa.schema([("a", pa.int64()), ("t", pa.timestamp("s"))])
+    with pytest.raises(InputError, match=r"a\.jsonl: cannot parse line 2: .*2\.5"):
+        read_all(source)
+    rows = read_all(sources.json_lines(path)).to_pylist()
+    assert rows == [{"a": 1.0, "t": datetime.datetime(2024, 5, 1, 10)}, {"a": 2.5, "t": None}]
+
+
+def test_the_type_of_a_field_without_values_cannot_be_inferred(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"a":1,"b":null}')
+    with pytest.raises(SchemaError, match=r"a\.jsonl: cannot infer the type of field 'b'"):
+        sources.json_lines(path).schema()
+
+
+def test_a_schema_that_json_does_not_support_is_refused_at_graph_building(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", "{}")
+    with pytest.raises(SchemaError, match="field 'u'"):
+        sources.json_lines(path, pa.schema([("u", pa.month_day_nano_interval())])).schema()
+
+
+def test_unknown_fields_are_an_error_unless_ignored(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.jsonl", '{"id":1}', '{"id":2,"surplus":3}')
+    with pytest.raises(InputError, match=r'line 2: .*unexpected field.*: \{"id":2,"surplus":3\}'):
+        read_all(sources.json_lines(path, SCHEMA))
+    assert read_all(sources.json_lines(path, SCHEMA, unknown_fields="ignore"))["id"].to_pylist() == [1, 2]
+    with pytest.raises(ConfigError, match="'error' or 'ignore'"):
+        sources.json_lines(path, unknown_fields="drop")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "{",
+        '{"id":1',
+        '{"id":"one"}',
+        '{"id":1.5}',
+        "[1]",
+        "1",
+        "null",
+        '{"id":1} null {"id":2}',
+        '{"id":1} x',
+        '{"id":1}{"id":2}',
+        '{"id":1,"id":2}',
+        '{"id":01}',
+        '{"id":99999999999999999999}',
+    ],
+)
+def test_the_error_for_a_malformed_line_has_its_number_and_beginning(tmp_path: Path, read_all: ReadAll, bad: str) -> None:
+    good = [f'{{"id":{i},"name":"x"}}' for i in range(500)]
+    path = write(tmp_path / "a.jsonl", *good, bad, *good)
+    with pytest.raises(InputError) as caught:
+        read_all(sources.json_lines(path, SCHEMA), batch_rows=200)
+    assert "a.jsonl: cannot parse line 501: " in str(caught.value) and str(caught.value).endswith(f": {bad}")
+
+
+def test_strings_that_contain_objects_and_nulls_are_accepted(tmp_path: Path, read_all: ReadAll) -> None:
+    names = ["null {", "} null {", '"}{"', "\\u2028", "null"]
+    path = write(tmp_path / "a.jsonl", *(json.dumps({"id": None, "name": name}) for name in names))
+    assert read_all(sources.json_lines(path, SCHEMA))["name"].to_pylist() == names
+
+
+def test_an_object_over_several_lines_is_malformed(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.jsonl", '{"id":1}', '{"id":', "2}")
+    with pytest.raises(InputError, match="line 2: "):
+        read_all(sources.json_lines(path, SCHEMA))
+
+
+def test_invalid_utf8_inside_a_string_is_named(tmp_path: Path, read_all: ReadAll) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"name":"ok"}\n{"name":"caf\xe9"}\n')
+    with pytest.raises(InputError, match="line 2: .*UTF"):
+        read_all(sources.json_lines(path, SCHEMA))
+
+
+def test_a_split_ends_where_the_next_begins(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", *(f'{{"id":{i},"name":"{"x" * 100}"}}' for i in range(20_000)))
+    source = sources.json_lines(path, SCHEMA)
+    splits = source.splits(8)
+    assert len(splits) > 1
+    ids = [i for split in splits for batch in Reading(source, [split]).batches() for i in batch["id"].to_pylist()]
+    assert ids == list(range(20_000))

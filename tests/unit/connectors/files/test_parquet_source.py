@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.connectors.connector_harness import ReadAll, Reading, read_with_restarts
+
+from weir.connectors import sources
+from weir.connectors.files.parquet_source import read_row_groups
+from weir.errors import InputError, SchemaError
+from weir.operators.batch_slicing import BATCH_BYTES
+
+
+def write(path: Path, first: int, rows: int, group: int = 10) -> Path:
+    ids = range(first, first + rows)
+    pq.write_table(
+        pa.table({"id": pa.array(ids, pa.int64()), "name": pa.array([f"n{i}" for i in ids], pa.string())}),
+        path,
+        row_group_size=group,
+    )
+    return path
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 6), max_size=4), st.integers(1, 25), st.integers(1, 12))
+def test_reading_resumes_after_the_last_row_that_poll_returned(restart_after: list[int], batch_rows: int, group: int) -> None:
+    with TemporaryDirectory() as directory:
+        write(Path(directory, "a.parquet"), 0, 45, group)
+        write(Path(directory, "b.parquet"), 45, 0)
+        write(Path(directory, "c.parquet"), 45, 30, group)
+        table = read_with_restarts(sources.parquet(directory), restart_after, batch_rows=batch_rows)
+    assert table["id"].to_pylist() == list(range(75))
+    assert table["name"].to_pylist() == [f"n{i}" for i in range(75)]
+
+
+def test_splits_cover_each_row_group_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", 0, 600_000, 50_000)
+    source = sources.parquet(path)
+    splits = source.splits(4)
+    assert len(splits) >= 4 and splits == source.splits(4)
+    ids = [i for split in splits for batch in Reading(source, [split]).batches() for i in batch["id"].to_pylist()]
+    assert ids == list(range(600_000))
+
+
+def test_only_the_named_columns_are_read(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.parquet", 0, 3)
+    source = sources.parquet(path, columns=["name"])
+    assert read_all(source).to_pydict() == {"name": ["n0", "n1", "n2"]}
+    with pytest.raises(SchemaError, match="no column 'nmae'; did you mean 'name'"):
+        sources.parquet(path, columns=["nmae"]).schema()
+
+
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        ({"id": [1.5], "name": ["x"]}, "column 'id' is double, but int64 in"),
+        ({"id": [1]}, "column 'name' is absent, but string in"),
+        ({"id": [1], "name": ["x"], "more": [1]}, "column 'more' is int64, but absent in"),
+    ],
+)
+def test_a_file_with_a_different_schema_is_named(tmp_path: Path, odd: dict[str, list[object]], message: str) -> None:
+    write(tmp_path / "a.parquet", 0, 3)
+    pq.write_table(pa.table(odd), tmp_path / "odd.parquet")
+    with pytest.raises(InputError, match=rf"odd\.parquet: {message} .*a\.parquet"):
+        sources.parquet(tmp_path).schema()
+
+
+def test_files_may_order_their_columns_differently(tmp_path: Path, read_all: ReadAll) -> None:
+    write(tmp_path / "a.parquet", 0, 1)
+    pq.write_table(pa.table({"name": ["z"], "id": [7]}), tmp_path / "b.parquet")
+    rows = read_all(sources.parquet(tmp_path)).to_pylist()
+    assert rows == [{"id": 0, "name": "n0"}, {"id": 7, "name": "z"}]
+
+
+def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet", 0, 3)
+    (tmp_path / "b.parquet").write_text("this is not parquet at all")
+    for enumerate_it in (lambda: sources.parquet(tmp_path).schema(), lambda: sources.parquet(tmp_path).splits(1)):
+        with pytest.raises(InputError, match=r"b\.parquet: cannot read the file as Parquet"):
+            enumerate_it()
+
+
+def test_a_damaged_file_is_named(tmp_path: Path, read_all: ReadAll) -> None:
+    path = write(tmp_path / "a.parquet", 0, 5000, 1000)
+    data = bytearray(path.read_bytes())
+    data[4:400] = bytes(396)
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"a\.parquet: cannot read row groups 0 to 4 as Parquet"):
+        read_all(sources.parquet(path))
+
+
+def test_partition_directories_are_refused_because_their_columns_would_be_lost(tmp_path: Path) -> None:
+    (tmp_path / "year=2024").mkdir()
+    write(tmp_path / "year=2024" / "a.parquet", 0, 3)
+    with pytest.raises(InputError, match=r"year=2024: partition directories"):
+        sources.parquet(tmp_path).schema()
+
+
+def test_a_staged_dataframe_is_cast_to_its_schema(tmp_path: Path, read_all: ReadAll) -> None:
+    schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", tz="UTC"))])
+    staged = pa.table({"at": pa.array([1_000], pa.timestamp("ns")), "id": pa.array([1], pa.int32())})
+    pq.write_table(staged, tmp_path / "part-0.parquet")
+    source = sources.staged_dataframe(tmp_path, schema)
+    with pytest.raises(InputError, match="not staged completely"):
+        source.splits(1)
+    (tmp_path / "_SUCCESS").touch()
+    table = read_all(source)
+    assert table.schema == schema
+    assert table["at"].cast(pa.int64()).to_pylist() == [1]
+
+
+def test_an_empty_dataframe_has_no_splits(tmp_path: Path) -> None:
+    (tmp_path / "_SUCCESS").touch()
+    assert sources.staged_dataframe(tmp_path, pa.schema([("id", pa.int64())])).splits(2) == ()
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_batches_of_long_documents_are_bounded_in_bytes_and_positions_count_rows(
+    tmp_path: Path, read_all: ReadAll, repeated: bool
+) -> None:
+    """Repeated values are small in the file, and the footer does not tell their decoded size."""
+    documents = [("same" if repeated else f"{number:04d}") * 5_000 for number in range(1_500)]
+    pq.write_table(pa.table({"id": range(1_500), "text": documents}), tmp_path / "a.parquet", row_group_size=1_000)
+    source = sources.parquet(tmp_path)
+    (split,) = source.splits(1)
+    batches = list(read_row_groups(split, 65_536, schema=source.schema()))
+    assert len(batches) > 3 and max(batch.nbytes for batch, _ in batches) <= BATCH_BYTES
+    assert [position for _, position in batches] == list(accumulate(batch.num_rows for batch, _ in batches))
+    assert read_with_restarts(source, [1, 2], batch_rows=65_536).to_pydict() == {"id": list(range(1_500)), "text": documents}
+
+
+def test_narrow_columns_of_a_wide_file_come_in_full_batches(tmp_path: Path) -> None:
+    wide = pa.table({"id": range(3_000), "id2": ["x" * 10_000] * 3_000, "s": [{"id": 1}] * 3_000})
+    pq.write_table(wide, tmp_path / "a.parquet", use_dictionary=False)
+    source = sources.parquet(tmp_path, columns=["id", "s"])
+    (split,) = source.splits(1)
+    assert [batch.num_rows for batch, _ in read_row_groups(split, 65_536, schema=source.schema())] == [3_000]

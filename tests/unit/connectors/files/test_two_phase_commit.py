@@ -1,0 +1,386 @@
+"""Directory sinks against an oracle, with power cuts between any two file system operations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.unit.connectors.connector_harness import make_context
+from tests.unit.connectors.files.output_harness import FragileFileSystem, Output, PowerCut, QuickFileSystem, snapshot, write
+
+from weir.connectors.files.directory_writer import DirectoryWriter, FileLimits
+from weir.connectors.files.file_formats import ParquetFormat
+from weir.connectors.files.file_system import FileSystem
+from weir.connectors.files.output_layout import OutputLayout
+from weir.connectors.sink_operator import SinkOperator
+from weir.errors import ProtocolError, SinkError
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.snapshots import Committable
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Output:
+    return Output(str(tmp_path / "out"))
+
+
+T = TypeVar("T")
+
+
+def cut_everywhere(
+    prepare: Callable[[Output], T], action: Callable[[Output, T], object], check: Callable[[Output, T], object]
+) -> None:
+    """Cut the power during ``action`` before each operation in turn, and finally not at all; then run ``check`` without cuts."""
+    cut, done = 0, False
+    while not done:
+        with TemporaryDirectory() as directory:
+            output = Output(os.path.join(directory, "out"))
+            prepared = prepare(output)
+            output.file_system = FragileFileSystem(cut)
+            try:
+                action(output, prepared)
+                done = True
+            except PowerCut:
+                cut += 1
+            output.file_system = QuickFileSystem()
+            check(output, prepared)
+    assert cut > 0, "the action changed nothing"
+
+
+def test_nothing_is_visible_before_the_commit_and_everything_after_it(output: Output) -> None:
+    committables = output.stage([1, 2], 1) + output.stage([3], 1, writer=1)
+    assert output.visible() == [] and len(output.staged()) == 2
+    output.commit(committables)
+    assert output.visible() == [1, 2, 3] and output.staged() == []
+    names = sorted(name for name in os.listdir(output.out) if not name.startswith("_"))
+    assert names == ["part-c00000001-g1-w0000.parquet", "part-c00000001-g1-w0001.parquet"]
+
+
+def test_a_second_commit_changes_nothing(output: Output) -> None:
+    committables = output.stage([1, 2], 1)
+    for _ in range(3):
+        output.commit(committables)
+        assert output.visible() == [1, 2]
+
+
+def test_a_commit_syncs_the_directory_once_and_removes_staged_names_last(output: Output) -> None:
+    committables = [one for writer in range(4) for one in output.stage([writer], 1, writer=writer)]
+    file_system = FragileFileSystem()
+    output.file_system = file_system
+    output.commit(committables)
+    assert file_system.log == ["link"] * 4 + ["fsync"] + ["unlink"] * 4
+
+
+def test_a_commit_interrupted_at_any_step_is_completed_by_the_next() -> None:
+    def check(output: Output, committables: tuple[Committable, ...]) -> None:
+        assert set(output.visible()) <= {1, 2, 3}
+        output.commit(committables)
+        assert output.visible() == [1, 2, 3] and output.staged() == []
+
+    cut_everywhere(lambda output: output.stage([1, 2], 1) + output.stage([3], 1, writer=1), Output.commit, check)
+
+
+def test_a_pre_commit_interrupted_at_any_step_publishes_nothing_and_is_aborted() -> None:
+    def check(output: Output, nothing: object) -> None:
+        assert output.visible() == []
+        output.abort_after(0, before_generation=2)
+        assert output.staged() == []
+        output.commit(output.stage([5], 2, generation=2))
+        assert output.visible() == [5]
+
+    limits = FileLimits(rows=1)
+    cut_everywhere(lambda output: None, lambda output, _: snapshot_of(output.sink(limits=limits), [[1], [2]], 1), check)
+
+
+def test_a_revocation_interrupted_at_any_step_is_completed_by_the_next_and_undone_by_reinstating() -> None:
+    def prepare(output: Output) -> tuple[Committable, ...]:
+        output.commit(output.stage([1], 1))
+        published = output.stage([2], 2)
+        output.commit(published)
+        # A coordinator died between link and unlink of the third, before the fourth.
+        torn, untouched = output.stage([3], 3), output.stage([4], 3, writer=1)
+        part = torn[0].payload
+        assert isinstance(part, dict)
+        os.link(f"{output.out}/_weir/staging/{part['staged']}", f"{output.out}/{part['final']}")
+        return published + torn + untouched
+
+    def revoke(output: Output, committables: tuple[Committable, ...]) -> None:
+        output.revoke(committables, to=1, generation=2)
+
+    def check(output: Output, committables: tuple[Committable, ...]) -> None:
+        revoke(output, committables)
+        output.abort_after(1, before_generation=2)  # must not delete what reinstating needs
+        assert output.visible() == [1] and output.staged() == []
+        output.commit(committables)  # by a zombie, or by a restore
+        assert output.visible() == [1]
+        output.reinstate(to=3, generation=3)
+        assert output.visible() == [1, 2, 3, 4]
+
+    cut_everywhere(prepare, revoke, check)
+
+
+def test_reinstating_interrupted_at_any_step_is_completed_by_the_next() -> None:
+    def prepare(output: Output) -> None:
+        committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
+        output.commit(committables)
+        output.revoke(committables, to=0, generation=2)
+
+    def reinstate(output: Output, nothing: object) -> None:
+        output.reinstate(to=2, generation=3)
+
+    def check(output: Output, nothing: object) -> None:
+        reinstate(output, nothing)
+        assert output.visible() == [1, 2]
+        assert FileSystem().list(f"{output.out}/_weir/abandoned") == ["g3"]
+        assert FileSystem().list(f"{output.out}/_weir/abandoned/g3") == []
+
+    cut_everywhere(prepare, reinstate, check)
+
+
+def test_a_part_that_is_neither_staged_nor_published_fails_the_commit(output: Output) -> None:
+    committables = output.stage([1, 2], 1)
+    os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
+    with pytest.raises(
+        SinkError, match=r"part-c00000001-g1-w0000\.parquet: the file is neither staged nor published, so 2 records"
+    ):
+        output.commit(committables)
+
+
+def test_a_file_of_another_program_is_never_overwritten(output: Output) -> None:
+    committables = output.stage([1], 1)
+    theirs = Path(output.out, "part-c00000001-g1-w0000.parquet")
+    theirs.write_text("theirs")
+    with pytest.raises(SinkError, match="the file exists, and this job did not write it"):
+        output.commit(committables)
+    assert theirs.read_text() == "theirs"
+    os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
+    with pytest.raises(SinkError, match="another program has written it"):
+        output.commit(committables)
+
+
+def test_abort_keeps_published_output_and_that_of_newer_generations(output: Output) -> None:
+    completed = output.stage([1], 3)
+    output.stage([9], 4)
+    newer = output.stage([2], 4, generation=2)
+    old, new = (output.sink(limits=FileLimits(rows=1), generation=generation) for generation in (1, 2))
+    write(old, [9])
+    write(new, [3])
+    assert len(output.staged()) == 5
+    output.commit(completed)
+    output.abort_after(3, before_generation=2)
+    assert len(output.staged()) == 2
+    output.commit(newer + snapshot(new, 5))
+    assert output.visible() == [1, 2, 3]
+
+
+def test_output_that_a_zombie_stages_after_an_abort_is_deleted_by_the_next_abort(output: Output) -> None:
+    output.abort_after(3, before_generation=2)
+    output.stage([9], 2)
+    output.abort_after(6, before_generation=3)
+    assert output.staged() == []
+
+
+def test_a_zombie_cannot_pre_commit_aborted_output(output: Output) -> None:
+    zombie = output.sink(limits=FileLimits(rows=1))
+    write(zombie, [1])
+    output.abort_after(0, before_generation=2)
+    with pytest.raises(SinkError, match="pre-commit"):
+        snapshot(zombie, 1)
+    with pytest.raises(SinkError):
+        write(zombie, [2])
+
+
+def test_two_sinks_cannot_share_a_directory(output: Output) -> None:
+    output.sink()
+    other = SinkOperator(DirectoryWriter(OutputLayout(output.out), ParquetFormat(), FileLimits()))
+    with pytest.raises(SinkError, match="belongs to sink 'op' of job 'job'. Choose another one for sink 'other'"):
+        other.open(make_context(uid="other"))
+
+
+def test_records_of_an_aborted_checkpoint_are_committed_with_the_next_completed_one(output: Output) -> None:
+    sink = output.sink()
+    write(sink, [1])
+    aborted = sink.snapshot(CheckpointId(1))
+    assert aborted is not None
+    aborted.discard()
+    write(sink, [2])
+    committables = snapshot(sink, 2)
+    assert [one.checkpoint for one in committables] == [1, 2]
+    output.commit(committables)
+    assert output.visible() == [1, 2]
+    sink.on_checkpoint_completed(CheckpointId(2))
+    assert sink.snapshot(CheckpointId(3)) is None, "an empty epoch has no transaction"
+
+
+def test_a_permit_does_not_cover_later_checkpoints(output: Output) -> None:
+    committables = output.stage([1], 5)
+    with pytest.raises(AssertionError, match="no permit"):
+        output.commit(committables, checkpoint=4)
+
+
+@pytest.mark.parametrize("name", ["../part-x.parquet", "/etc/passwd", "part-../../x", "_weir"])
+def test_a_payload_cannot_name_files_outside_the_directory(output: Output, name: str) -> None:
+    (committable,) = output.stage([1], 1)
+    for which in ("staged", "final"):
+        payload = dict(committable.payload) | {which: name}  # type: ignore[arg-type]  # a payload is an object
+        with pytest.raises(ProtocolError, match="not the name of a staged file"):
+            output.commit([replace(committable, payload=payload)])
+    with pytest.raises(SinkError, match="invalid branch name"):
+        output.committer.revoke([committable], ancestry={}, branch="../x", before_generation=Generation(2))
+
+
+def snapshot_of(sink: SinkOperator, epochs: Sequence[Sequence[int]], checkpoint: int) -> tuple[Committable, ...]:
+    for values in epochs:
+        write(sink, values)
+    return snapshot(sink, checkpoint)
+
+
+class JobUnderPowerCuts(RuleBasedStateMachine):
+    """Two writers and a coordinator over many generations. Each rule ends with a recovery, so the visible output must be exactly
+    what the completed checkpoints of the branch hold."""
+
+    WRITERS = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = TemporaryDirectory()
+        self.output = Output(os.path.join(self.directory.name, "out"))
+        self.generation = self.checkpoint = self.last_value = self.branches = 0
+        self.manifests: dict[int, tuple[Committable, ...]] = {}
+        self.values: dict[int, list[int]] = {}
+        self.ever_completed: set[int] = set()
+        self.limits: dict[int, int] = {}
+        """The ancestry: the last checkpoint of each generation that the current state descends from."""
+        self.revoked: list[Committable] = []
+        self.zombies: list[SinkOperator] = []
+        self.sinks: list[SinkOperator] = []
+        self.unconfirmed: list[int] = []
+        self.recover(0, [])
+
+    def teardown(self) -> None:
+        self.directory.cleanup()
+
+    def cut(self, before: int | None, action: Callable[[], object]) -> bool:
+        """Return whether the power was cut."""
+        self.output.file_system = FragileFileSystem(before)
+        try:
+            action()
+        except PowerCut:
+            seen = self.output.visible()
+            assert len(set(seen)) == len(seen) and set(seen) <= self.ever_completed
+            return True
+        finally:
+            self.output.file_system = QuickFileSystem()
+        return False
+
+    def recover(self, to: int, cuts: list[int]) -> None:
+        """Restore checkpoint ``to``: commit it, revoke later output, abort. Interrupt it at each of ``cuts`` first."""
+        self.zombies = self.sinks or self.zombies
+        if self.generation:
+            self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}
+        self.generation += 1
+        self.branches += 1
+        later = [
+            one for checkpoint, manifest in self.manifests.items() if checkpoint > to for one in manifest if one.checkpoint > to
+        ]
+
+        def restore() -> None:
+            self.output.commit(self.manifests.get(to, ()), to)
+            ancestry = {Generation(one): CheckpointId(limit) for one, limit in self.limits.items()}
+            self.output.committer.revoke(
+                later, ancestry=ancestry, branch=f"b{self.branches}", before_generation=Generation(self.generation)
+            )
+            self.output.abort_after(to, self.generation)
+
+        for before in [*cuts, None]:
+            self.cut(before, restore)
+        self.revoked += later
+        self.manifests = {checkpoint: manifest for checkpoint, manifest in self.manifests.items() if checkpoint <= to}
+        self.values = {checkpoint: values for checkpoint, values in self.values.items() if checkpoint <= to}
+        self.unconfirmed = []
+        self.sinks = [self.output.sink(writer=writer, generation=self.generation) for writer in range(self.WRITERS)]
+
+    def newest(self) -> int:
+        return max(self.manifests, default=0)
+
+    def fresh_values(self, count: int) -> list[int]:
+        self.last_value += count
+        return list(range(self.last_value - count + 1, self.last_value + 1))
+
+    @rule(
+        counts=st.tuples(st.integers(0, 3), st.integers(0, 3)),
+        completes=st.booleans(),
+        notified=st.booleans(),
+        cut_staging=st.none() | st.integers(0, 5),
+        cut_commit=st.none() | st.integers(0, 6),
+    )
+    def epoch(
+        self, counts: tuple[int, int], completes: bool, notified: bool, cut_staging: int | None, cut_commit: int | None
+    ) -> None:
+        self.checkpoint += 1
+        committables: list[Committable] = []
+
+        def stage() -> None:
+            for sink, count in zip(self.sinks, counts, strict=True):
+                values = self.fresh_values(count)
+                self.unconfirmed += values
+                if values:
+                    write(sink, values)
+                committables.extend(snapshot(sink, self.checkpoint))
+
+        self.replace_file_system(FragileFileSystem(cut_staging))
+        if self.cut(None, stage):
+            self.sinks = []  # dead, so there are no zombies
+            return self.recover(self.newest(), [])
+        self.replace_file_system(QuickFileSystem())
+        if not completes:
+            return None
+        self.manifests[self.checkpoint] = tuple(committables)
+        self.values[self.checkpoint], self.unconfirmed = self.unconfirmed, []
+        self.ever_completed.update(self.values[self.checkpoint])
+        if self.cut(cut_commit, lambda: self.output.commit(committables, self.checkpoint)):
+            return self.recover(self.newest(), [])
+        if notified:
+            for sink in self.sinks:
+                sink.on_checkpoint_completed(CheckpointId(self.checkpoint))
+        return None
+
+    def replace_file_system(self, file_system: FileSystem) -> None:
+        for sink in self.sinks:
+            writer = sink._writer
+            assert isinstance(writer, DirectoryWriter)
+            writer._file_system = file_system
+
+    @rule(cuts=st.lists(st.integers(0, 8), max_size=3))
+    def crash(self, cuts: list[int]) -> None:
+        self.recover(self.newest(), cuts)
+
+    @rule(data=st.data(), cuts=st.lists(st.integers(0, 12), max_size=3))
+    def roll_back(self, data: st.DataObject, cuts: list[int]) -> None:
+        self.recover(data.draw(st.sampled_from([0, *self.manifests])), cuts)
+
+    @precondition(lambda self: self.zombies)
+    @rule(count=st.integers(1, 2), data=st.data())
+    def zombies_continue(self, count: int, data: st.DataObject) -> None:
+        for zombie in self.zombies:
+            try:
+                snapshot_of(zombie, [[-1] * count], self.checkpoint + 1)
+            except SinkError:
+                continue
+        for one in self.revoked:
+            self.output.commit([one])
+
+    @invariant()
+    def visible_is_what_completed_checkpoints_hold(self) -> None:
+        assert self.output.visible() == sorted(value for values in self.values.values() for value in values)
+
+
+TestJobUnderPowerCuts = JobUnderPowerCuts.TestCase
+TestJobUnderPowerCuts.settings = settings(max_examples=80, stateful_step_count=12, deadline=None)

@@ -1,0 +1,154 @@
+"""The effect runner answers every effect, also after a bug or a storage error, so that the job ends with its cause."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from tests.unit.coordinator.test_garbage_collector import LAYOUT, _AtOnce
+from tests.unit.coordinator.test_log_executor import GRAPH
+from tests.unit.coordinator.test_sinks import SINK, Recording
+
+from weir.coordinator.compiled_job import CompiledJob
+from weir.coordinator.effect_runner import EffectRunner, Executors
+from weir.errors import Retry, SinkError
+from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
+from weir.kernel.effects import AppendLog, Commit, Prepare, RecordCompleted, StartGeneration, WriteManifest
+from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.protocol.job_log import GenerationStarted
+from weir.protocol.snapshots import Committable
+from weir.storage.job_log import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.memory import MemoryStorage
+from weir.storage.state_files import StateFiles
+
+
+class Broken(Recording):
+    error: BaseException = ZeroDivisionError("division by zero")
+
+    def commit(self, permit: object, committables: object) -> None:
+        raise self.error
+
+    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+        raise self.error
+
+
+class Told:
+    """Replaces the job master."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args: self.calls.append((name, *args))
+
+
+def _runner(sink: Recording, storage: MemoryStorage | None = None) -> tuple[EffectRunner, Told]:
+    storage, lane, told = storage or MemoryStorage(), _AtOnce(), Told()
+    log = JobLog(storage, LAYOUT)
+    log.read()
+    runner = EffectRunner(
+        CompiledJob(GRAPH, {}, {SINK: sink}), storage, log, executors=Executors(lane, lane, lane, threading.Event())
+    )
+    runner.start(lambda event: event(told, 0))  # type: ignore[arg-type,func-returns-value]  # whoever is told
+    runner.submit(AppendLog(StartGeneration(Generation(1), None, CheckpointId(1))))
+    return runner, told
+
+
+def _commit() -> Commit:
+    committable = Committable("job", SINK, Generation(1), CheckpointId(1), 0, None)
+    return Commit(CommitPermit(CheckpointId(1), Generation(1)), (committable,))
+
+
+@pytest.mark.parametrize("retry", list(Retry))
+def test_a_commit_is_retried_only_if_a_retry_can_help(retry: Retry) -> None:
+    sink = Broken()
+    runner, told = _runner(sink)
+    with_hiccup = SinkError("the disk did not answer")
+    with_hiccup.retry = retry
+    runner.submit(Prepare(Generation(1), None, None, ()))
+    sink.error = with_hiccup
+    runner.submit(_commit())
+    (call,) = [call for call in told.calls if call[0] == "on_commit_failed"]
+    assert call[2:4] == ("the disk did not answer", retry is Retry.BACKOFF)
+
+
+def test_a_bug_in_a_commit_fails_the_job_and_is_named() -> None:
+    runner, told = _runner(Broken())
+    runner.submit(Prepare(Generation(1), None, None, ()))
+    runner.submit(_commit())
+    (call,) = [call for call in told.calls if call[0] == "on_commit_failed"]
+    assert call[2:4] == ("internal error: ZeroDivisionError: division by zero", False)
+
+
+def test_a_panic_in_a_library_fails_the_job() -> None:
+    class Panic(BaseException):
+        """Raised by Rust libraries."""
+
+    sink = Broken()
+    runner, told = _runner(sink)
+    runner.submit(Prepare(Generation(1), None, None, ()))
+    sink.error = Panic("index out of bounds")
+    runner.submit(_commit())
+    (call,) = [call for call in told.calls if call[0] == "on_commit_failed"]
+    assert call[2:4] == ("internal error: Panic: index out of bounds", False)
+
+
+def test_a_bug_in_a_preparation_fails_the_job_and_is_named() -> None:
+    runner, told = _runner(Broken())
+    runner.submit(Prepare(Generation(1), None, None, ()))
+    (call,) = [call for call in told.calls if call[0] == "on_prepare_failed"]
+    assert call[1:4] == ("internal error: ZeroDivisionError: division by zero", "ZeroDivisionError", False)
+
+
+def test_a_bug_in_a_manifest_aborts_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, told = _runner(Recording())
+    monkeypatch.setattr("weir.coordinator.effect_runner.write_manifest", lambda *args: 1 // 0)
+    runner.submit(WriteManifest(Generation(1), PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0), {}))
+    (call,) = [call for call in told.calls if call[0] == "on_manifest_failed"]
+    assert call[1:3] == (1, 1) and "ZeroDivisionError" in call[3]
+
+
+def test_a_bug_in_the_job_log_is_reported_as_a_failed_append() -> None:
+    runner, told = _runner(Recording())
+    never_written = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, triggered_ms=0)
+    runner.submit(AppendLog(RecordCompleted(Generation(1), never_written)))
+    (call,) = [call for call in told.calls if call[0] == "on_log_failed"]
+    assert "internal error: KeyError" in call[2]
+
+
+def test_files_of_an_aborted_checkpoint_are_deleted_after_the_next_checkpoints() -> None:
+    storage = MemoryStorage()
+    runner, told = _runner(Recording(), storage)
+    layout = JobLayout("job")
+
+    def complete(checkpoint: int) -> None:
+        pending = PendingCheckpoint(CheckpointId(checkpoint), CheckpointKind.PERIODIC, triggered_ms=0)
+        runner.submit(WriteManifest(Generation(1), pending, {}))
+        runner.submit(AppendLog(RecordCompleted(Generation(1), pending)))
+        runner.submit(Commit(CommitPermit(CheckpointId(checkpoint), Generation(1)), ()))
+
+    complete(1)
+    files = StateFiles(storage, layout, generation=Generation(1), checkpoint=CheckpointId(2), attempt="a")
+    file = files.writer(SubtaskId(0, 0)).put(SINK, [b"state"], rows=1, key_groups=None)
+    files.flush()
+    litter = layout.absolute(file.path)
+    for checkpoint in (3, 4, 5):
+        assert any(found.path == litter for found in storage.list("")), "it could be of a checkpoint that is on its way"
+        complete(checkpoint)
+    complete(6)
+    complete(7)
+    assert not any(found.path == litter for found in storage.list(""))
+    assert not [call for call in told.calls if "failed" in call[0]]
+
+
+def test_the_log_reveals_a_successor() -> None:
+    storage = MemoryStorage()
+    runner, _ = _runner(Recording(), storage)
+    runner.close()
+    assert runner.successor() is None
+    other = JobLog(storage, LAYOUT)
+    number = other.read()[1]
+    other.append(GenerationStarted(Generation(2), None, "b2", CheckpointId(1), "n", 0), at=number)
+    assert runner.successor() == 2

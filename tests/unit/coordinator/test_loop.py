@@ -1,0 +1,129 @@
+"""The coordinator's loop: messages, slot replacement and the final outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from weir.coordinator.loop import Coordinator, SlotControl
+from weir.coordinator.progress import JobProgress
+from weir.errors import ProtocolError
+from weir.kernel.effects import DropSlot, Effect, Finish, Outcome, Send
+from weir.kernel.job import JobPhase
+from weir.protocol.ids import Generation, SlotIncarnation
+from weir.protocol.messages import Cancel, Register, encode
+from weir.transport.control import Closed, Connected, Message
+
+OLD, NEW = SlotIncarnation("old"), SlotIncarnation("new")
+
+
+class Server:
+    """A server with peers 1 and 2. It returns one batch of events for each poll, then closes the peers."""
+
+    def __init__(self, *batches: Sequence[object]) -> None:
+        self.batches = list(batches)
+        self.dropped: list[int] = []
+        self.too_long = False
+
+    def poll(self, now_ns: int, timeout_ns: int) -> Sequence[object]:
+        return self.batches.pop(0) if self.batches else [Closed(cast(Any, peer), "gone") for peer in (1, 2)]
+
+    def send(self, peer: object, data: bytes) -> None:
+        if self.too_long:
+            raise ProtocolError("a control message of 70000000 bytes cannot be sent")
+
+    def drop(self, peer: int) -> None:
+        self.dropped.append(peer)
+
+    def wake(self) -> None: ...
+
+
+class Master:
+    """Answers the n-th registration with the n-th script, and fails on request."""
+
+    phase, generation = JobPhase.RUNNING, Generation(1)
+
+    def __init__(self, *scripts: Sequence[Effect]) -> None:
+        self.scripts = list(scripts)
+
+    def start(self, now_ms: int) -> Sequence[Effect]:
+        return []
+
+    def tick(self, now_ms: int) -> Sequence[Effect]:
+        return []
+
+    def on_message(self, incarnation: SlotIncarnation, message: object, now_ms: int) -> Sequence[Effect]:
+        return self.scripts.pop(0)
+
+    def on_slot_lost(self, incarnation: SlotIncarnation, reason: str, now_ms: int) -> Sequence[Effect]:
+        return [Finish(Outcome.FAILED, reason, "lost")]
+
+    def fail(self, reason: str, kind: str, now_ms: int) -> Sequence[Effect]:
+        return [Finish(Outcome.FAILED, reason, kind)]
+
+
+class Runner:
+    def __init__(self, successor: int | None = None) -> None:
+        self._successor = successor
+
+    def start(self, post: object) -> None: ...
+    def close(self) -> None: ...
+    def successor(self) -> int | None:
+        return self._successor
+
+
+def _registers(peer: int, incarnation: SlotIncarnation, task: int) -> list[object]:
+    register = Register(incarnation, task, "127.0.0.1", 1, 2, "executor")
+    return [Connected(cast(Any, peer), incarnation), Message(cast(Any, peer), encode(register))]
+
+
+def _run(server: Server, master: Master, runner: Runner | None = None) -> tuple[Finish, list[int]]:
+    replaced: list[int] = []
+    coordinator = Coordinator(
+        cast(Any, master),
+        cast(Any, server),
+        cast(Any, runner or Runner()),
+        [JobProgress(frozenset())],
+        SlotControl(replace=replaced.append, release=lambda: None),
+    )
+    return coordinator.run(), replaced
+
+
+DONE = Finish(Outcome.FINISHED)
+
+
+def test_an_invalid_message_fails_the_job_and_not_its_slot() -> None:
+    server = Server(_registers(1, OLD, 0))
+    server.too_long = True
+    finish, _ = _run(server, Master([Send(OLD, Cancel(Generation(1)))]))
+    assert (finish.outcome, finish.kind) == (Outcome.FAILED, "ProtocolError")
+    assert "70000000 bytes" in finish.reason
+    assert server.dropped == []
+
+
+def test_a_silent_slot_is_replaced() -> None:
+    server = Server(_registers(1, OLD, 7))
+    _, replaced = _run(server, Master([DropSlot(OLD, "silent"), DONE]))
+    assert replaced == [7] and server.dropped == [1]
+
+
+def test_a_slot_that_spark_has_already_replaced_is_not_replaced_again() -> None:
+    server = Server(_registers(1, OLD, 7), _registers(2, NEW, 7))
+    _, replaced = _run(server, Master([], [DropSlot(OLD, "silent"), DONE]))
+    assert replaced == [] and server.dropped == [1]
+
+
+def test_a_failure_with_a_successor_in_the_log_is_reported_as_superseded() -> None:
+    swept = Finish(Outcome.FAILED, "no such file: staging/open-g1", "SinkError")
+    finish, _ = _run(Server(_registers(1, OLD, 0)), Master([swept]), Runner(successor=2))
+    assert (finish.outcome, finish.kind) == (Outcome.SUPERSEDED, "Superseded")
+    assert "generation 2 runs the job now" in finish.reason and "no such file" in finish.reason
+
+
+def test_a_failure_without_a_successor_is_reported_as_a_failure() -> None:
+    failed = Finish(Outcome.FAILED, "the disk is full", "SinkError")
+    assert _run(Server(_registers(1, OLD, 0)), Master([failed]))[0] == failed
+
+
+def test_a_finished_job_does_not_check_for_a_successor() -> None:
+    assert _run(Server(_registers(1, OLD, 0)), Master([DONE]), Runner(successor=2))[0] == DONE

@@ -1,0 +1,305 @@
+"""How a generation prepares sinks: fenced, idempotent, and including sinks that the graph no longer has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.unit.coordinator.test_log_executor import COLUMNS, GRAPH
+
+from weir.connectors.base import Ancestry, Committer
+from weir.coordinator import sinks
+from weir.coordinator.compiled_job import CompiledJob
+from weir.coordinator.sinks import SinkCoordinator
+from weir.errors import CheckpointError, SinkError, Superseded, UnknownOutcome
+from weir.graph.compile import compile_graph
+from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
+from weir.kernel.checkpoints import CommitPermit
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.job_log import CheckpointCompleted, CheckpointImported, Entry, GenerationStarted
+from weir.protocol.log_view import LogView
+from weir.protocol.manifest import Manifest, Origin, aggregate_statistics
+from weir.protocol.snapshots import Committable, OperatorSnapshot, SubtaskSnapshot, SubtaskStatistics
+from weir.storage.job_log import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.manifests import WrittenManifest, write_manifest
+from weir.storage.memory import MemoryStorage
+
+SINK, FORMER = OperatorUid("out"), OperatorUid("former")
+LAYOUT = JobLayout("job")
+
+
+@dataclass
+class Recording(Committer):
+    """Records its calls. ``before`` is called before each step that changes what readers see."""
+
+    revocable = True
+    told: list[str] = field(default_factory=list)
+    before: Callable[[str], None] = lambda step: None
+
+    def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
+        self.told.append(f"claim {sink} {history}")
+
+    def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
+        self.told.append(f"commit {[one.checkpoint for one in committables]}")
+
+    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+        self.told.append(f"abort after {checkpoint} before g{before_generation}")
+
+    def revoke(
+        self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation | None = None
+    ) -> None:
+        self.before("revoke")
+        self.told.append(f"revoke {[one.checkpoint for one in committables]} of {branch} before g{before_generation}")
+
+    def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation | None = None) -> None:
+        self.before("reinstate")
+        self.told.append(f"reinstate {branch} before g{before_generation}")
+
+
+def _graph(*sinks: OperatorUid) -> Any:
+    source = LogicalOperator(OperatorUid("in"), "in", OperatorKind.SOURCE, (), COLUMNS, "")
+    outs = [LogicalOperator(sink, sink, OperatorKind.SINK, (Input(OperatorUid("in")),), COLUMNS, "") for sink in sinks]
+    return compile_graph(LogicalGraph("job", (source, *outs)), slots=1)
+
+
+def _committable(sink: OperatorUid, generation: int, checkpoint: int) -> Committable:
+    return Committable("job", sink, Generation(generation), CheckpointId(checkpoint), 0, None)
+
+
+class History:
+    """A job log with manifests, and their ``SinkCoordinator``."""
+
+    def __init__(self) -> None:
+        self.storage = MemoryStorage()
+        self.log = JobLog(self.storage, LAYOUT)
+        self.sink = Recording()
+        self.nonces = 0
+
+    def append(self, entry: Entry) -> None:
+        self.log.append(entry, at=self.log.read()[1])
+
+    def start(self, generation: int, restored: int | None, first: int) -> None:
+        view = self.log.read()[0]
+        from_ = None if restored is None else CheckpointId(restored)
+        branch = view.branch_after(from_, Generation(generation))
+        self.append(GenerationStarted(Generation(generation), from_, branch, CheckpointId(first), f"start {generation}", 0))
+
+    def complete(self, generation: int, checkpoint: int, *, sinks: Sequence[OperatorUid] = (SINK,), published: int = 0) -> None:
+        written = self._manifest(generation, checkpoint, sinks, published)
+        self.append(
+            CheckpointCompleted(
+                Generation(generation), CheckpointId(checkpoint), written.path, written.checksum, 0, f"c{checkpoint}", 0
+            )
+        )
+
+    def import_(self, generation: int, checkpoint: int, *, sinks: Sequence[OperatorUid]) -> None:
+        origin = Origin("file:///elsewhere/job", CheckpointId(1), "c")
+        written = self._manifest(generation, checkpoint, sinks, checkpoint, origin)
+        branch = f"b{generation}"
+        self.append(
+            CheckpointImported(
+                Generation(generation), CheckpointId(checkpoint), branch, written.path, written.checksum, 0, f"i{checkpoint}", 0
+            )
+        )
+
+    def _manifest(
+        self, generation: int, checkpoint: int, sinks: Sequence[OperatorUid], published: int, origin: Origin | None = None
+    ) -> WrittenManifest:
+        operators = tuple(OperatorSnapshot(sink, 0, committables=(_committable(sink, generation, checkpoint),)) for sink in sinks)
+        subtasks = (SubtaskSnapshot(0, 0, operators, (), (), False, SubtaskStatistics()),)
+        return write_manifest(
+            self.storage,
+            LAYOUT,
+            Manifest(
+                job="job",
+                checkpoint=CheckpointId(checkpoint),
+                generation=Generation(generation),
+                branch="b1",
+                restored_from=None,
+                trigger_timestamp_ms=0,
+                completed_timestamp_ms=0,
+                is_savepoint=False,
+                drained=False,
+                graph=codec.to_json(_graph(*sinks)),
+                subtasks=subtasks,
+                assigners={},
+                statistics=aggregate_statistics(subtasks, end_to_end_ms=1.0),
+                published_up_to=CheckpointId(published),
+                imported_from=origin,
+            ),
+        )
+
+    def publishing(self, append: Callable[[Entry], None] | None = None) -> SinkCoordinator:
+        return SinkCoordinator(
+            CompiledJob(GRAPH, {}, {SINK: self.sink}), self.storage, current_view=self.view, append=append or self.append
+        )
+
+    def view(self, generation: Generation) -> LogView:
+        view = self.log.read()[0]
+        if view.generation > generation:
+            raise Superseded("a newer one runs")
+        return view
+
+
+@pytest.fixture
+def history() -> History:
+    """Checkpoints 1, 2 and 3 of generation 1, of which 3 may not be published. Generation 2 has restored 1."""
+    history = History()
+    history.start(1, None, 1)
+    for checkpoint in (1, 2, 3):
+        history.complete(1, checkpoint, published=checkpoint - 1)
+    history.start(2, 1, 10)
+    return history
+
+
+def _prepare(history: History, generation: int, restored: int, append: Callable[[Entry], None] | None = None) -> SinkCoordinator:
+    one = history.publishing(append)
+    one.prepare(Generation(generation), CommitPermit(CheckpointId(restored), Generation(generation)))
+    return one
+
+
+def test_a_preparation_claims_commits_again_revokes_and_aborts_in_this_order(history: History) -> None:
+    one = _prepare(history, 2, 1)
+    assert history.sink.told == [
+        "claim out start 1",
+        "commit [1]",
+        "revoke [2, 3] of b1 before g2",
+        "abort after 1 before g2",
+    ]
+    assert one.confirmed == 1
+    assert history.log.view.abandonment_due == ()
+
+
+def test_revoked_output_is_reinstated_when_a_restore_returns_to_it(history: History) -> None:
+    _prepare(history, 2, 1)
+    history.start(3, 3, 20)
+    history.sink.told.clear()
+    _prepare(history, 3, 3)
+    assert "reinstate b1 before g3" in history.sink.told
+    assert history.log.view.reinstatement_due == ()
+
+
+def test_reinstated_output_is_verified_before_its_log_entry(history: History) -> None:
+    _prepare(history, 2, 1)
+    history.start(3, 3, 20)
+    commit = history.sink.commit
+
+    def missing(permit: CommitPermit, committables: Sequence[Committable]) -> None:
+        if any(one.checkpoint == 2 for one in committables):
+            raise SinkError("part-c2: neither published nor staged any more")
+        commit(permit, committables)
+
+    history.sink.commit = missing  # type: ignore[method-assign]  # somebody deleted it meanwhile
+    with pytest.raises(SinkError, match="part-c2"):
+        _prepare(history, 3, 3)
+    assert history.log.view.reinstatement_due != ()
+
+
+@pytest.mark.parametrize("step", ["revoke", "reinstate"])
+def test_a_paused_process_detects_a_newer_generation_before_the_next_step(history: History, step: str) -> None:
+    if step == "reinstate":
+        _prepare(history, 2, 1)
+        history.start(3, 3, 20)
+
+    def newer_starts(now: str) -> None:
+        generation = history.log.view.generation
+        history.start(generation + 1, 1, 90)
+
+    history.sink.before = newer_starts
+    history.sink.told.clear()
+    with pytest.raises(Superseded):
+        _prepare(history, 2 if step == "revoke" else 3, 1 if step == "revoke" else 3)
+    assert not any(told.startswith("abort") for told in history.sink.told)
+    assert len([told for told in history.sink.told if told.startswith(("revoke", "reinstate"))]) == 1
+
+
+def test_a_superseded_generation_changes_nothing(history: History) -> None:
+    history.start(3, 3, 20)
+    with pytest.raises(Superseded):
+        _prepare(history, 2, 1)
+    assert history.sink.told == []
+
+
+def test_an_entry_of_an_earlier_unconfirmed_attempt_is_recognised(history: History) -> None:
+    def cut_off(entry: Entry) -> None:
+        history.append(entry)
+        raise UnknownOutcome("the connection was cut")
+
+    with pytest.raises(UnknownOutcome):
+        _prepare(history, 2, 1, cut_off)
+    _prepare(history, 2, 1)
+    assert history.log.view.abandonment_due == ()
+
+
+def test_a_late_entry_is_recognised(history: History) -> None:
+    def overtaken(entry: Entry) -> None:
+        history.append(entry)
+        raise CheckpointError("it names checkpoints that are not left behind on branch b1")
+
+    _prepare(history, 2, 1, overtaken)
+    assert history.log.view.abandonment_due == ()
+
+
+def test_an_invalid_entry_is_an_error_while_its_checkpoints_are_due(history: History) -> None:
+    def refuse(entry: Entry) -> None:
+        raise CheckpointError("it cannot be")
+
+    with pytest.raises(CheckpointError, match="it cannot be"):
+        _prepare(history, 2, 1, refuse)
+
+
+def test_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    former = Recording()
+
+    class FormerSink:
+        def committer(self) -> Committer:
+            return former
+
+    monkeypatch.setattr(sinks, "sink_from", lambda config: FormerSink())
+    history = History()
+    history.start(1, None, 1)
+    history.complete(1, 1, sinks=(SINK, FORMER))
+    history.complete(1, 2, sinks=(SINK, FORMER))
+    history.start(2, 1, 10)
+    _prepare(history, 2, 1)
+    assert former.told == [
+        "claim former start 1",
+        "commit [1]",
+        "revoke [2] of b1 before g2",
+        "abort after 1 before g2",
+    ]
+
+
+def test_sinks_of_an_imported_checkpoint_are_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sinks, "sink_from", lambda config: pytest.fail("the sink of another history is opened"))
+    history = History()
+    history.start(1, None, 1)
+    history.complete(1, 1)
+    history.import_(2, 2, sinks=(FORMER,))
+    history.start(3, 2, 3)
+    _prepare(history, 3, 2)
+    assert history.sink.told == [
+        "claim out start 1",
+        "revoke [1] of b1 before g3",
+        "abort after 2 before g3",
+    ], "all that the job had published goes, nothing of the other job's is committed"
+    history.sink.told.clear()
+    history.start(4, 1, 20)
+    _prepare(history, 4, 1)
+    assert "reinstate b1 before g4" in history.sink.told, "and one can go back"
+
+
+def test_nothing_counts_as_published_until_the_whole_commit_succeeds(history: History) -> None:
+    one = _prepare(history, 2, 1)
+
+    def refuse(permit: CommitPermit, committables: Sequence[Committable]) -> None:
+        raise CheckpointError("no")
+
+    history.sink.commit = refuse  # type: ignore[method-assign]  # one that fails from here on
+    with pytest.raises(CheckpointError):
+        one.commit(CommitPermit(CheckpointId(10), Generation(2)), (_committable(SINK, 2, 10),))
+    assert one.confirmed == 1

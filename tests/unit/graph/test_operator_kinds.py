@@ -1,0 +1,19 @@
+"""Every operator kind has properties and a constructor."""
+
+from __future__ import annotations
+
+import pytest
+
+from weir.graph.logical import OperatorKind
+from weir.graph.operator_kinds import OPERATOR_KINDS
+from weir.operators.factory import CONSTRUCTORS
+
+
+@pytest.mark.parametrize("kind", OperatorKind)
+def test_every_kind_has_properties_and_a_constructor(kind: OperatorKind) -> None:
+    assert kind in OPERATOR_KINDS
+    assert kind in CONSTRUCTORS
+
+
+def test_keyed_kinds_are_stateful() -> None:
+    assert all(properties.stateful for properties in OPERATOR_KINDS.values() if properties.keyed)

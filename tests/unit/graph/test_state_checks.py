@@ -1,0 +1,69 @@
+"""A source with another input under its old uid is refused, because the new input would not be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.unit.graph.graph_builders import graph, sink, source
+
+from weir import sources
+from weir.connectors.base import Source
+from weir.connectors.spark.staged_dataframe import StagedDataFrame
+from weir.errors import RestoreError
+from weir.graph.compatibility import check_restorable
+from weir.graph.compile import compile_graph
+from weir.graph.logical import LogicalGraph
+
+INTS = {"n": sources.ints(0, 9)}
+
+
+def reading(one: Source) -> LogicalGraph:
+    return graph(replace(source("in"), config=one.describe()), sink("out", "in"))
+
+
+def fit(after: Source, before: Source) -> None:
+    check_restorable(compile_graph(reading(after), slots=1), checkpointed=reading(before), max_parallelism={})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "difference"),
+    [
+        (sources.text("/day1"), sources.text("/day2"), "paths /day2 instead of /day1"),
+        (sources.text("/day1"), sources.text(["/day1", "/day2"]), "paths /day1, /day2 instead of /day1"),
+        (sources.text("/a"), sources.text("/a", line_numbers=True), "line numbers True instead of False"),
+        (sources.generator(INTS, seed=1), sources.generator(INTS, seed=2), "seed 2 instead of 1"),
+        (sources.generator(INTS, rows=5), sources.generator(INTS, rows=9), "rows 9 instead of 5"),
+        (sources.generator(INTS), sources.generator({"n": sources.ints(0, 99)}), "columns .* instead of"),
+        (sources.iterable([{"n": 1}]), sources.iterable([{"n": 2}]), "its rows have changed"),
+        (StagedDataFrame("/staged/1", "a"), StagedDataFrame("/staged/2", "a"), "directory /staged/2 instead of"),
+        (StagedDataFrame("/staged/1", "a"), StagedDataFrame("/staged/1", "b"), "the query has other columns or types"),
+    ],
+)
+def test_another_input_under_the_same_uid_is_refused_with_a_solution(before: Source, after: Source, difference: str) -> None:
+    with pytest.raises(RestoreError, match=rf"source 'in' \(at job.py:1\) has another input .*: {difference}") as caught:
+        fit(after, before)
+    assert "give the source a new uid" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (sources.text("/a", rate=5), sources.text("/a")),
+        (sources.text(["/a", "/b"]), sources.text(["/b", "/a"])),
+        (sources.text("/a"), sources.text("/a", file_name=True)),
+        (sources.generator(INTS, rate=5, splits=2), sources.generator(INTS, rate=9, splits=4)),
+        (sources.iterable([{"n": 1}], splits=1), sources.iterable(pa.table({"n": [1]}), splits=2, batch_rows=1)),
+        (StagedDataFrame("/staged/1", "a", rate=5), StagedDataFrame("/staged/1", "a")),
+    ],
+)
+def test_rate_and_splits_of_the_same_input_may_change(before: Source, after: Source) -> None:
+    fit(after, before)
+
+
+def test_other_columns_of_the_same_files_may_be_read(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "x.parquet")
+    fit(sources.parquet(tmp_path), sources.parquet(tmp_path, columns=["a"]))

@@ -1,0 +1,67 @@
+"""Failure detection, restarts and backoff."""
+
+from __future__ import annotations
+
+from kernel_cases import register
+
+from weir.kernel.config import RestartConfig
+from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartStrategy
+from weir.kernel.slots import SlotTable
+
+
+def registered(count: int) -> SlotTable:
+    slots = SlotTable(2)
+    for number in range(count):
+        slots.add(register(number), now_ms=0)
+    return slots
+
+
+def test_a_silent_slot_is_reported_with_the_length_of_its_silence() -> None:
+    slots, heartbeats = registered(2), HeartbeatMonitor(100)
+    silent, alive = slots
+    assert heartbeats.silent(slots, 50) == []
+    alive.last_heard_ms = 90
+    assert heartbeats.silent(slots, 99) == []
+    assert heartbeats.silent(slots, 100) == [(silent, 100)]
+
+
+def test_after_a_pause_of_the_coordinator_every_slot_gets_the_full_timeout() -> None:
+    slots, heartbeats = registered(2), HeartbeatMonitor(100)
+    assert heartbeats.silent(slots, 0) == []
+    assert heartbeats.silent(slots, 500) == []
+    assert {slot.last_heard_ms for slot in slots} == {500}
+    assert heartbeats.silent(slots, 550) == []
+    assert heartbeats.silent(slots, 600) == [(slot, 100) for slot in slots]
+
+
+def test_the_first_restart_is_immediate_and_later_delays_double_up_to_the_limit() -> None:
+    restarts = RestartStrategy(RestartConfig(attempts_max=5, initial_delay_ms=10, delay_max_ms=35))
+    for delay_ms in (0, 10, 20, 35, 35):
+        assert restarts.on_failure(1_000)
+        assert restarts.may_deploy(1_000 + delay_ms)
+        assert not restarts.may_deploy(1_000 + delay_ms - 1)
+    assert not restarts.on_failure(1_000)
+
+
+def test_a_completed_checkpoint_resets_the_restarts() -> None:
+    restarts = RestartStrategy(RestartConfig(attempts_max=2))
+    assert [restarts.on_failure(0) for _ in range(3)] == [True, True, False]
+    assert restarts.restarts == 2
+    restarts.on_checkpoint_completed()
+    assert restarts.restarts == 0
+    assert restarts.on_failure(5)
+    assert restarts.may_deploy(5), "immediate again"
+
+
+def test_downtime_lasts_from_the_first_failure_until_the_job_runs() -> None:
+    restarts = RestartStrategy(RestartConfig(attempts_max=5, initial_delay_ms=100))
+    assert restarts.on_running(0) is None, "the first start is no recovery"
+    assert restarts.on_failure(1_000)
+    assert restarts.on_failure(1_500)
+    assert restarts.on_running(1_700) == 700
+    assert restarts.on_running(1_800) is None
+
+
+def test_backoff_delays_double_and_attempts_are_bounded() -> None:
+    backoff = Backoff(attempts_max=4, first_delay_ms=10)
+    assert [backoff.next_delay_ms() for _ in range(5)] == [10, 20, 40, None, None]

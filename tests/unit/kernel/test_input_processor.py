@@ -1,0 +1,76 @@
+"""Idle and ended inputs of a subtask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from weir.kernel.alignment import CheckpointMode, TakeSnapshot
+from weir.kernel.input_processor import AdvanceWatermark, BecomeIdle, InputProcessor, InputsEnded, InputStart, SubtaskEffect
+from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.ids import ChannelId, CheckpointId, Generation
+
+A, B = ChannelId(0, 0, 0), ChannelId(0, 1, 0)
+
+
+class Subtask:
+    def __init__(self, inputs: Mapping[ChannelId, InputStart] | None = None) -> None:
+        self.protocol = InputProcessor(
+            generation=Generation(1),
+            inputs=inputs or {A: InputStart(), B: InputStart()},
+            mode=CheckpointMode.EXACTLY_ONCE,
+            last_checkpoint=CheckpointId(0),
+        )
+
+    def receive(self, kind: FrameKind, channel: ChannelId, argument: int = 0) -> list[SubtaskEffect]:
+        return list(self.protocol.on_frame(Frame(kind, channel, Generation(1), 1, 0, argument), now_ns=0))
+
+
+@pytest.mark.parametrize("watermark_ms", [None, 7])
+def test_a_subtask_becomes_idle_when_its_last_active_input_ends(watermark_ms: int | None) -> None:
+    subtask = Subtask()
+    if watermark_ms is not None:
+        subtask.receive(FrameKind.WATERMARK, A, watermark_ms)
+    assert subtask.receive(FrameKind.IDLE, A) == []
+    assert subtask.receive(FrameKind.END, B) == [BecomeIdle()]
+
+
+def test_a_subtask_becomes_idle_before_the_snapshot_that_the_end_completes() -> None:
+    subtask = Subtask()
+    subtask.receive(FrameKind.IDLE, A)
+    assert subtask.receive(FrameKind.BARRIER, A, 1) == []
+    assert subtask.receive(FrameKind.END, B) == [BecomeIdle(), TakeSnapshot(CheckpointId(1), 0)]
+
+
+def test_an_idle_subtask_does_not_become_idle_again_when_an_idle_input_ends() -> None:
+    subtask = Subtask()
+    subtask.receive(FrameKind.IDLE, A)
+    assert subtask.receive(FrameKind.IDLE, B) == [BecomeIdle()]
+    assert subtask.receive(FrameKind.END, B) == []
+
+
+def test_the_end_of_an_input_advances_the_watermark_to_that_of_the_active_input() -> None:
+    subtask = Subtask()
+    subtask.receive(FrameKind.WATERMARK, A, 9)
+    assert subtask.receive(FrameKind.END, B) == [AdvanceWatermark(9)]
+
+
+def test_an_ended_subtask_is_not_idle() -> None:
+    subtask = Subtask()
+    subtask.receive(FrameKind.END, A)
+    assert subtask.receive(FrameKind.END, B) == [InputsEnded(run_operators=True)]
+
+
+def test_inputs_that_were_idle_at_the_snapshot_are_idle_after_the_restore() -> None:
+    start = {A: InputStart(watermark_ms=5, idle=True), B: InputStart(watermark_ms=9)}
+    subtask = Subtask(start)
+    assert [end.idle for end in subtask.protocol.input_snapshots()] == [True, False]
+    assert subtask.receive(FrameKind.WATERMARK, B, 12) == [AdvanceWatermark(12)], "the idle input does not count"
+    assert subtask.receive(FrameKind.WATERMARK, A, 13) == [], "the input counts again"
+    assert subtask.receive(FrameKind.WATERMARK, B, 20) == [AdvanceWatermark(13)]
+
+
+def test_a_subtask_restored_as_idle_does_not_become_idle_again() -> None:
+    subtask = Subtask({A: InputStart(idle=True), B: InputStart(idle=True)})
+    assert subtask.receive(FrameKind.END, B) == []

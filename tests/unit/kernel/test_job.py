@@ -1,0 +1,469 @@
+"""The lifecycle of a job, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from kernel_cases import SOURCE, graph, register, snapshot
+
+from weir.kernel.checkpoints import CheckpointKind, CommitPermit
+from weir.kernel.config import CheckpointConfig, RestartConfig
+from weir.kernel.effects import (
+    AppendLog,
+    Commit,
+    DropSlot,
+    Effect,
+    Finish,
+    Outcome,
+    Prepare,
+    RecordCompleted,
+    Report,
+    ReportKind,
+    Send,
+    StartGeneration,
+    WriteManifest,
+)
+from weir.kernel.job import JobConfig, JobMaster, JobPhase
+from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.protocol.messages import (
+    Acknowledge,
+    AssignSplit,
+    Cancel,
+    Cancelled,
+    Decline,
+    Deploy,
+    Deployed,
+    FromSlot,
+    Heartbeat,
+    Lease,
+    RequestSplit,
+    Start,
+    Stop,
+    SubtaskEnded,
+    SubtaskFailed,
+    TriggerCheckpoint,
+)
+from weir.protocol.snapshots import Split
+
+T = TypeVar("T")
+SLOTS = 2
+CONFIG = JobConfig(
+    checkpoints=CheckpointConfig(interval_ms=1_000, timeout_ms=500),
+    restarts=RestartConfig(attempts_max=2),
+    heartbeat_timeout_ms=200,
+    cancel_timeout_ms=100,
+    slots_timeout_ms=300,
+    deploy_timeout_ms=150,
+    commit_attempts_max=2,
+    log_attempts_max=2,
+    storage_retry_ms=10,
+)
+
+
+def only(kind: type[T], effects: Sequence[Effect]) -> list[T]:
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+def sent(kind: type[T], effects: Sequence[Effect]) -> list[T]:
+    return [effect.message for effect in effects if isinstance(effect, Send) and isinstance(effect.message, kind)]
+
+
+def triggered(effects: Sequence[Effect]) -> list[str]:
+    """Return the kinds of the triggered checkpoints."""
+    return [report.text for report in only(Report, effects) if report.kind is ReportKind.CHECKPOINT_TRIGGERED]
+
+
+class Job:
+    """A job master and the answers of its environment."""
+
+    def __init__(self, config: JobConfig = CONFIG) -> None:
+        self.graph = graph(SLOTS)
+        self.subtasks = tuple(self.graph.subtasks())
+        self.master = JobMaster(
+            self.graph, config, sources=[SOURCE], generation=Generation(1), next_checkpoint=CheckpointId(1), restore=None
+        )
+        self.log: StartGeneration | RecordCompleted | None = None
+        self.observe(self.master.start(0))
+
+    @property
+    def generation(self) -> Generation:
+        return self.master.generation
+
+    def observe(self, effects: Sequence[Effect]) -> list[Effect]:
+        for append in only(AppendLog, effects):
+            self.log = append.request
+        return list(effects)
+
+    def log_created(self, now_ms: int = 0) -> list[Effect]:
+        request, self.log = self.log, None
+        assert request is not None
+        return self.observe(self.master.on_log_created(request, now_ms))
+
+    def receive(self, slot: int, message: FromSlot, now_ms: int = 0) -> list[Effect]:
+        return self.observe(self.master.on_message(register(slot).incarnation, message, now_ms))
+
+    def running(self, now_ms: int = 0) -> Job:
+        self.log_created(now_ms)
+        self.observe(self.master.on_prepared({SOURCE: (Split("split0", None), Split("split1", None))}, now_ms))
+        for slot in range(SLOTS):
+            self.receive(slot, register(slot), now_ms)
+        for slot in range(SLOTS):
+            self.receive(slot, Deployed(self.generation), now_ms)
+        assert self.master.phase is JobPhase.RUNNING
+        return self
+
+    def acknowledged(self, checkpoint: int, now_ms: int = 0, *, ended: bool = False) -> list[Effect]:
+        effects: list[Effect] = []
+        for subtask in self.subtasks:
+            taken = snapshot(self.graph, subtask, checkpoint=checkpoint, ended=ended)
+            effects += self.receive(subtask.index, Acknowledge(self.generation, CheckpointId(checkpoint), taken), now_ms)
+        return effects
+
+    def completed(self, checkpoint: int, now_ms: int = 0) -> list[Effect]:
+        self.acknowledged(checkpoint, now_ms)
+        self.observe(self.master.on_manifest_written(self.generation, CheckpointId(checkpoint), now_ms))
+        return self.log_created(now_ms)
+
+    def all_ended(self, now_ms: int = 0) -> list[Effect]:
+        return [
+            effect
+            for subtask in self.subtasks
+            for effect in self.receive(subtask.index, SubtaskEnded(self.generation, subtask), now_ms)
+        ]
+
+
+def test_a_job_fences_prepares_deploys_and_then_starts_all_slots_together() -> None:
+    job = Job()
+    assert job.log == StartGeneration(Generation(1), None, CheckpointId(1))
+    assert only(Prepare, job.log_created()) == [Prepare(Generation(1), None, None, (SOURCE,))]
+    job.master.on_prepared({SOURCE: ()}, 0)
+    assert sent(Lease, job.receive(0, register(0)))
+    deploys = sent(Deploy, job.receive(1, register(1)))
+    assert [deploy.slot for deploy in deploys] == [0, 1]
+    assert job.receive(0, Deployed(Generation(1))) == []
+    assert len(sent(Start, job.receive(1, Deployed(Generation(1))))) == 2
+
+
+def test_splits_are_assigned_on_request_until_none_remain() -> None:
+    job = Job().running()
+    answers = [sent(AssignSplit, job.receive(0, RequestSplit(job.generation, SOURCE, 0)))[0] for _ in range(3)]
+    assert [answer.split and answer.split.id for answer in answers] == ["split0", "split1", None]
+    assert {answer.precedes for answer in answers} == {1}
+
+
+def test_a_checkpoint_is_committed_only_after_its_log_entry_exists() -> None:
+    job = Job().running()
+    assert sent(TriggerCheckpoint, job.observe(job.master.savepoint(0)))
+    effects = job.acknowledged(1)
+    (manifest,) = only(WriteManifest, effects)
+    assert manifest.assigners[SOURCE].pending == (Split("split0", None), Split("split1", None))
+    assert not only(Commit, effects)
+    effects = job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    assert isinstance(job.log, RecordCompleted)
+    assert not only(Commit, effects)
+    (commit,) = only(Commit, job.log_created())
+    assert commit.permit == CommitPermit(CheckpointId(1), Generation(1))
+    assert len(commit.committables) == SLOTS
+
+
+def test_a_savepoint_requested_while_a_checkpoint_is_pending_is_taken_next_and_once() -> None:
+    job = Job().running()
+    assert sent(TriggerCheckpoint, job.observe(job.master.savepoint(0)))
+    assert not sent(TriggerCheckpoint, job.observe(job.master.savepoint(0))), "one at a time"
+    assert not sent(TriggerCheckpoint, job.observe(job.master.tick(10)))
+    job.completed(1)
+    assert {one.checkpoint for one in sent(TriggerCheckpoint, job.observe(job.master.tick(20)))} == {2}
+    job.completed(2)
+    assert not sent(TriggerCheckpoint, job.observe(job.master.tick(30)))
+
+
+def test_a_savepoint_requested_during_a_recovery_is_taken_when_the_job_runs_again() -> None:
+    job = Job().running()
+    job.master.on_slot_lost(register(1).incarnation, "killed", 10)
+    assert not sent(TriggerCheckpoint, job.observe(job.master.savepoint(15)))
+    job.receive(0, Cancelled(Generation(1)), 20)
+    job.log_created(30)
+    job.observe(job.master.on_prepared({SOURCE: ()}, 40))
+    job.receive(5, register(5), 50)
+    for slot in (0, 5):
+        job.receive(slot, Deployed(Generation(2)), 60)
+    assert {one.checkpoint for one in sent(TriggerCheckpoint, job.observe(job.master.tick(70)))} == {1}
+
+
+def test_a_requested_checkpoint_is_manual_unless_a_requested_savepoint_serves_both() -> None:
+    job = Job().running()
+    assert triggered(job.observe(job.master.checkpoint(0))) == [CheckpointKind.MANUAL]
+    assert not triggered(job.observe(job.master.checkpoint(0))), "one at a time"
+    assert not triggered(job.observe(job.master.savepoint(0)))
+    assert not triggered(job.observe(job.master.checkpoint(0)))
+    job.completed(1)
+    assert triggered(job.observe(job.master.tick(10))) == [CheckpointKind.SAVEPOINT]
+    job.completed(2)
+    assert not triggered(job.observe(job.master.tick(20))), "once"
+
+
+def test_a_later_commit_waits_for_the_earlier_one() -> None:
+    job = Job().running()
+    job.observe(job.master.savepoint(0))
+    (first,) = only(Commit, job.completed(1))
+    job.observe(job.master.savepoint(0))
+    assert only(Commit, job.completed(2)) == []
+    (again,) = only(Commit, job.master.on_commit_failed(first.permit, "no answer", True, 0))
+    assert (again.permit, again.attempt) == (first.permit, 2)
+    (second,) = only(Commit, job.master.on_committed(first.permit, 0))
+    assert second.permit.checkpoint == 2
+    assert only(Commit, job.master.on_committed(second.permit, 0)) == []
+
+
+def test_a_bounded_job_finishes_after_its_final_checkpoint_is_committed() -> None:
+    job = Job().running()
+    assert sent(TriggerCheckpoint, job.all_ended())
+    assert not only(Finish, job.completed(1))
+    effects = job.master.on_committed(CommitPermit(CheckpointId(1), job.generation), 0)
+    assert only(Finish, effects) == [Finish(Outcome.FINISHED)]
+    assert len(sent(Stop, effects)) == SLOTS
+    assert job.master.phase is JobPhase.ENDED
+
+
+def test_the_loss_of_a_slot_restores_the_whole_job_from_the_last_completed_checkpoint() -> None:
+    job = Job().running()
+    for slot in range(SLOTS):
+        job.receive(slot, RequestSplit(job.generation, SOURCE, slot))
+    job.observe(job.master.savepoint(0))
+    job.completed(1)
+    effects = job.master.on_slot_lost(register(1).incarnation, "killed", 10)
+    assert [effect.to for effect in only(Send, effects) if isinstance(effect.message, Cancel)] == [register(0).incarnation]
+    job.receive(0, Cancelled(Generation(1)), 20)
+    assert job.log == StartGeneration(Generation(2), CheckpointId(1), CheckpointId(2))
+    (prepare,) = only(Prepare, job.log_created(30))
+    assert prepare.permit == CommitPermit(CheckpointId(1), Generation(2))
+    assert prepare.enumerate_sources == ()
+    assert job.observe(job.master.on_prepared({}, 40)) == []
+    deploys = sent(Deploy, job.receive(5, register(5), 50))
+    assert [deploy.restored_checkpoint for deploy in deploys] == [1, 1]
+    assert {deploy.next_checkpoint for deploy in deploys} == {2}
+
+
+def test_the_restore_point_is_not_chosen_while_an_append_is_open() -> None:
+    job = Job().running()
+    job.observe(job.master.savepoint(0))
+    job.acknowledged(1)
+    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True))
+    for slot in range(SLOTS):
+        job.receive(slot, Cancelled(Generation(1)))
+    assert isinstance(job.log, RecordCompleted), "no other append is requested"
+    effects = job.log_created()
+    assert only(Commit, effects)
+    assert job.log == StartGeneration(Generation(2), CheckpointId(1), CheckpointId(2))
+
+
+def test_messages_of_an_older_generation_have_no_effect() -> None:
+    job = Job().running()
+    job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True))
+    for slot in range(SLOTS):
+        job.receive(slot, Cancelled(Generation(1)))
+    job.log_created()
+    job.observe(job.master.on_prepared({SOURCE: ()}, 0))
+    for slot in range(SLOTS):
+        assert job.receive(slot, Deployed(Generation(1))) == []
+    assert job.master.phase is JobPhase.DEPLOYING
+    assert job.receive(0, SubtaskFailed(Generation(1), None, "InputError", "late", True)) == []
+
+
+def test_a_failure_that_a_restart_cannot_help_ends_the_job_with_its_cause() -> None:
+    job = Job().running()
+    effects = job.receive(0, SubtaskFailed(job.generation, SubtaskId(0, 0), "UserCodeError", "division by zero", False))
+    assert only(Finish, effects) == [Finish(Outcome.FAILED, "division by zero", "UserCodeError")]
+
+
+def test_a_job_that_keeps_failing_without_a_completed_checkpoint_fails() -> None:
+    job = Job().running()
+    for now_ms in (0, 10_000):
+        job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True), now_ms)
+        for slot in range(SLOTS):
+            job.receive(slot, Cancelled(job.generation), now_ms)
+        job.log_created(now_ms)
+        job.observe(job.master.on_prepared({SOURCE: ()}, now_ms))
+        job.observe(job.master.tick(now_ms + 100))
+        for slot in range(SLOTS):
+            job.receive(slot, Deployed(job.generation), now_ms + 100)
+        assert job.master.phase is JobPhase.RUNNING
+    (finish,) = only(Finish, job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True), 20_000))
+    assert finish.outcome is Outcome.FAILED
+    assert "after 2 restarts" in finish.reason
+    assert "broken" in finish.reason
+
+
+def test_a_slot_that_does_not_answer_a_cancel_in_time_is_dropped() -> None:
+    job = Job().running()
+    job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True), 0)
+    job.receive(0, Cancelled(Generation(1)), 0)
+    assert not only(DropSlot, job.observe(job.master.tick(99)))
+    (dropped,) = only(DropSlot, job.observe(job.master.tick(100)))
+    assert dropped.incarnation == register(1).incarnation
+    assert job.log == StartGeneration(Generation(2), None, CheckpointId(1))
+
+
+def test_a_silent_slot_is_dropped_unless_the_coordinator_itself_was_paused() -> None:
+    job = Job().running()
+    assert job.master.tick(0) == []
+    assert job.master.tick(5_000 - 4_000) != [], "the periodic checkpoint is due"
+    assert not only(DropSlot, job.master.tick(9_000)), "the coordinator was paused for eight seconds"
+    job.receive(0, Heartbeat(1), 9_100)
+    effects: list[Effect] = []
+    for now_ms in range(9_050, 9_251, 50):
+        effects += job.observe(job.master.tick(now_ms))
+    assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(1).incarnation]
+
+
+def test_a_suspended_job_ends_after_its_last_checkpoint_is_committed() -> None:
+    job = Job().running()
+    assert sent(TriggerCheckpoint, job.observe(job.master.suspend(0)))
+    job.completed(1)
+    effects = job.master.on_committed(CommitPermit(CheckpointId(1), job.generation), 0)
+    assert only(Finish, effects) == [Finish(Outcome.SUSPENDED)]
+
+
+def test_a_declined_suspend_checkpoint_is_retried() -> None:
+    job = Job().running()
+    job.observe(job.master.suspend(0))
+    job.receive(0, Decline(job.generation, CheckpointId(1), SubtaskId(0, 0), "no"))
+    assert {trigger.checkpoint for trigger in sent(TriggerCheckpoint, job.observe(job.master.tick(1)))} == {2}
+
+
+def test_a_cancelled_job_stops_without_a_checkpoint() -> None:
+    job = Job().running()
+    effects = job.master.cancel(0)
+    assert not sent(TriggerCheckpoint, effects)
+    assert [finish.outcome for finish in only(Finish, effects)] == [Outcome.CANCELED]
+    assert sent(Stop, job.receive(9, register(9))), "a slot that registers now is stopped"
+
+
+def test_the_end_of_a_job_waits_for_an_open_append_and_its_commit() -> None:
+    job = Job().running()
+    job.observe(job.master.savepoint(0))
+    job.acknowledged(1)
+    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    assert not only(Finish, job.master.cancel(0))
+    effects = job.log_created()
+    (commit,) = only(Commit, effects)
+    assert not only(Finish, effects)
+    assert only(Finish, job.master.on_committed(commit.permit, 0))
+
+
+def test_an_ending_job_does_not_deploy_a_prepared_generation() -> None:
+    job = Job().running()
+    job.observe(job.master.savepoint(0))
+    (commit,) = only(Commit, job.completed(1))
+    job.master.on_slot_lost(register(0).incarnation, "killed", 0)
+    for slot in range(1, SLOTS):
+        job.receive(slot, Cancelled(job.generation), 0)
+    assert job.master.phase is JobPhase.STARTING
+    job.log_created()
+    assert not only(Finish, job.master.cancel(0)), "the commit of the previous generation is open"
+    for slot in range(SLOTS):
+        job.receive(slot, register(slot), 0)
+    assert not sent(Deploy, job.master.on_prepared({}, 0))
+    assert only(Finish, job.master.on_committed(commit.permit, 0))
+
+
+def test_a_superseded_process_stops_and_commits_nothing() -> None:
+    job = Job().running()
+    job.observe(job.master.savepoint(0))
+    job.acknowledged(1)
+    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    effects = job.master.on_log_superseded("generation 7 runs the job", 0)
+    assert [finish.outcome for finish in only(Finish, effects)] == [Outcome.SUPERSEDED]
+    assert not only(Commit, effects)
+    assert job.master.tick(10_000) == []
+
+
+def test_a_process_superseded_by_the_control_plane_waits_only_for_an_open_append() -> None:
+    job = Job().running()
+    job.observe(job.master.savepoint(0))
+    job.acknowledged(1)
+    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    assert not only(Finish, job.master.superseded("the control plane says so", 0)), "the entry may be in the log"
+    (finish,) = only(Finish, job.log_created())
+    assert finish == Finish(Outcome.SUPERSEDED, "the control plane says so", "Superseded")
+    assert job.master.tick(10_000) == []
+    other = Job().running()
+    assert only(Finish, other.master.superseded("the control plane says so", 0))
+    assert not only(Finish, other.master.superseded("the control plane says so", 0)), "finished twice"
+
+
+def test_an_append_that_keeps_failing_is_retried_and_then_fails_the_job() -> None:
+    job = Job()
+    request = job.log
+    assert request is not None
+    assert job.master.on_log_failed(request, "no answer", 0) == [AppendLog(request, 10)]
+    (finish,) = only(Finish, job.master.on_log_failed(request, "no answer", 0))
+    assert (finish.outcome, finish.kind) == (Outcome.FAILED, "StorageError")
+
+
+def test_a_permanently_refused_commit_fails_the_job_even_if_others_wait() -> None:
+    job = Job().running()
+    for checkpoint in (1, 2):
+        job.observe(job.master.savepoint(0))
+        job.completed(checkpoint)
+    effects = job.master.on_commit_failed(CommitPermit(CheckpointId(1), Generation(1)), "disk gone", False, 0)
+    (finish,) = only(Finish, effects)
+    assert finish.outcome is Outcome.FAILED
+    assert "checkpoint 1 is completed but could not be committed: disk gone" in finish.reason
+
+
+def test_too_few_slots_fail_the_job_with_the_number_of_registered_slots() -> None:
+    job = Job()
+    job.log_created()
+    job.master.on_prepared({SOURCE: ()}, 0)
+    job.receive(0, register(0))
+    assert job.master.tick(50) == []
+    job.receive(0, Heartbeat(1), 299)
+    (finish,) = only(Finish, job.master.tick(300))
+    assert "needs 2 slots and 1 registered" in finish.reason
+    assert "free cores" in finish.reason
+
+
+def test_slots_that_end_early_fail_the_job_with_the_reason_from_spark() -> None:
+    job = Job()
+    job.log_created()
+    job.master.on_prepared({SOURCE: ()}, 0)
+    job.receive(0, register(0))
+    assert job.master.on_slot_ended_early("Container killed for exceeding memory limits", 10) == []
+    job.receive(0, Heartbeat(1), 299)
+    (finish,) = only(Finish, job.master.tick(300))
+    assert "needs 2 slots and 1 registered" in finish.reason
+    assert finish.reason.endswith("Container killed for exceeding memory limits")
+
+
+def test_a_deployment_that_times_out_is_cancelled() -> None:
+    job = Job()
+    job.log_created()
+    job.master.on_prepared({SOURCE: ()}, 0)
+    for slot in range(SLOTS):
+        job.receive(slot, register(slot))
+    assert sent(Cancel, job.master.tick(150))
+    assert job.master.phase is JobPhase.CANCELLING
+
+
+def test_a_failed_preparation_is_retried_and_then_fails_the_job_with_its_reason() -> None:
+    job = Job()
+    job.log_created()
+    delays = []
+    for attempt in range(CONFIG.commit_attempts_max - 1):
+        (again,) = only(Prepare, job.observe(job.master.on_prepare_failed("storage is away", "StorageError", True, attempt)))
+        delays.append(again.delay_ms)
+    assert delays == sorted(delays) and delays[0] > 0
+    (finish,) = only(Finish, job.observe(job.master.on_prepare_failed("storage is away", "StorageError", True, 9)))
+    assert (finish.outcome, finish.reason) == (Outcome.FAILED, "storage is away")
+
+
+def test_a_preparation_that_cannot_succeed_is_not_retried() -> None:
+    job = Job()
+    job.log_created()
+    (finish,) = only(
+        Finish, job.observe(job.master.on_prepare_failed("the output belongs to another job", "SinkError", False, 1))
+    )
+    assert finish.outcome is Outcome.FAILED

@@ -1,0 +1,115 @@
+"""The slot table, and the deployment of one generation."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from kernel_cases import SOURCE, graph, register
+
+from weir.kernel.effects import DropSlot, Effect, Send
+from weir.kernel.restore import plan_restore
+from weir.kernel.slots import LEGAL, Deployment, Slot, SlotPhase, SlotTable
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.messages import Cancel, Deploy, Start, Stop
+
+ONE = Generation(1)
+GRAPH = graph(2)
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(SlotPhase, SlotPhase)))
+def test_a_slot_makes_only_legal_moves(before: SlotPhase, after: SlotPhase) -> None:
+    slot = Slot(register(0), 0, phase=before)
+    if after in LEGAL[before]:
+        slot.move(after)
+    else:
+        with pytest.raises(AssertionError):
+            slot.move(after)
+
+
+def test_slots_are_allocated_only_when_enough_are_idle() -> None:
+    slots = SlotTable(2)
+    slots.add(register(0), now_ms=0)
+    assert slots.allocate() is None
+    slots.add(register(1), now_ms=0)
+    allocated = slots.allocate()
+    assert allocated is not None
+    assert [(slot.incarnation, slot.index) for slot in allocated] == [("slot0", 0), ("slot1", 1)]
+
+
+def test_a_surviving_slot_keeps_its_index_and_a_new_slot_fills_the_gap() -> None:
+    slots = SlotTable(3)
+    for number in (2, 1, 0):
+        slots.add(register(number), now_ms=0)
+    assert [slot.incarnation for slot in slots.allocate() or ()] == ["slot0", "slot1", "slot2"]
+    slots.remove(register(1).incarnation)
+    slots.add(register(7), now_ms=0)
+    assert [slot.incarnation for slot in slots.allocate() or ()] == ["slot0", "slot7", "slot2"]
+
+
+def table(registered: int) -> SlotTable:
+    slots = SlotTable(2)
+    for number in range(registered):
+        slots.add(register(number), now_ms=0)
+    return slots
+
+
+def deployed(slots: SlotTable) -> tuple[Deployment, list[Slot], list[Effect]]:
+    deployment = Deployment(slots, GRAPH, [SOURCE])
+    allocated = slots.allocate()
+    assert allocated is not None
+    restores = plan_restore(GRAPH, None)
+    sends = deployment.deploy(allocated, restores, generation=ONE, restored_checkpoint=None, next_checkpoint=CheckpointId(1))
+    return deployment, allocated, sends
+
+
+def test_every_slot_is_deployed_with_its_index_and_all_peers() -> None:
+    _, allocated, sends = deployed(table(2))
+    messages = [send.message for send in sends if isinstance(send, Send) and isinstance(send.message, Deploy)]
+    assert [message.slot for message in messages] == [0, 1]
+    assert [peer.slot for peer in messages[0].peers] == [0, 1]
+    assert {slot.phase for slot in allocated} == {SlotPhase.DEPLOYING}
+
+
+def test_slots_can_start_when_the_last_one_is_deployed() -> None:
+    deployment, (first, second), _ = deployed(table(2))
+    assert not deployment.on_deployed(first)
+    assert not deployment.on_deployed(first), "a repeated answer counts once"
+    assert deployment.on_deployed(second)
+    assert deployment.start(ONE) == [Send(slot.incarnation, Start(ONE)) for slot in (first, second)]
+    assert {first.phase, second.phase} == {SlotPhase.RUNNING}
+
+
+def test_a_deployment_is_cancelled_when_every_slot_has_answered() -> None:
+    deployment, (first, second), _ = deployed(table(2))
+    assert not deployment.on_cancelled(first), "it was not cancelled"
+    assert deployment.cancel(ONE) == [Send(slot.incarnation, Cancel(ONE)) for slot in (first, second)]
+    assert deployment.on_cancelled(first)
+    assert not deployment.is_cancelled
+    assert deployment.on_cancelled(second)
+    assert deployment.is_cancelled
+
+
+def test_a_slot_that_does_not_answer_a_cancel_is_removed() -> None:
+    slots = table(2)
+    deployment, (first, second), _ = deployed(slots)
+    deployment.cancel(ONE)
+    deployment.on_cancelled(second)
+    assert deployment.evict() == [DropSlot(first.incarnation, "did not cancel its subtasks in time")]
+    assert [slot.incarnation for slot in slots] == [second.incarnation]
+    assert deployment.is_cancelled
+
+
+def test_spare_slots_receive_no_messages() -> None:
+    deployment, allocated, _ = deployed(table(3))
+    everyone = [Send(slot.incarnation, Stop("over")) for slot in allocated]
+    assert len(everyone) == 2
+    assert deployment.broadcast(Stop("over")) == everyone
+    assert deployment.send_to_sources(Stop("over")) == everyone
+
+
+def test_messages_for_sources_reach_only_slots_with_a_source() -> None:
+    slots = table(2)
+    _, (first, _), _ = deployed(slots)
+    one_source = Deployment(slots, graph(1), [SOURCE])
+    assert one_source.send_to_sources(Stop("over")) == [Send(first.incarnation, Stop("over"))]

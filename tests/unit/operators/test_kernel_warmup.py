@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from numba.core.registry import CPUDispatcher
+
+import weir
+from weir.operators.kernel_warmup import warm_up_kernels
+from weir.state import numba_support
+
+
+def kernels() -> dict[str, Any]:
+    return {
+        f"{module.__name__}.{name}": value
+        for module in list(sys.modules.values())
+        if module is not None and module.__name__.startswith(("weir.state", "weir.operators"))
+        for name, value in vars(module).items()
+        if isinstance(value, CPUDispatcher) and value.py_func.__module__ == module.__name__
+    }
+
+
+def test_warm_up_compiles_every_kernel_once() -> None:
+    warm_up_kernels()
+    found = kernels()
+    assert len(found) > 30
+    entries = {name: kernel for name, kernel in found.items() if kernel.signatures}
+    assert {name: kernel.signatures for name, kernel in entries.items() if len(kernel.signatures) > 1} == {}
+    # Kernels without their own signature are inlined into kernels that were loaded from the cache.
+    assert {name.rpartition(".")[2] for name in entries} >= {
+        "fold", "intern", "move_slots", "clear_epochs", "apply_undo_entries", "extract_words", "extract_bits", "choose_groups",
+        "write_words", "write_seen", "read_words", "read_means", "read_seen", "measure_strings", "copy_strings",
+        "hash_word_column", "hash_bytes_column", "scatter", "choose_targets", "sort_by_target",
+    }  # fmt: skip
+
+
+def test_a_change_of_any_kernel_file_invalidates_cached_kernels() -> None:
+    """numba itself checks only the kernel's file, and would continue to use a callee's old code."""
+    assert {kernel._cache._cache_file._source_stamp for kernel in kernels().values()} == {numba_support._DIGEST}
+    root = Path(weir.__file__).parent
+    for name in kernels():
+        module = sys.modules[name.rpartition(".")[0]]
+        assert module.__file__ is not None
+        file = Path(module.__file__)
+        assert file.parent == root / "state" or file == root / "operators" / "scatter.py", "not in the digest"

@@ -1,0 +1,114 @@
+"""The threads that keep slots running, with a Spark whose behaviour the test defines."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from pyspark.sql import SparkSession
+
+from weir.errors import SlotError
+from weir.protocol.bootstrap import SlotBootstrap
+from weir.spark.slot_pool import SlotEnding, SlotLoss, SlotPool
+from weir.spark.spark_task import SlotEnd
+
+WAIT_S = 20.0
+BOOTSTRAP = SlotBootstrap(job="job", host="host", port=1, secret=b"")
+
+
+class Spark:
+    """One executor with two task slots, whose jobs end as ``collect`` does."""
+
+    def __init__(self, collect: Callable[[], list[SlotEnd]]) -> None:
+        executors = SimpleNamespace(size=lambda: 1, apply=lambda index: SimpleNamespace(maxTasks=lambda: 2))
+        store = SimpleNamespace(executorList=lambda active: executors)
+        rows = SimpleNamespace(mapPartitions=lambda task: SimpleNamespace(collect=collect))
+        self.sparkContext = SimpleNamespace(
+            master="local[2]",
+            _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store)),
+            setJobGroup=lambda *names, interruptOnCancel: None,
+            addJobTag=lambda tag: None,
+            cancelJobGroup=lambda name: None,
+            parallelize=lambda items, partitions: rows,
+        )
+
+
+def pool(collect: Callable[[], list[SlotEnd]], **options: Any) -> SlotPool:
+    return SlotPool(cast(SparkSession, Spark(collect)), 1, BOOTSTRAP, **options)
+
+
+def java_error(get_message: Callable[[], str]) -> Py4JJavaError:
+    return Py4JJavaError("An error occurred", SimpleNamespace(_target_id="o1", getMessage=get_message))
+
+
+def gone() -> str:
+    raise Py4JNetworkError("Answer from Java side is empty")
+
+
+def raising(error: Exception) -> Callable[[], list[SlotEnd]]:
+    def collect() -> list[SlotEnd]:
+        raise error
+
+    return collect
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (java_error(gone), r"Cannot start slot 0 \(spark_ended\): the driver's JVM has ended"),
+        (TypeError("cannot pickle 'lock' object"), r"Cannot start slot 0 \(TypeError: cannot pickle 'lock' object\)"),
+    ],
+)
+def test_any_error_in_the_slot_thread_is_reported(error: Exception, message: str) -> None:
+    failures: queue.Queue[SlotError] = queue.Queue()
+    with pool(raising(error), on_failure=failures.put):
+        assert re.match(message, str(failures.get(timeout=WAIT_S)))
+
+
+def test_a_failure_before_a_callback_is_set_is_reported_later() -> None:
+    slots = pool(raising(java_error(gone)))
+    slots.start()
+    for thread in slots._threads:
+        thread.join(WAIT_S)
+        assert not thread.is_alive(), "closing the pool would wait for it"
+    failures: list[SlotError] = []
+    slots.report_failures(failures.append)
+    slots.report_failures(failures.append)
+    assert [str(error).partition(":")[0] for error in failures] == ["Cannot start slot 0 (spark_ended)"]
+    slots.close(grace_s=0.0)
+
+
+def test_each_slot_loss_is_reported_with_sparks_reason() -> None:
+    killed = "Job aborted: Container killed by YARN for exceeding memory limits\nDriver stacktrace:\nat scala"
+    ends = iter([java_error(lambda: killed)] * 2)
+    over = threading.Event()
+
+    def collect() -> list[SlotEnd]:
+        error = next(ends, None)
+        if error is not None:
+            raise error
+        over.wait(WAIT_S)
+        return [SlotEnd(error=None)]
+
+    losses: queue.Queue[SlotLoss] = queue.Queue()
+    with pool(collect, on_loss=losses.put) as slots:
+        for _ in range(2):
+            loss = losses.get(timeout=WAIT_S)
+            assert (loss.index, loss.ending) == (0, SlotEnding.LOST)
+            assert loss.reason == "Job aborted: Container killed by YARN for exceeding memory limits"
+        slots.release()
+        over.set()
+
+
+def test_a_slot_that_raises_at_each_start_fails_with_its_error() -> None:
+    failures: queue.Queue[SlotError] = queue.Queue()
+    end = SlotEnd(error="no free port in 7000-7001; widen --data-ports", trace="Traceback ...")
+    with pool(lambda: [end], on_failure=failures.put):
+        error = failures.get(timeout=WAIT_S)
+    assert str(error) == "Cannot start slot 0 (raised): no free port in 7000-7001; widen --data-ports"

@@ -1,0 +1,196 @@
+"""Staged rows belong to one history of a job: no other job reads them, and they are written once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from weir import Job, sinks, sources
+from weir.connectors.spark.query_source import Query, use_planner
+from weir.connectors.spark.staged_dataframe import StagedDataFrame
+from weir.coordinator.progress import CheckpointSummary, JobProgress, ProgressSnapshot
+from weir.errors import ConfigError, InputError
+from weir.graph.compile import compile_graph
+from weir.graph.schema import encode_schema
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
+from weir.protocol.log_view import LogView
+from weir.protocol.manifest import CheckpointStatistics, Manifest
+from weir.spark.launch import _clean_up, _stage_queries, launch, runs_newest_generation
+from weir.spark.options import RunOptions
+from weir.spark.staging import AGE_S_MIN, StagingDirectories
+from weir.storage.base import CheckpointStorage
+from weir.storage.job_log import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.local import LocalStorage
+from weir.storage.manifests import write_manifest
+from weir.storage.memory import MemoryStorage
+from weir.storage.probe import SharedStorageMarker
+
+UID = OperatorUid("rows")
+
+
+def reading(directory: str) -> Manifest:
+    """The manifest of a checkpoint whose job reads the rows staged in ``directory``."""
+    schema = sources.staged_dataframe(directory, sources.iterable([{"n": 1}]).schema())
+    job = Job("job")
+    job.read(StagedDataFrame(directory, schema.schema_ipc), uid=UID).write(sinks.console(), uid="out")
+    return Manifest(
+        job="job",
+        checkpoint=CheckpointId(1),
+        generation=Generation(1),
+        branch="b1",
+        restored_from=None,
+        trigger_timestamp_ms=0,
+        completed_timestamp_ms=0,
+        is_savepoint=False,
+        drained=False,
+        graph=codec.to_json(compile_graph(job.to_graph()[0], slots=1)),
+        subtasks=(),
+        assigners={},
+        statistics=CheckpointStatistics(),
+    )
+
+
+def staged(directory: str, *, long_ago: bool = False) -> str:
+    path = Path(directory)
+    path.mkdir(parents=True)
+    (path / "_SUCCESS").touch()
+    if long_ago:
+        for one in (path / "_SUCCESS", path):
+            os.utime(one, (1, one.stat().st_mtime - AGE_S_MIN - 60))
+    return directory
+
+
+def history(storage: CheckpointStorage, manifest: Manifest) -> LogView:
+    """A log with one generation and one completed checkpoint."""
+    log = JobLog(storage, JobLayout("job"))
+    written = write_manifest(storage, JobLayout("job"), manifest)
+    log.append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)
+    log.append(CheckpointCompleted(Generation(1), CheckpointId(1), written.path, written.checksum, 0, "n2", 0), at=2)
+    return log.view
+
+
+def completed(*checkpoints: int) -> ProgressSnapshot:
+    progress = JobProgress(frozenset())
+    progress._completed += [
+        CheckpointSummary(CheckpointId(one), "checkpoint", 0, 0, 0, 0.0, (), (), (), 0.0, 0.0, 0.0) for one in checkpoints
+    ]
+    return progress.snapshot()
+
+
+def test_each_run_without_state_stages_in_a_new_directory(tmp_path: Path) -> None:
+    shared = str(tmp_path / "staging")
+    one, other = (StagingDirectories(LocalStorage(tmp_path / run), "job", shared) for run in ("run1", "run2"))
+    directories = {one.directory(UID, None), one.directory(UID, None), other.directory(UID, None)}
+    assert len(directories) == 3
+    assert {Path(directory).parent for directory in directories} == {tmp_path / "staging" / "job" / "staged-splits" / "rows"}
+
+
+def test_rows_are_staged_in_the_checkpoint_directory_by_default(tmp_path: Path) -> None:
+    assert (
+        StagingDirectories(LocalStorage(tmp_path), "job", None)
+        .directory(UID, None)
+        .startswith(f"{tmp_path}/job/staged-splits/rows/")
+    )
+    with pytest.raises(ConfigError, match="--staging-dir"):
+        StagingDirectories(MemoryStorage(), "job", None).directory(UID, None)
+
+
+def test_a_restored_run_reads_the_staged_rows_of_its_checkpoint(tmp_path: Path) -> None:
+    directory = staged(str(tmp_path / "elsewhere"))
+    rows = StagingDirectories(LocalStorage(tmp_path / "checkpoints"), "job", str(tmp_path / "staging"))
+    assert rows.directory(UID, reading(directory)) == directory
+    assert rows.directory(OperatorUid("new"), reading(directory)) != directory
+
+
+def test_missing_staged_rows_are_not_replaced_by_a_new_query(tmp_path: Path) -> None:
+    rows = StagingDirectories(LocalStorage(tmp_path), "job", None)
+    with pytest.raises(InputError, match="Source 'rows': .* are missing .* Restore the directory"):
+        rows.directory(UID, reading(str(tmp_path / "gone")))
+
+
+def test_old_directories_that_no_checkpoint_names_are_removed(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path / "checkpoints")
+    rows = StagingDirectories(storage, "job", str(tmp_path / "staging"))
+    named, left, young = (rows.directory(UID, None) for _ in range(3))
+    staged(named, long_ago=True)
+    staged(left, long_ago=True)
+    staged(young)
+    strange = staged(str(Path(named).parent / "mine"), long_ago=True)
+    other = StagingDirectories(LocalStorage(tmp_path / "others"), "job", str(tmp_path / "staging")).directory(UID, None)
+    staged(other, long_ago=True)
+    rows.remove_unused(history(storage, reading(named)))
+    assert [os.path.exists(one) for one in (named, left, young, strange, other)] == [True, False, True, True, True]
+
+
+def test_a_run_without_the_newest_generation_deletes_only_its_own_marker(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    rows = StagingDirectories(storage, "job", None)
+    left = staged(rows.directory(UID, None), long_ago=True)
+    view = history(storage, reading(str(tmp_path)))
+    assert [runs_newest_generation(view, completed(*mine)) for mine in ((1,), (2,), ())] == [True, False, False]
+    died, mine = SharedStorageMarker(storage, "job", 1), SharedStorageMarker(storage, "job", 2)
+    for progress, remain in ((completed(), 1), (completed(1), 0)):
+        died.write()
+        mine.write()
+        assert mine.other_markers() == frozenset(), "a new run may be waiting for its slots"
+        os.utime(tmp_path / ".weir-probe" / "job" / "run-1", (0, 0))
+        _clean_up(rows, mine, mine.other_markers(), progress)
+        assert len(storage.list(".weir-probe/")) == remain
+        assert os.path.exists(left) is bool(remain)
+
+
+def test_an_unreadable_manifest_prevents_any_removal(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    rows = StagingDirectories(storage, "job", None)
+    left = staged(rows.directory(UID, None), long_ago=True)
+    history(storage, reading(str(tmp_path)))
+    shutil.rmtree(tmp_path / "job" / "checkpoints")
+    _clean_up(rows, SharedStorageMarker(storage, "job", 1), (), completed(1))
+    assert os.path.exists(left)
+
+
+def test_in_memory_checkpoint_storage_is_refused(tmp_path: Path) -> None:
+    job = Job("small")
+    job.read(sources.iterable([{"n": 1}]), uid="in").write(sinks.console(), uid="out")
+    with pytest.raises(ConfigError, match="Cannot write checkpoints to memory://: each slot would have a separate memory"):
+        launch(job, RunOptions("memory://"))
+
+
+class RecordingPlanner:
+    """A SparkPlanner without Spark: it records staging directories and stages each only once."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def schema(self, query: Query) -> pa.Schema:
+        return pa.schema([("n", pa.int64())])
+
+    def stage(self, query: Query, directory: str) -> StagedDataFrame:
+        if not os.path.exists(os.path.join(directory, "_SUCCESS")):
+            self.ran.append(directory)
+            staged(directory)
+        return StagedDataFrame(directory, encode_schema(self.schema(query)))
+
+
+def test_a_query_changed_after_a_failed_start_is_staged_again(tmp_path: Path) -> None:
+    rows = StagingDirectories(LocalStorage(tmp_path), "job", None)
+    planner = RecordingPlanner()
+    with use_planner(planner):
+        for query in ("select 1 as n", "select 2 as n"):
+            job = Job("job")
+            job.read(sources.sql(query), uid=UID).write(sinks.console(), uid="out")
+            _stage_queries(job, rows, None)
+        assert len(set(planner.ran)) == 2
+        resumed = Job("job")
+        resumed.read(sources.sql("select 2 as n"), uid=UID).write(sinks.console(), uid="out")
+        _stage_queries(resumed, rows, reading(planner.ran[1]))
+        assert len(planner.ran) == 2, "rows of a checkpoint are not staged again"
+        config = resumed.to_graph()[0].operators[0].config
+        assert isinstance(config, dict) and config["directory"] == planner.ran[1]

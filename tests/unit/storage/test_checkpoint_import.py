@@ -1,0 +1,327 @@
+"""Importing a checkpoint: it is copied completely, is independent of the original, and starts a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from tests.unit.graph.graph_builders import counts, graph, operator, sink, word_count
+from tests.unit.storage.storage_builders import UID, RunningJob, manifest_of, nonce
+
+from weir.errors import CheckpointError, ConfigError, StorageError
+from weir.graph.compile import compile_graph
+from weir.graph.logical import LogicalGraph, OperatorKind
+from weir.graph.physical import PhysicalGraph
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.job_log import CheckpointCompleted, CheckpointImported, Purpose
+from weir.protocol.log_view import SKIPPED_IDS_MAX
+from weir.protocol.manifest import Manifest
+from weir.protocol.snapshots import Committable, OperatorSnapshot, StateFile
+from weir.storage.base import CheckpointStorage
+from weir.storage.checkpoint_import import ImportResult, find_external_checkpoint, import_checkpoint
+from weir.storage.garbage_collection import StateReferences, delete_orphans
+from weir.storage.inspection import verify
+from weir.storage.layout import JobLayout
+from weir.storage.location import JobLocation
+from weir.storage.manifests import read_manifest, write_manifest
+from weir.storage.memory import MemoryStorage
+
+OUT = OperatorUid("out")
+OURS = "other flights"
+
+
+class Origin(RunningJob):
+    """A job whose manifests can be restored: with a graph, and a sink with state and committables."""
+
+    graph: LogicalGraph = word_count()
+
+    def finish(self, checkpoint: int, *files: StateFile) -> None:
+        made = manifest_of(self.generation, checkpoint, files)
+        committable = Committable(made.job, OUT, self.generation, CheckpointId(checkpoint), 0, "part-1")
+        written_by_sink = OperatorSnapshot(OUT, 0, inline={"rows": 5}, committables=(committable,))
+        (subtask,) = made.subtasks
+        made = replace(
+            made,
+            graph=codec.to_json(compile_graph(self.graph, slots=1)),
+            subtasks=(replace(subtask, operators=(*subtask.operators, written_by_sink)),),
+        )
+        written = write_manifest(self.storage, self.layout, made)
+        self.append(
+            CheckpointCompleted(
+                self.generation, CheckpointId(checkpoint), written.path, written.checksum, 1, nonce(), 2_000
+            )
+        )  # fmt: skip
+
+    @property
+    def place(self) -> JobLocation:
+        return JobLocation(self.storage, self.layout)
+
+
+def origin(storage: CheckpointStorage | None = None, *, checkpoints: int = 2) -> Origin:
+    job = Origin(storage or MemoryStorage())
+    job.start(1)
+    for number in range(1, checkpoints + 1):
+        job.finish(number, job.write_state(number))
+    return job
+
+
+def target(storage: CheckpointStorage | None = None) -> RunningJob:
+    return RunningJob(storage or MemoryStorage(), layout=JobLayout(OURS))
+
+
+def imported(
+    source: Origin,
+    into: RunningJob,
+    checkpoint: int | None = None,
+    *,
+    leaving: Sequence[int] | None = (),
+    nonce_: str | None = None,
+) -> ImportResult:
+    number = CheckpointId(checkpoint) if checkpoint is not None else None
+    foreign = find_external_checkpoint(source.place, number, job=OURS)
+    agreed = None if leaving is None else frozenset(map(CheckpointId, leaving))
+    return import_checkpoint(
+        foreign, JobLocation(into.storage, into.layout), abandonable=agreed, nonce=nonce_ or nonce(), timestamp_ms=7
+    )  # fmt: skip
+
+
+def newest(job: RunningJob) -> Manifest:
+    record = job.log.read()[0].newest
+    assert record is not None
+    return read_manifest(job.storage, job.layout, record)
+
+
+def contents(storage: CheckpointStorage) -> dict[str, bytes]:
+    return {one.path: bytes(storage.get(one.path)) for one in storage.list("")}
+
+
+def test_a_new_job_resumes_from_an_imported_checkpoint(open_again: Callable[[], CheckpointStorage]) -> None:
+    source, ours = origin(), target(open_again())
+    found = imported(source, ours)
+    view, _ = ours.log.read()
+    assert [one.checkpoint for one in view.restorable] == [found.checkpoint] == list(view.pinned)
+    assert view.generations[-1].purpose is Purpose.IMPORT and view.generations[-1].restored_from is None
+    manifest = newest(ours)
+    assert (manifest.job, manifest.checkpoint, manifest.generation) == (OURS, found.checkpoint, view.generation)
+    assert manifest.is_savepoint and manifest.restored_from is None and manifest.branch == view.branch
+    assert codec.from_json(PhysicalGraph, manifest.graph).logical.job == OURS
+    assert verify(open_again(), ours.layout, found.checkpoint).intact
+    assert found.bytes == sum(file.bytes for file in manifest.referenced_files()) > 0
+    assert manifest.assigners == read_manifest(source.storage, source.layout, source.log.view.kept[-1]).assigners
+
+
+def test_an_import_never_writes_to_the_original_and_does_not_depend_on_it() -> None:
+    source, ours = origin(), target()
+    before = contents(source.storage)
+    found = imported(source, ours)
+    assert contents(source.storage) == before
+    source.storage.delete(list(before))
+    assert verify(ours.storage, ours.layout, found.checkpoint).intact
+    manifest = newest(ours)
+    assert manifest.imported_from is not None
+    assert (manifest.imported_from.directory, manifest.imported_from.checkpoint) == (source.place.url, 2)
+    assert source.place.url.endswith("route.20delays.2f2026")
+
+
+def test_the_state_of_sinks_is_not_imported() -> None:
+    source, ours = origin(), target()
+    imported(source, ours)
+    manifest = newest(ours)
+    assert manifest.committables() == ()
+    assert [one.inline for one in manifest.operators() if one.operator == OUT] == [None]
+    logical = codec.from_json(PhysicalGraph, manifest.graph).logical
+    assert {one.uid: one.stateful for one in logical.operators if one.kind is OperatorKind.SINK} == {OUT: False}
+    assert manifest.published_up_to == manifest.checkpoint, "it has no output of this job"
+    state = next(one for one in manifest.operators() if one.operator == UID)
+    assert state.inline == {"offsets": [1, 2, {"lag": None}]}, "other operators keep their state"
+
+
+def test_the_newest_checkpoint_of_the_branch_or_the_requested_one_is_imported() -> None:
+    source = origin(checkpoints=3)
+    source.start(2, restored_from=1)  # 2 and 3 are abandoned
+    for chosen, file in ((None, "1"), (3, "3")):
+        ours = target()
+        imported(source, ours, chosen)
+        (state,) = newest(ours).referenced_files()
+        data = ours.storage.get(ours.layout.absolute(state.path))[state.offset :][: state.bytes]
+        assert bytes(data) == b"state of " + file.encode()
+
+
+def test_each_referenced_file_is_copied_once() -> None:
+    source = origin(checkpoints=0)
+    large, shared = source.write_state(1, data=bytes(5 << 20)), source.write_state(1, attempt="b")
+    source.finish(1, large, shared)
+    source.finish(2, large, shared, shared, source.write_state(2))
+    ours = target()
+    found = imported(source, ours)
+    files = newest(ours).referenced_files()
+    assert len(files) == 3 and verify(ours.storage, ours.layout, found.checkpoint).intact
+    assert found.bytes == sum(file.bytes for file in files)
+    assert {path for path in ours.paths() if path.startswith("state/")} == {file.path for file in files}
+
+
+@pytest.mark.parametrize("damage", ["missing", "damaged", "short"])
+def test_a_damaged_checkpoint_is_refused_without_any_effect(damage: str) -> None:
+    source, ours = origin(), target()
+    record = source.log.view.restore_point(CheckpointId(2))
+    (file,) = read_manifest(source.storage, source.layout, record).referenced_files()
+    path = source.layout.absolute(file.path)
+    if damage == "missing":
+        source.storage.delete([path])
+    else:
+        data = bytes(source.storage.get(path))
+        source.storage.put(path, (data[:-1] if damage == "short" else b"X" + data[1:],))
+    with pytest.raises(CheckpointError, match=rf"Cannot import checkpoint .*#2: .*{file.path}"):
+        imported(source, ours, 2)
+    assert ours.log.read()[0].generation == 0
+    assert imported(source, ours, 1).checkpoint == 1, "another checkpoint can be imported"
+
+
+def test_a_missing_checkpoint_is_refused() -> None:
+    source = origin()
+    with pytest.raises(CheckpointError, match="checkpoint 9 does not exist"):
+        imported(source, target(), 9)
+    with pytest.raises(CheckpointError, match="has no completed checkpoint"):
+        imported(Origin(MemoryStorage()), target())
+
+
+def test_a_checkpoint_that_reads_staged_rows_is_refused() -> None:
+    source = origin(checkpoints=0)
+    source.graph = graph(
+        operator("lines", OperatorKind.SOURCE, config={"kind": "dataframe", "directory": "/x"}),
+        counts("count", "lines", "word"), sink("out", "count"),
+    )  # fmt: skip
+    source.finish(1, source.write_state(1))
+    with pytest.raises(ConfigError, match=r"source 'lines' reads the staged rows of a Spark query"):
+        imported(source, target())
+
+
+def test_a_job_with_checkpoints_is_not_changed_without_confirmation() -> None:
+    source, ours = origin(), target()
+    ours.start(1)
+    ours.complete(1)
+    ours.complete(2)
+    before = contents(ours.storage)
+    for agreed in ((), (1,)):
+        with pytest.raises(ConfigError, match=rf"Job '{OURS}' has checkpoints in .* \(newest: 2\)"):
+            imported(source, ours, leaving=agreed)
+    assert contents(ours.storage) == before
+    for agreed_to in ((1, 2), None):
+        again = target(MemoryStorage())
+        for path, data in before.items():
+            again.storage.put(path, (data,))
+        found = imported(source, again, leaving=agreed_to)
+        view, _ = again.log.read()
+        assert found.checkpoint == 2 + 1 + SKIPPED_IDS_MAX, "an id that the previous driver has not used"
+        assert [one.checkpoint for one in view.restorable] == [found.checkpoint]
+        assert [one.checkpoint for one in view.abandoned] == [1, 2], "a user can return to them"
+        assert [(left.checkpoint, left.after) for left in view.abandonment_due] == [(1, 0), (2, 0)], "their output is revoked"
+
+
+def test_a_repeated_import_returns_the_existing_checkpoint() -> None:
+    source, ours = origin(), target()
+    first = imported(source, ours)
+    again = imported(source, ours, leaving=())
+    assert (again.checkpoint, again.generation, again.bytes) == (first.checkpoint, first.generation, 0)
+    assert len(ours.log.read()[0].kept) == 1
+    with pytest.raises(ConfigError, match="has checkpoints in"):
+        imported(source, ours, 1)
+    ours.start(2, restored_from=first.checkpoint)
+    ours.complete(first.checkpoint + 1)
+    with pytest.raises(ConfigError, match="has checkpoints in"):
+        imported(source, ours)
+
+
+class Failing(MemoryStorage):
+    """Fails permanently from its ``writes``-th write on."""
+
+    def __init__(self, writes: int) -> None:
+        super().__init__()
+        self.left = writes
+
+    def _spend(self) -> None:
+        if self.left == 0:
+            raise StorageError("the disk failed")
+        self.left -= 1
+
+    def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
+        self._spend()
+        super().put(path, data)
+
+    def create(self, path: str, data: bytes) -> bool:
+        self._spend()
+        return super().create(path, data)
+
+
+def test_an_import_interrupted_at_any_step_has_no_effect_and_can_be_repeated() -> None:
+    source = origin()
+    cuts = 0
+    while True:
+        storage = Failing(writes=100)
+        ours = target(storage)
+        ours.start(1)
+        ours.complete(1)
+        storage.left = cuts
+        try:
+            imported(source, ours, leaving=(1,))
+        except StorageError:
+            view, _ = target(storage).log.read()
+            assert [one.checkpoint for one in view.restorable] == [1], f"after {cuts} writes"
+        else:
+            break
+        storage.left = 100
+        again = imported(source, target(storage), leaving=(1,))
+        assert verify(storage, ours.layout, again.checkpoint).intact
+        # Files of the failed attempt are deleted once the job has continued.
+        after = target(storage)
+        after.start(again.generation + 1, restored_from=again.checkpoint)
+        for number in range(1, 4):
+            after.complete(again.checkpoint + number)
+        view, _ = after.log.read()
+        delete_orphans(storage, after.layout, view, references=StateReferences(storage, after.layout))
+        named = {file.path for record in view.kept for file in read_manifest(storage, after.layout, record).referenced_files()}
+        assert {path for path in after.paths() if path.startswith("state/")} == named
+        cuts += 1
+    assert cuts == 3, "the state, the manifest, the entry"
+
+
+class Overtaken(MemoryStorage):
+    """Another process runs ``first`` just before the next entry is created."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: Callable[[], object] | None = None
+
+    def create(self, path: str, data: bytes) -> bool:
+        first, self.first = self.first, None
+        if first is not None:
+            first()
+        return super().create(path, data)
+
+
+@pytest.mark.parametrize("other", ["imports", "starts"])
+def test_of_two_concurrent_imports_one_succeeds_and_the_other_has_no_effect(other: str) -> None:
+    source, storage = origin(), Overtaken()
+    if other == "imports":
+        storage.first = lambda: imported(source, target(storage), 1)
+    else:
+        storage.first = lambda: target(storage).start(1)
+    with pytest.raises(ConfigError, match="another process has written to the log"):
+        imported(source, target(storage), 2)
+    view, _ = target(storage).log.read()
+    assert (view.generation, len(view.kept)) == (1, 1 if other == "imports" else 0)
+
+
+def test_an_import_starts_a_generation_and_fences_older_ones() -> None:
+    source, ours = origin(), target()
+    ours.start(1)
+    ours.complete(1)
+    found = imported(source, ours, leaving=(1,))
+    view, _ = ours.log.read()
+    stale = CheckpointCompleted(Generation(1), CheckpointId(2), "m", "c", 1, "n", 0)
+    assert view.generation == found.generation == 2 and view.is_stale(stale)
+    entry = CheckpointImported(Generation(2), CheckpointId(999), "b2", "m", "c", 1, "n", 0)
+    assert view.is_stale(entry)
+    assert view.objection(replace(entry, generation=Generation(3), checkpoint=CheckpointId(1))) is not None

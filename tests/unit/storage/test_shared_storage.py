@@ -1,0 +1,49 @@
+"""A checkpoint directory that slots do not share with the driver is detected before anything is written to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weir.errors import ConfigError, Retry
+from weir.storage.local import LocalStorage
+from weir.storage.memory import MemoryStorage
+from weir.storage.probe import SharedStorageMarker
+
+
+def test_a_slot_that_finds_its_drivers_marker_continues(tmp_path: Path) -> None:
+    SharedStorageMarker(LocalStorage(tmp_path), "a job", 7).write()
+    slot = SharedStorageMarker(LocalStorage(tmp_path), "a job", 7)
+    slot.check()
+    SharedStorageMarker(LocalStorage(tmp_path), "a job", 7).delete()
+    slot.check()
+
+
+def test_a_directory_of_the_same_name_on_another_host_is_refused(tmp_path: Path) -> None:
+    SharedStorageMarker(LocalStorage(tmp_path / "driver"), "job", 7).write()
+    with pytest.raises(ConfigError, match="is not the one on the driver's host.* file system that all hosts share") as caught:
+        SharedStorageMarker(LocalStorage(tmp_path / "slot"), "job", 7).check()
+    assert caught.value.retry is Retry.NEVER
+
+
+def test_the_marker_of_another_run_does_not_count() -> None:
+    storage = MemoryStorage()
+    SharedStorageMarker(storage, "job", 7).write()
+    with pytest.raises(ConfigError):
+        SharedStorageMarker(storage, "job", 8).check()
+
+
+def test_a_run_deletes_its_marker_and_those_of_fenced_runs() -> None:
+    storage = MemoryStorage()
+    died, mine, other_job = (
+        SharedStorageMarker(storage, "job", 7),
+        SharedStorageMarker(storage, "job", 8),
+        SharedStorageMarker(storage, "other", 9),
+    )
+    for one in (died, mine, other_job):
+        one.write()
+    fenced = mine.other_markers()
+    assert len(fenced) == 1
+    mine.delete(fenced)
+    assert [found.path for found in storage.list("")] == [".weir-probe/other/run-9"]

@@ -1,0 +1,189 @@
+"""When a slot gathers and writes the snapshots of its subtasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import pytest
+
+from weir.operators.base import PendingSnapshot, SnapshotWriter
+from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.snapshots import OperatorSnapshot
+from weir.subtask.checkpointing import HELD_NS_MAX, SlotCheckpoints, SubtaskCheckpoint
+from weir.subtask.environment import SlotEnvironment
+
+
+@dataclass
+class Handle:
+    units: int = 1
+    discarded: bool = False
+    breaks: bool = False
+
+    def advance(self) -> bool:
+        if self.breaks:
+            raise ValueError("no such row")
+        self.units -= 1
+        return self.units == 0
+
+    def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
+        return OperatorSnapshot(OperatorUid("sum"), 0)
+
+    def discard(self) -> None:
+        self.discarded = True
+
+
+@dataclass
+class Clock:
+    """Each unit of gathering takes 2 ms, half of them waiting for a core."""
+
+    now_ns: int = 0
+    waited_ns: int = field(default=0)
+
+    def monotonic_ns(self) -> int:
+        self.now_ns += 1_000_000
+        return self.now_ns
+
+    def core_wait_ns(self) -> int:
+        self.waited_ns += 500_000
+        return self.waited_ns
+
+
+def local(checkpoint: int, chain: int, *handles: Handle) -> SubtaskCheckpoint:
+    return SubtaskCheckpoint(
+        CheckpointId(checkpoint),
+        SubtaskId(chain, 0),
+        cast("tuple[PendingSnapshot, ...]", handles),
+        (),
+        (),
+        (),
+        ended=False,
+        sync_ns=3_000_000,
+        sync_cpu_ns=1_000_000,
+        sync_core_wait_ns=2_000_000,
+        alignment_ns=0,
+        began_ns=0,
+    )
+
+
+def gather_all(checkpoints: SlotCheckpoints) -> SlotEnvironment:
+    ports = cast("SlotEnvironment", Clock())
+    while checkpoints.gather(ports):
+        pass
+    return ports
+
+
+def test_writing_starts_once_every_subtask_of_the_slot_has_its_snapshot() -> None:
+    checkpoints = SlotCheckpoints(2)
+    first, second = local(1, 0, Handle()), local(1, 1, Handle())
+    checkpoints.add(first)
+    gather_all(checkpoints)
+    assert checkpoints.due(0) == []
+
+    checkpoints.add(second)
+    gather_all(checkpoints)
+    assert checkpoints.due(0) == [first, second]
+    assert checkpoints.due(0) == []
+
+
+def test_writing_waits_until_gathering_is_complete() -> None:
+    checkpoints = SlotCheckpoints(2)
+    first, second = local(1, 0, Handle()), local(1, 1, Handle(units=2))
+    checkpoints.add(first)
+    checkpoints.add(second)
+    ports = cast("SlotEnvironment", Clock())
+    while checkpoints.gathering is not None:
+        assert checkpoints.due(0) == []
+        checkpoints.gather(ports)
+    assert checkpoints.due(0) == [first, second]
+
+
+def test_a_subtask_that_aligns_slowly_does_not_delay_the_others_writes_forever() -> None:
+    checkpoints = SlotCheckpoints(2)
+    checkpoints.add(local(1, 0, Handle()))
+    gather_all(checkpoints)
+    wake_at_ns = checkpoints.wake_at_ns()
+
+    assert wake_at_ns is not None
+    assert checkpoints.due(wake_at_ns - 1) == []
+    assert [one.subtask.chain for one in checkpoints.due(wake_at_ns)] == [0]
+    assert wake_at_ns >= HELD_NS_MAX
+    assert checkpoints.wake_at_ns() is None
+
+
+def test_a_snapshot_without_state_is_acknowledged_at_once() -> None:
+    checkpoints = SlotCheckpoints(2)
+    checkpoints.add(local(1, 0))
+    gather_all(checkpoints)
+    assert len(checkpoints.due(0)) == 1
+
+
+def test_an_aborted_checkpoint_is_neither_gathered_nor_written() -> None:
+    checkpoints = SlotCheckpoints(2)
+    held, gathering, later = Handle(), Handle(units=5), Handle()
+    checkpoints.add(local(1, 0, held))
+    gather_all(checkpoints)
+    checkpoints.add(local(1, 1, gathering))
+    checkpoints.abort(CheckpointId(1))
+    checkpoints.add(local(2, 0, later))
+    checkpoints.add(local(2, 1))
+    gather_all(checkpoints)
+
+    assert [one.checkpoint for one in checkpoints.due(0)] == [2, 2]
+    assert (held.discarded, gathering.discarded, later.discarded) == (True, True, False)
+
+
+def test_an_aborted_checkpoint_does_not_count_for_the_next_one() -> None:
+    checkpoints = SlotCheckpoints(2)
+    checkpoints.add(local(1, 0, Handle()))
+    checkpoints.abort(CheckpointId(1))
+    checkpoints.add(local(2, 0, Handle()))
+    gather_all(checkpoints)
+    assert checkpoints.due(0) == []
+
+
+def test_all_snapshots_are_discarded_with_the_deployment() -> None:
+    checkpoints = SlotCheckpoints(3)
+    held, gathering = Handle(), Handle(units=5)
+    checkpoints.add(local(1, 0, held))
+    gather_all(checkpoints)
+    checkpoints.add(local(1, 1, gathering))
+    checkpoints.discard_all()
+
+    assert held.discarded and gathering.discarded
+    assert checkpoints.gathering is None and checkpoints.wake_at_ns() is None
+
+
+def test_a_failed_handle_is_not_advanced_again() -> None:
+    checkpoints = SlotCheckpoints(1)
+    checkpoints.add(local(1, 0, Handle(breaks=True)))
+    with pytest.raises(ValueError, match="no such row"):
+        checkpoints.gather(cast("SlotEnvironment", Clock()))
+    assert not checkpoints.gather(cast("SlotEnvironment", Clock()))
+
+
+def test_the_start_delay_ends_when_alignment_starts() -> None:
+    checkpoints = SlotCheckpoints(subtasks=3)
+    checkpoints.triggered(CheckpointId(1), 2_000_000)
+    found = []
+    for chain, (began_ns, alignment_ns) in enumerate([(2_500_000, 0), (9_000_000, 3_000_000), (1_900_000, 0)]):
+        one = replace(local(1, chain, Handle()), began_ns=began_ns, alignment_ns=alignment_ns)
+        checkpoints.add(one)
+        found.append(one.start_delay_ns)
+    assert found == [500_000, 4_000_000, 0], "the barrier of the last one came from another slot, which was triggered earlier"
+    untold = local(2, 0, Handle())
+    checkpoints.add(untold)
+    assert untold.start_delay_ns == 0
+
+
+def test_times_separate_work_from_waiting_for_a_core() -> None:
+    one = local(1, 0, Handle(units=2))
+    ports = cast("SlotEnvironment", Clock())
+    while not one.advance(ports):
+        pass
+    one.written_ns = one.began_ns + 10_000_000
+    statistics = one.snapshot(()).statistics
+
+    assert statistics.async_ms == 10.0
+    assert (statistics.sync_us, statistics.sync_cpu_us, statistics.sync_core_wait_us) == (3_000, 1_000, 2_000)
+    assert (statistics.longest_batch_ms, statistics.longest_batch_core_wait_ms) == (1.0, 0.5)

@@ -1,0 +1,101 @@
+"""The thread that supervises a slot: it must not fail silently, and a slot must not outlive it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from weir.protocol.ids import SlotIncarnation
+from weir.protocol.messages import Lease, Register, encode
+from weir.subtask.control_connection import ControlConnection
+from weir.transport.control import ControlPeer, ControlServer, Message
+from weir.transport.handshake import Credentials
+
+CREDENTIALS = Credentials(b"sixteen bytes, at least", "job")
+ME = SlotIncarnation("slot")
+WAIT_S = 20.0
+
+
+class Coordinator:
+    """Accepts slots. Answers each message by ``answer``; None: no answer."""
+
+    def __init__(self) -> None:
+        self.server = ControlServer(
+            CREDENTIALS, host="127.0.0.1", generation=1, incarnation="coordinator", log_connection=lambda text: None
+        )  # fmt: skip
+        self.answer: Callable[[ControlPeer], None] | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            for event in self.server.poll(time.monotonic_ns(), 10_000_000):
+                if isinstance(event, Message) and self.answer is not None:
+                    self.answer(event.peer)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.server.close()
+
+
+@pytest.fixture
+def coordinator() -> Iterator[Coordinator]:
+    made = Coordinator()
+    yield made
+    made.close()
+
+
+def new_connection(coordinator: Coordinator, ended: queue.Queue[str], *, lease_ms: int = 60_000) -> ControlConnection:
+    return ControlConnection(
+        CREDENTIALS, host="127.0.0.1", port=coordinator.server.port, run=1, incarnation=ME, lease_ms=lease_ms,
+        wake=lambda: None, end=ended.put,
+    )  # fmt: skip
+
+
+def register(executor: str = "host/1") -> Register:
+    return Register(ME, 0, "host", 1, 1, executor)
+
+
+def test_a_slot_without_an_answer_after_registration_exits(coordinator: Coordinator) -> None:
+    ended: queue.Queue[str] = queue.Queue()
+    control = new_connection(coordinator, ended, lease_ms=1)
+    control.start(register())
+    assert "the lease has expired" in ended.get(timeout=WAIT_S)
+    control.close()
+
+
+def test_the_coordinators_lease_replaces_the_first_one(coordinator: Coordinator) -> None:
+    ended: queue.Queue[str] = queue.Queue()
+    coordinator.answer = lambda peer: coordinator.server.send(peer, encode(Lease(1)))
+    control = new_connection(coordinator, ended)
+    control.start(register())
+    assert "the lease has expired" in ended.get(timeout=WAIT_S)
+    control.close()
+
+
+def test_an_invalid_message_ends_the_slot(coordinator: Coordinator) -> None:
+    ended: queue.Queue[str] = queue.Queue()
+    coordinator.answer = lambda peer: coordinator.server.send(peer, b'["Nonsense", {}]')
+    control = new_connection(coordinator, ended)
+    control.start(register())
+    assert "unknown kind" in ended.get(timeout=WAIT_S)
+    control.close()
+
+
+def test_a_slot_that_cannot_register_does_not_start(coordinator: Coordinator) -> None:
+    ended: queue.Queue[str] = queue.Queue()
+    control = new_connection(coordinator, ended)
+    with pytest.raises(ConnectionError, match="UnicodeEncodeError"):
+        control.start(register("half a character: \udce9"))
+    control.close()
+    assert ended.empty()
+
+
+def test_a_connection_that_was_never_started_can_be_closed(coordinator: Coordinator) -> None:
+    new_connection(coordinator, queue.Queue()).close()

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from weir.subtask.timing import CoreWaitClock
+
+
+def test_core_wait_is_the_kernels_value_for_the_first_reading_thread() -> None:
+    wait = CoreWaitClock()
+    before = wait.read_ns()
+    readings: list[int] = []
+    other = threading.Thread(target=lambda: readings.append(wait.read_ns()))
+    other.start()
+    other.join()
+    expected = int(Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1])
+    wait.close()
+
+    assert 0 <= before <= readings[0] <= expected
+
+
+def test_reading_after_closing_returns_zero() -> None:
+    wait = CoreWaitClock()
+    wait.read_ns()
+    open_before = len(os.listdir("/proc/self/fd"))
+    wait.close()
+    assert len(os.listdir("/proc/self/fd")) == open_before - 1
+    assert wait.read_ns() == 0

@@ -1,0 +1,48 @@
+"""Sentences are found in code and in prose, and a seed draws the same ones again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sample_sentences
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(sample_sentences, "ROOT", tmp_path)
+    return tmp_path
+
+
+def texts(path: Path) -> set[str]:
+    return {sentence.text for sentence in sample_sentences.sentences_of(path)}
+
+
+def test_python_docstrings_comments_messages_and_test_names_are_sentences(root: Path) -> None:
+    path = root / "module.py"
+    path.write_text(
+        '"""Reads the log from its newest entry. The owner of the log trims it afterwards."""\n'
+        "# Slow disks need more than one attempt here.\n"
+        "def test_a_late_barrier_unblocks_its_channel():\n"
+        "    raise ValueError(f'cannot read the entry {number} of this log')\n"
+    )
+    assert texts(path) == {
+        "Reads the log from its newest entry.",
+        "The owner of the log trims it afterwards.",
+        "Slow disks need more than one attempt here.",
+        "a late barrier unblocks its channel",
+        "cannot read the entry <...> of this log",
+    }
+
+
+def test_prose_without_its_code_blocks(root: Path) -> None:
+    path = root / "page.md"
+    path.write_text("# Jobs\n\nA job is a function that builds a graph.\n\n```\nweir run this and that and more\n```\n")
+    assert texts(path) == {"A job is a function that builds a graph."}
+
+
+def test_typescript_comments_and_labels(root: Path) -> None:
+    path = root / "Page.tsx"
+    path.write_text("/** Shows the newest checkpoints of one job. */\nconst text = 'No checkpoint has completed so far';\n")
+    assert texts(path) == {"Shows the newest checkpoints of one job.", "No checkpoint has completed so far"}

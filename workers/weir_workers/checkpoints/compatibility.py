@@ -1,0 +1,84 @@
+"""Compatibility of a graph with a checkpoint: the check that a driver makes, made before the job is stopped for a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weir.errors import GraphError, ProtocolError, RestoreError
+from weir.graph.compatibility import check_restorable
+from weir.graph.compile import compile_graph
+from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind
+from weir.graph.physical import PhysicalGraph
+from weir.protocol import codec
+from weir.protocol.manifest import Manifest
+from weir.storage.layout import STAGED_KIND
+
+QUERY_KIND = "spark_query"
+"""The kind of a source whose rows are not staged yet. Its driver will read the rows that the checkpoint refers to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A spec: its compiled graph and the settings that matter here."""
+
+    graph: Mapping[str, Any]
+    parallelism: int
+    allow_non_restored_state: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """``misfit`` None: compatible, as far as can be known before the job runs. ``notes``: sentences for the user."""
+
+    misfit: str | None
+    notes: tuple[str, ...] = ()
+
+
+def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> Compatibility:
+    """Check ``wanted`` against the checkpoint. ``maker``: the version that took the checkpoint, if known. If even that version
+    seems incompatible, the difference comes from where it was compiled (for example a path that depends on the host) and is only
+    reported."""
+    found = _check(manifest, wanted)
+    if found.misfit is None or maker is None:
+        return found
+    if _check(manifest, maker).misfit is None:
+        return found
+    return Compatibility(None, (f"the compatibility of its state cannot be checked in advance: {found.misfit}",))
+
+
+def _check(manifest: Manifest, version: Version) -> Compatibility:
+    try:
+        old = codec.from_json(PhysicalGraph, manifest.graph)
+        new = codec.from_json(PhysicalGraph, dict(version.graph)).logical
+    except ProtocolError as error:
+        return Compatibility(None, (f"the compatibility of its state is unknown: {error}",))
+    try:
+        graph = compile_graph(
+            _as_staged(new, old.logical), slots=version.parallelism, fixed_max_parallelism=old.max_parallelism
+        )  # fmt: skip
+        found = check_restorable(
+            graph,
+            checkpointed=old.logical,
+            max_parallelism=old.max_parallelism,
+            allow_non_restored_state=version.allow_non_restored_state,
+        )
+    except (RestoreError, GraphError) as error:
+        return Compatibility(str(error))
+    return Compatibility(None, found.notes)
+
+
+def _as_staged(new: LogicalGraph, old: LogicalGraph) -> LogicalGraph:
+    staged = {one.uid: one.config for one in old.operators if _kind(one) == STAGED_KIND}
+
+    def with_rows(operator: LogicalOperator) -> LogicalOperator:
+        if operator.kind is OperatorKind.SOURCE and _kind(operator) == QUERY_KIND and operator.uid in staged:
+            return replace(operator, config=staged[operator.uid])
+        return operator
+
+    return replace(new, operators=tuple(map(with_rows, new.operators)))
+
+
+def _kind(operator: LogicalOperator) -> object:
+    return operator.config.get("kind") if isinstance(operator.config, dict) else None

@@ -1,0 +1,237 @@
+"""Inspection of checkpoint storage for the preview of a plan. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from weir.errors import CheckpointError, ConfigError, StorageError
+from weir.protocol import codec
+from weir.protocol.ids import CheckpointId
+from weir.protocol.log_view import LogView
+from weir.protocol.manifest import Manifest
+from weir.storage.base import CheckpointStorage
+from weir.storage.inspection import verify
+from weir.storage.job_log import JobLog
+from weir.storage.layout import JobLayout
+from weir.storage.location import open_storage
+from weir.storage.manifests import read_manifest
+from weir_backend.recovery.schemas import PlanInspection, RestoreOrigin, SinkEffect, SourcePosition
+from weir_backend.recovery.sinks import records_in, sinks_of
+from weir_workers.checkpoints import external
+from weir_workers.checkpoints.compatibility import Compatibility, Version, fit
+
+SPLITS_SHOWN = 50
+MANIFESTS_COUNTED = 200
+"""Records of more checkpoints than this are not counted, because each needs its manifest to be read."""
+BYTES_AT_ONCE, FILES_AT_ONCE = 1 << 30, 500
+"""A larger checkpoint needs a verification, which reads it in parts; one task could not finish it."""
+_UNREADABLE = (CheckpointError, StorageError, ConfigError)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The result of reading all files of a checkpoint. ``damage`` None: they are intact."""
+
+    damage: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """``directory``: the job's checkpoint directory. ``wanted``: the version that will run; None: its graph is unknown.
+    ``checkpoint``, ``anew``, ``origin``: the start of the run, as in the plan's preview. ``allowed``: roots that may contain
+    ``origin``. ``maker``: the version that took the checkpoint, if it is one of this job. ``verified``: a recent verification, if
+    any."""
+
+    directory: str
+    wanted: Version | None
+    checkpoint: int | None
+    anew: bool
+    origin: str | None
+    origin_checkpoint: int | None
+    allowed: tuple[str, ...]
+    maker: Version | None = None
+    verified: Verified | None = None
+
+    @property
+    def job(self) -> str:
+        """The job's name in its code, which is also the name of its log. Raises ConfigError."""
+        if self.wanted is None:
+            raise ConfigError("the job has no compiled graph, so its checkpoints cannot be found")
+        return str(self.wanted.graph["logical"]["job"])
+
+    @property
+    def sinks(self) -> list[SinkEffect]:
+        graph = self.wanted.graph if self.wanted is not None else None
+        return [SinkEffect(sink=uid, kind=kind, revocable=revocable) for uid, kind, revocable in sinks_of(graph)] if graph else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """The job's storage and log."""
+
+    storage: CheckpointStorage
+    layout: JobLayout
+    view: LogView
+
+
+def invalid(subject: Subject, misfit: str) -> PlanInspection:
+    return _inspection(subject, misfit=misfit)
+
+
+def newest_of(subject: Subject) -> int | None:
+    """Return the number of the job's checkpoint that the plan restores. None: another job's checkpoint, no state, or unknown."""
+    if subject.checkpoint is not None or subject.anew or subject.origin is not None:
+        return subject.checkpoint
+    try:
+        newest = _open(subject).view.newest
+    except _UNREADABLE:
+        return None
+    return int(newest.checkpoint) if newest is not None else None
+
+
+def inspect_storage(subject: Subject) -> PlanInspection | None:
+    """Return the inspection. None: the checkpoint is large and must be verified first."""
+    try:
+        if subject.origin is not None:
+            return _inspect_external(subject, subject.origin)
+        if subject.anew:
+            seen = _open(subject)
+            left = seen.view.abandoned_by(None)
+            return _inspection(subject, abandoned=list(left), sinks=_sink_effects(subject, seen, left))
+        if subject.checkpoint is not None:
+            return _inspect_own(subject, CheckpointId(subject.checkpoint))
+    except _UNREADABLE as error:
+        return _inspection(subject, whole=False, damage=str(error))
+    return _inspect_newest(subject)
+
+
+def _inspect_own(subject: Subject, checkpoint: CheckpointId) -> PlanInspection | None:
+    seen = _open(subject)
+    manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(checkpoint))
+    files = manifest.referenced_files()
+    if len(files) <= FILES_AT_ONCE and sum(file.bytes for file in files) <= BYTES_AT_ONCE:
+        problems = verify(seen.storage, seen.layout, checkpoint).problems
+        damage = "; ".join(f"{one.path} {one.problem}" for one in problems[:3]) or None
+    elif subject.verified is not None:
+        damage = subject.verified.damage
+    else:
+        return None
+    line = seen.view.ancestry(checkpoint)
+    left = seen.view.abandoned_by(checkpoint)
+    again = [one for one in line if one > manifest.published_up_to]
+    return _inspection(
+        subject,
+        manifest,
+        whole=damage is None,
+        damage=damage,
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
+        abandoned=list(left),
+        returning=sorted(set(line) - set(seen.view.current)),
+        again=again,
+        sinks=_sink_effects(subject, seen, [*left, *again]),
+    )
+
+
+def _inspect_external(subject: Subject, path: str) -> PlanInspection:
+    found = external.find(path, subject.origin_checkpoint, job=subject.job, allowed=subject.allowed)
+    foreign, report = found.foreign, found.report
+    seen = _open(subject)
+    left = seen.view.abandoned_by(None)
+    return _inspection(
+        subject,
+        foreign.manifest,
+        whole=report.intact,
+        damage="; ".join(f"{one.path} {one.problem}" for one in report.problems[:3]) or None,
+        files=report.files,
+        bytes=report.bytes,
+        abandoned=list(left),
+        sinks=_sink_effects(subject, seen, left),
+        origin=RestoreOrigin(
+            job=foreign.location.layout.job,
+            checkpoint=foreign.record.checkpoint,
+            completed_at=datetime.fromtimestamp(foreign.record.timestamp_ms / 1_000, UTC),
+            state_bytes=foreign.record.state_bytes,
+            is_savepoint=foreign.record.is_savepoint,
+        ),
+    )
+
+
+def _inspect_newest(subject: Subject) -> PlanInspection:
+    """Inspect a plan that resumes from the checkpoint that stopping the job will create; its graph is that of the newest
+    checkpoint."""
+    try:
+        seen = _open(subject)
+        newest = seen.view.newest
+        manifest = read_manifest(seen.storage, seen.layout, newest) if newest is not None else None
+    except _UNREADABLE as error:
+        return _inspection(
+            subject, notes=[f"the compatibility of its state is unknown, because its checkpoints cannot be read: {error}"]
+        )
+    found = _compatibility(subject, manifest) if manifest is not None else Compatibility(None)
+    # That checkpoint does not exist yet, so there are no positions.
+    return _inspection(subject, misfit=found.misfit, notes=list(found.notes))
+
+
+def _open(subject: Subject) -> _Storage:
+    storage, layout = open_storage(subject.directory), JobLayout(subject.job)
+    return _Storage(storage, layout, JobLog(storage, layout).read()[0])
+
+
+def _sink_effects(subject: Subject, seen: _Storage, checkpoints: Iterable[CheckpointId]) -> list[SinkEffect]:
+    """Return the sinks with the number of records that each non-revocable one committed in these checkpoints."""
+    numbers = sorted(set(checkpoints))
+    kinds = {sink.sink: sink.kind for sink in subject.sinks if not sink.revocable}
+    records: dict[str, int | None] = dict.fromkeys(kinds)
+    if kinds and len(numbers) <= MANIFESTS_COUNTED:
+        # A damaged or just retired manifest prevents counting, but not the rollback.
+        with suppress(*_UNREADABLE):
+            handed_on = list(_committed_payloads(seen, numbers))
+            for uid, kind in kinds.items():
+                counts = [records_in(kind, payload) for sink, payload in handed_on if sink == uid]
+                records[uid] = sum(one for one in counts if one is not None) if None not in counts else None
+    return [sink.model_copy(update={"records": records.get(sink.sink)}) for sink in subject.sinks]
+
+
+def _committed_payloads(seen: _Storage, checkpoints: Iterable[CheckpointId]) -> Iterator[tuple[str, Any]]:
+    """Yield sink and payload of each committable once. Raises CheckpointError."""
+    known: set[tuple[Any, ...]] = set()
+    for number in checkpoints:
+        manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(number))
+        for one in manifest.committables():
+            # A later manifest lists it as well if its writer had not been notified of the commit.
+            identity = (one.sink, one.generation, one.checkpoint, one.writer)
+            if identity not in known:
+                known.add(identity)
+                yield one.sink, one.payload
+
+
+def _compatibility(subject: Subject, manifest: Manifest) -> Compatibility:
+    return fit(manifest, subject.wanted, maker=subject.maker) if subject.wanted is not None else Compatibility(None)
+
+
+def _inspection(subject: Subject, manifest: Manifest | None = None, **what: Any) -> PlanInspection:
+    """``manifest``: that of the restored checkpoint, if known."""
+    positions: dict[str, list[Any]] = {}
+    notes: list[str] = what.pop("notes", [])
+    if manifest is not None:
+        for operator in manifest.operators():
+            if operator.splits:
+                positions.setdefault(operator.operator, []).extend(codec.to_json(split) for split in operator.splits)
+        found = _compatibility(subject, manifest)
+        what["misfit"], notes = found.misfit, [*notes, *found.notes]
+    notes = [
+        *notes,
+        *(f"{len(splits)} unfinished splits of {uid}" for uid, splits in sorted(positions.items()) if len(splits) > SPLITS_SHOWN),
+    ]
+    empty: dict[str, Any] = {"whole": True, "damage": None, "files": 0, "bytes": 0, "abandoned": [], "returning": []}
+    empty["sinks"] = subject.sinks
+    return PlanInspection(
+        **(empty | what),
+        sources=[SourcePosition(source=uid, splits=splits[:SPLITS_SHOWN]) for uid, splits in sorted(positions.items())],
+        notes=notes,
+    )

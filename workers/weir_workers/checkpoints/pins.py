@@ -1,0 +1,53 @@
+"""Pins in the job log. They bind every process that retires checkpoints, including a running driver: it reads foreign entries
+before it can append."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from enum import Enum, auto
+
+from weir.errors import StorageError, Superseded
+from weir.protocol.ids import CheckpointId
+from weir.protocol.job_log import CheckpointPinned
+from weir.storage.base import CheckpointStorage
+from weir.storage.job_log import Appended, JobLog
+from weir.storage.layout import JobLayout
+from weir_backend.checkpoints.pins import PinRequest
+from weir_backend.checkpoints.retention_rules import LogPresence, presence_in_log
+
+TRIES_MAX = 20
+"""A driver appends with every checkpoint, so some attempts lose their number to it."""
+
+
+class Pinned(Enum):
+    IN_LOG = auto()
+    TOO_LATE = auto()
+    """The checkpoint was retired before."""
+    NOT_FOUND = auto()
+    """The log does not contain the checkpoint: see ``Presence.UNKNOWN``."""
+
+
+def pin(storage: CheckpointStorage, wanted: PinRequest) -> Pinned:
+    """Write the pin; idempotent. Raises CheckpointError if the log cannot be read, StorageError if the outcome is unknown; then
+    try again."""
+    job_log = JobLog(storage, JobLayout(wanted.place.name))
+    checkpoint = CheckpointId(wanted.number)
+    for _ in range(TRIES_MAX):
+        view, number = job_log.read()
+        match presence_in_log(view, wanted.number, wanted.generation):
+            case LogPresence.RETIRED:
+                return Pinned.TOO_LATE
+            case LogPresence.UNKNOWN:
+                return Pinned.NOT_FOUND
+            case LogPresence.KEPT:
+                pass
+        if (checkpoint in view.pinned) == wanted.pinned:
+            return Pinned.IN_LOG
+        entry = CheckpointPinned(view.generation, checkpoint, wanted.pinned, uuid.uuid4().hex, time.time_ns() // 1_000_000)
+        try:
+            if isinstance(job_log.append(entry, at=number), Appended):
+                return Pinned.IN_LOG
+        except Superseded:
+            continue  # a new generation has started since the log was read
+    raise StorageError(f"the log of job {wanted.place.name} changes too fast to append a pin: try again")

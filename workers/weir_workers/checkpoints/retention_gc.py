@@ -1,0 +1,171 @@
+"""Garbage collection of a stopped job: retire its expired checkpoints and delete their files.
+
+First it appends a generation to the job log, so that a driver that was only paused cannot resume from a deleted checkpoint. Then
+it appends the retirement and deletes the files. A process that loses the race for a log number stops, because its decision may be
+outdated. After an interruption at any point no restore finds missing files, and the next collection continues.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from weir.errors import CheckpointError
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.job_log import CheckpointPinned, CheckpointRetired, Entry, GenerationStarted, Purpose
+from weir.protocol.log_view import LogView
+from weir.storage.base import CheckpointStorage
+from weir.storage.garbage_collection import StateReferences, delete_orphans, plan_retention, retire_and_delete
+from weir.storage.job_log import JobLog, NumberTaken
+from weir.storage.layout import JobLayout
+from weir.storage.manifests import read_manifest
+from weir_backend.checkpoints.location import CheckpointLocation
+from weir_backend.checkpoints.retention_rules import GcDecision, LogFacts, unpublished_checkpoints
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class JobStorage:
+    """A job's storage and the log that the decision was based on. The collection applies to exactly this log or stops."""
+
+    storage: CheckpointStorage
+    layout: JobLayout
+    log: JobLog
+
+    @property
+    def view(self) -> LogView:
+        return self.log.view
+
+
+@dataclass(frozen=True, slots=True)
+class GcResult:
+    """``gone``: the requested checkpoints that are retired now. ``left``: why some of their files could not be deleted."""
+
+    gone: frozenset[int]
+    left: str | None = None
+
+
+def open_job_storage(storage: CheckpointStorage, place: CheckpointLocation) -> JobStorage:
+    """Open the storage and read the log. Raises CheckpointError if the log cannot be read, StorageError."""
+    layout = JobLayout(place.name)
+    found = JobStorage(storage, layout, JobLog(storage, layout))
+    found.log.read()
+    return found
+
+
+def facts(seen: JobStorage, *, retained: int, asked: bool) -> LogFacts:
+    """Return what the collection decision needs. ``asked``: a user has asked to delete chosen checkpoints. Reads manifests only
+    if something may be deleted. Raises StorageError."""
+    expired = plan_retention(seen.view, keep=retained)
+    if not expired and not asked:
+        return LogFacts(seen.view, frozenset())
+    return LogFacts(seen.view, frozenset(expired), unpublished_checkpoints(seen.view, _published_up_to(seen)))
+
+
+def _published_up_to(seen: JobStorage) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for record in seen.view.kept:
+        try:
+            found[record.checkpoint] = read_manifest(seen.storage, seen.layout, record).published_up_to
+        except CheckpointError as error:
+            log.warning("cannot read a manifest", checkpoint=record.checkpoint, reason=str(error))
+    return found
+
+
+def collect(seen: JobStorage, decided: GcDecision, *, may_continue: Callable[[], bool]) -> GcResult:
+    """Carry out ``decided``. ``may_continue`` is called before each log entry; False: another process has the job. Raises
+    StorageError, Superseded; what is retired by then stays retired."""
+    assert decided.touches_storage
+    doing = _Collector(seen, may_continue)
+    left: str | None = None
+    if doing.take_generation() and all(doing.unpin(number) for number in decided.unpin):
+        for numbers, reason in ((decided.expire, "retention"), (decided.delete, "deleted by an operator")):
+            if numbers:
+                left = doing.retire(numbers, reason) or left
+        if not doing.lost:
+            # This also deletes the files that a dead process or an aborted checkpoint left behind.
+            left = doing.sweep() or left
+    kept = {int(record.checkpoint) for record in seen.view.kept}
+    finished = () if doing.lost else decided.finish
+    return GcResult(frozenset(number for number in (*decided.going, *finished) if number not in kept), left)
+
+
+class _Collector:
+    def __init__(self, seen: JobStorage, may_continue: Callable[[], bool]) -> None:
+        self._seen = seen
+        self._may_go_on = may_continue
+        self._references = StateReferences(seen.storage, seen.layout)
+        self._generation = Generation(0)
+        self.lost = False
+
+    def take_generation(self) -> bool:
+        """The generation continues from the newest checkpoint, so it abandons nothing."""
+        view = self._seen.view
+        newest = view.newest.checkpoint if view.newest is not None else None
+        self._generation = view.next_generation
+        return self._append(
+            GenerationStarted(
+                generation=self._generation,
+                restored_from=newest,
+                branch=view.branch_after(newest, self._generation),
+                first_checkpoint=view.next_checkpoint,
+                nonce=_nonce(),
+                timestamp_ms=_wall_ms(),
+                purpose=Purpose.MAINTENANCE,
+            )
+        )
+
+    def unpin(self, number: int) -> bool:
+        return self._append(CheckpointPinned(self._generation, CheckpointId(number), False, _nonce(), _wall_ms()))
+
+    def retire(self, numbers: Sequence[int], reason: str) -> str | None:
+        """Return why files are left; None: there are none, or nothing was retired."""
+        if self._stopped():
+            return None
+        entry = CheckpointRetired(self._generation, tuple(map(CheckpointId, numbers)), reason, _nonce(), _wall_ms())
+        seen = self._seen
+        try:
+            outcome = retire_and_delete(
+                seen.storage, seen.layout, seen.log, entry, at=seen.log.next_number, references=self._references
+            )
+        except CheckpointError as error:
+            # The view shows whether the entry was appended. Without readable manifests, shared files cannot be recognised, so
+            # they stay.
+            return str(error)
+        self.lost = isinstance(outcome, NumberTaken)
+        return None
+
+    def sweep(self) -> str | None:
+        if self._stopped():
+            return None
+        seen = self._seen
+        try:
+            swept = delete_orphans(seen.storage, seen.layout, seen.view, references=self._references)
+        except CheckpointError as error:
+            return str(error)
+        if swept:
+            log.info("orphaned files deleted", job=seen.layout.job, files=len(swept))
+        return None
+
+    def _append(self, entry: Entry) -> bool:
+        if self._stopped():
+            return False
+        self.lost = isinstance(self._seen.log.append(entry, at=self._seen.log.next_number), NumberTaken)
+        return not self.lost
+
+    def _stopped(self) -> bool:
+        self.lost = self.lost or not self._may_go_on()
+        return self.lost
+
+
+def _nonce() -> str:
+    return uuid.uuid4().hex
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000

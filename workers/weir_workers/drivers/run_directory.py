@@ -1,0 +1,107 @@
+"""The directory of a run on the host of its driver.
+
+RUN/lock         held by the driver's process while it is alive, so a run has one driver however often it is started
+RUN/starting     held by the process that is starting the driver
+RUN/process      its pid and start time, written before it becomes the driver
+RUN/code/        the job file, or the content of the archive
+RUN/driver.log   its output
+RUN/spool/       events that are not confirmed yet
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """Identifies one process of this host for good. ``started``: seconds since 1970, from psutil."""
+
+    pid: int
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    path: Path
+
+    @classmethod
+    def of(cls, data_dir: Path, name: str) -> RunDirectory:
+        """``name``: ``Run.directory``."""
+        assert name and "/" not in name and name not in (".", ".."), name
+        return cls(data_dir / "runs" / name)
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "lock"
+
+    @contextmanager
+    def starting(self) -> Iterator[bool]:
+        """Yield whether this process may start the driver until the end of the context. False: another process is starting it."""
+        descriptor = os.open(self.path / "starting", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(descriptor)
+
+    @property
+    def process(self) -> Path:
+        return self.path / "process"
+
+    @property
+    def code(self) -> Path:
+        return self.path / "code"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "driver.log"
+
+    @property
+    def spool(self) -> Path:
+        return self.path / "spool"
+
+    def make(self) -> None:
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.spool.mkdir(mode=0o700, exist_ok=True)
+
+    def is_alive(self) -> bool:
+        """Return whether the driver is alive: a process holds its lock. Raises OSError."""
+        return _is_held(self.lock)
+
+    def is_starting(self) -> bool:
+        """Raises OSError."""
+        return _is_held(self.path / "starting")
+
+    def process_identity(self) -> ProcessIdentity | None:
+        """Return the identity of the driver's process. None: no driver was started here, or it has not written it yet."""
+        try:
+            said = json.loads(self.process.read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+        return ProcessIdentity(int(said["pid"]), float(said["started"]))
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        # A shared lock, so that two checks at the same time do not see each other as the holder.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

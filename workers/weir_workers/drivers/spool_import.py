@@ -1,0 +1,38 @@
+"""Events that a dead driver left in its spool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from weir.errors import ProtocolError
+from weir.link.spool import read_unconfirmed
+from weir.protocol.events import NumberedEvent, decode_batch, encode_batch
+
+BATCH_EVENTS_MAX = 1_000
+
+
+def batches(spool: Path, *, after: int) -> Iterator[tuple[NumberedEvent, ...]]:
+    """Yield the events above number ``after``, in order. Stops at the first unreadable event or gap, since later events cannot be
+    trusted.
+
+    Raises OSError.
+    """
+    waiting: list[NumberedEvent] = []
+    expected = after + 1
+    for line in read_unconfirmed(spool):
+        try:
+            (event,) = decode_batch(encode_batch([line]))
+        except (ProtocolError, ValueError):
+            break
+        if event.number < expected:
+            continue
+        if event.number > expected and waiting:
+            break
+        waiting.append(event)
+        expected = event.number + 1
+        if len(waiting) == BATCH_EVENTS_MAX:
+            yield tuple(waiting)
+            waiting = []
+    if waiting:
+        yield tuple(waiting)

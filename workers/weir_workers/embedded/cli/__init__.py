@@ -1,0 +1,1 @@
+"""``weir up``, ``down`` and ``doctor``: what they do and print."""

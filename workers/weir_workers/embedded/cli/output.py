@@ -1,0 +1,154 @@
+"""The output of ``weir up`` and ``weir down``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TextIO
+
+import typer
+
+from weir.cli.output import print_json
+from weir_workers.embedded.constants import DATABASE_URL, POSTGRES, REDIS_URL, SCHEMA, SUPERVISOR, TITLES, weir_version
+from weir_workers.embedded.data_dir import credentials
+from weir_workers.embedded.data_dir.credentials import ADMINISTRATOR
+from weir_workers.embedded.data_dir.layout import DataDir, data_dir
+from weir_workers.embedded.data_dir.platform_state import PlatformState
+from weir_workers.embedded.supervisor.state_machine import State
+
+_DONE = {State.READY: "ready", State.DONE: "ready", State.STOPPED: "stopped"}
+
+
+def say(line: str = "") -> None:
+    typer.echo(line)
+
+
+class Progress:
+    """One line per process when it becomes ready or fails (``up``), or stops (``down``)."""
+
+    def __init__(self, *, ends: bool = False) -> None:
+        """``ends``: the platform is being stopped."""
+        self._ends = ends
+        self._told: set[tuple[str, State]] = set()
+        self._failures: dict[str, int] = {}
+        self._external_told = False
+
+    def show(self, found: PlatformState) -> None:
+        if not self._ends and not self._external_told and found.external:
+            self._external_told = True
+            for name, place in found.external.items():
+                variable = DATABASE_URL if name == POSTGRES else REDIS_URL
+                say(_line(name, f"external, at {place} ({variable})"))
+        # The processes stop in reverse order.
+        for name, child in reversed(list(found.children.items())) if self._ends else found.children.items():
+            if child.failures > self._failures.get(name, 0) and not self._ends:
+                self._failures[name] = child.failures
+                say(_line(name, f"{child.problem}; restarting it"))
+            if child.state not in _DONE or (child.state is State.STOPPED) != self._ends or (name, child.state) in self._told:
+                continue
+            if self._ends and child.ready_after_s is None:
+                continue  # it never ran
+            if self._ends and child.state is State.STOPPED and name == SCHEMA:
+                continue  # it ended long ago
+            self._told.add((name, child.state))
+            after = f"{child.ready_after_s:5.1f} s" if child.ready_after_s is not None and not self._ends else ""
+            say(_line(name, f"{_DONE[child.state]} {after}".rstrip()))
+
+
+class SlowStartNotices:
+    """Lines about processes that start slowly: after 10, 20, 40 and 80 s, then every minute."""
+
+    FIRST_S, EVERY_S_MAX = 10.0, 60.0
+
+    def __init__(self, log_of: Callable[[str], Path]) -> None:
+        self._log_of = log_of
+        self._since: dict[str, tuple[float, float]] = {}
+        """When it was first seen starting, and when the next line is due."""
+
+    def lines(self, found: PlatformState | None, now_s: float) -> list[str]:
+        """Return the lines that are due; call it repeatedly. ``found`` None: the supervisor has not written its state yet."""
+        children = found.children if found is not None else {}
+        slow = {
+            name: f"still starting after {{}}; see {self._log_of(name)}"
+            for name, child in children.items()
+            if child.state is State.STARTING
+        }
+        if not children:
+            slow = {SUPERVISOR: f"still preparing after {{}}; see {self._log_of(SUPERVISOR)}"}
+        self._since = {name: self._since.get(name, (now_s, now_s + self.FIRST_S)) for name in slow}
+        said = []
+        for name, text in slow.items():
+            since_s, due_s = self._since[name]
+            if now_s >= due_s:
+                taken_s = now_s - since_s
+                self._since[name] = (since_s, now_s + min(self.EVERY_S_MAX, taken_s))
+                said.append(_line(name, text.format(f"{taken_s:.0f} s")))
+        return said
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {TITLES.get(name, name):<9} {text}"
+
+
+def print_usage(directory: DataDir, found: PlatformState, answer: TextIO | None, *, ran_already: bool = False) -> None:
+    """Print the address, the user and how to stop the platform; the initial password only once. ``answer``: prints JSON there
+    instead."""
+    secrets = credentials.load(directory.secrets)
+    password = secrets.admin_password if secrets is not None and not secrets.admin_password_told else None
+    if answer is not None:
+        print_json(_how_to_use(directory, found, password, ran_already=ran_already), answer)
+    else:
+        _print_usage(directory, found, password, ran_already=ran_already)
+    if secrets is not None and password is not None:
+        credentials.mark_password_shown(directory.secrets, secrets)
+
+
+def _how_to_use(directory: DataDir, found: PlatformState, password: str | None, *, ran_already: bool) -> dict[str, object]:
+    ports = asdict(found.ports)
+    return {
+        "url": found.url,
+        "phase": found.phase,
+        "ran_already": ran_already,
+        "data_dir": str(directory.root),
+        "logs_dir": str(directory.logs),
+        "user": ADMINISTRATOR,
+        "password": password,
+        "secrets_file": str(directory.secrets),
+        "version": found.version,
+        "installed_version": weir_version(),
+        "supervisor_pid": found.supervisor.number,
+        "processes": [
+            {"name": name, "state": child.state, "pid": child.process.number if child.process else None, "port": ports.get(name)}
+            for name, child in found.children.items()
+        ],
+        "external": dict(found.external),
+        "notes": list(found.notes),
+    }
+
+
+def _print_usage(directory: DataDir, found: PlatformState, password: str | None, *, ran_already: bool) -> None:
+    if not ran_already:
+        say()
+        for note in found.notes:
+            say(f"Note: {note}.")
+    say(f"Weir {'is already running' if ran_already else 'is up'}: {found.url}")
+    if password is not None:
+        say(f"  user      {ADMINISTRATOR}")
+        say(f"  password  {password}   (shown once; stored in {directory.secrets})")
+    else:
+        say(f"  user      {ADMINISTRATOR}   (initial password: {directory.secrets})")
+    say(f"  log in    weir login --url {found.url} --name {ADMINISTRATOR}")
+    say(f"  logs      {directory.logs}")
+    say(f"  stop      weir down{option(directory)}")
+    if found.version != weir_version():
+        say(
+            f"Note: version {found.version} is running, version {weir_version()} is installed: "
+            f"weir down{option(directory)} && weir up{option(directory)} upgrades the platform; jobs keep running."
+        )
+
+
+def option(directory: DataDir) -> str:
+    """Return the option that makes a command use the same directory in this environment."""
+    return "" if data_dir(None, os.environ) == directory else f" --data-dir {directory.root}"

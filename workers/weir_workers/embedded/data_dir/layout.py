@@ -1,0 +1,134 @@
+"""The data directory of an embedded platform: its location, files and permissions.
+
+    DIR/
+      lock            held by the supervisor while it is alive
+      platform.json   state: ports, processes, the URL (platform_state.py); contains no secret
+      secrets.json    passwords and keys of this installation (credentials.py)
+      host            random; part of this host's id (weir_workers/host.py)
+      postgres/       the database; owned by 'nobody' if the supervisor is root
+      pginstall*/     a copy of Postgres' binaries, only if that user cannot reach the installed ones
+      valkey/         the append-only file of the queue, and its configuration
+      beat/           when beat last sent each periodic task
+      ready/          which processes are ready
+      logs/           one log per process, of bounded size: NAME.log and the older NAME.log.1
+      runs/           one directory per run of a job
+      checkpoints/    the default location of checkpoints
+
+Only the owner has access (0700, files 0600). As root the directory is 0711, so that Postgres, which runs as another user, can reach its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.errors import ConfigError
+from weir_workers.embedded.processes import UNPRIVILEGED
+
+_OURS = frozenset({"lock", "platform.json", "secrets.json"})
+"""A directory that contains one of these belongs to a platform."""
+_FOLDERS = ("valkey", "beat", "ready", "logs", "runs", "checkpoints")
+
+
+@dataclass(frozen=True, slots=True)
+class DataDir:
+    """``root``: absolute."""
+
+    root: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    @property
+    def state(self) -> Path:
+        return self.root / "platform.json"
+
+    @property
+    def secrets(self) -> Path:
+        return self.root / "secrets.json"
+
+    @property
+    def postgres(self) -> Path:
+        return self.root / "postgres"
+
+    @property
+    def valkey(self) -> Path:
+        return self.root / "valkey"
+
+    @property
+    def beat(self) -> Path:
+        return self.root / "beat"
+
+    @property
+    def ready(self) -> Path:
+        return self.root / "ready"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    def log_of(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
+
+    def make(self) -> None:
+        """Create the directory and its folders with restricted permissions. Raises ConfigError."""
+        root = self.root
+        as_root = os.geteuid() == 0
+        try:
+            if root.is_dir() and (names := set(os.listdir(root))) - set(_FOLDERS) and not names & _OURS:
+                raise ConfigError(
+                    f"{root} contains other files (such as {min(names - set(_FOLDERS))}): "
+                    "choose an empty or a new directory with --data-dir"
+                )
+            root.mkdir(parents=True, exist_ok=True)
+            if root.stat().st_uid != os.geteuid():
+                raise ConfigError(f"{root} belongs to another user: choose another directory with --data-dir")
+            root.chmod(0o711 if as_root else 0o700)
+            for name in _FOLDERS:
+                (root / name).mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot create the data directory {root} ({error.strerror}): choose another one with --data-dir"
+            ) from None
+        if as_root and (closed := _closed_above(root)) is not None:
+            raise ConfigError(
+                f"Postgres runs as user '{UNPRIVILEGED}' because it refuses to run as root, and that user cannot access {root} through {closed}: "
+                "choose a directory with --data-dir that all users can reach, such as /var/lib/weir"
+            )
+
+
+def _closed_above(root: Path) -> Path | None:
+    return next((folder for folder in root.resolve().parents if not folder.stat().st_mode & 0o001), None)
+
+
+def data_dir(given: str | Path | None, environment: Mapping[str, str]) -> DataDir:
+    """Return ``given``, or $WEIR_HOME, or the default directory."""
+    chosen = given or environment.get("WEIR_HOME") or None
+    if chosen is not None:
+        return DataDir(Path(os.path.abspath(Path(chosen).expanduser())))
+    if os.geteuid() == 0:
+        return DataDir(Path("/var/lib/weir"))
+    return DataDir(Path("~/.local/share/weir").expanduser())
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace ``path`` atomically and durably, readable by its owner only. Raises OSError."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(descriptor)
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,43 @@
+"""Rotation of logs whose writers never reopen them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+SIZE_BYTES_MAX = 20 << 20
+"""Limit of one log; the previous one is kept, so twice this size is used at most."""
+
+
+def rotate(logs: Iterable[Path], *, size_bytes_max: int = SIZE_BYTES_MAX) -> None:
+    """Move the content of each log that is too large to ``NAME.1``. The writer continues at the start, since it appends
+    (O_APPEND).
+
+    Lines written between copying and truncating are lost.
+    """
+    for log in logs:
+        try:
+            if log.stat().st_size <= size_bytes_max:
+                continue
+            before = log.with_name(log.name + ".1")
+            descriptor = os.open(before, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with log.open("rb") as source, os.fdopen(descriptor, "wb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+            os.truncate(log, 0)
+        except OSError:
+            # For example, there is no space for a copy. The log must not fill the disk.
+            if log.exists():
+                os.truncate(log, 0)
+
+
+def tail(log: Path, lines: int = 5) -> str:
+    """Return the last lines, '' if there are none."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 8_192))
+            found = file.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return "\n".join(found[-lines:])

@@ -1,0 +1,103 @@
+"""The state that the supervisor publishes: platform.json, written atomically, without secrets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from weir_workers.embedded.data_dir.layout import write_private
+from weir_workers.embedded.processes import ProcessId
+from weir_workers.embedded.supervisor.state_machine import State
+
+GIVE_UP_FAILURES = 3
+"""``weir up`` reports failure when a process has failed this often before all were ready."""
+
+
+class Phase(StrEnum):
+    STARTING = "starting"
+    """Since this supervisor started, not all processes have been ready at once."""
+    UP = "up"
+    STOPPING = "stopping"
+    DOWN = "down"
+    FAILED = "failed"
+    """Nothing could be started; ``problem`` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildState:
+    state: State
+    process: ProcessId | None = None
+    ready_after_s: float | None = None
+    restarts: int = 0
+    failures: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Kept from one ``up`` to the next. None: not chosen yet."""
+
+    postgres: int | None = None
+    valkey: int | None = None
+    api: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformState:
+    version: str
+    supervisor: ProcessId
+    phase: Phase
+    ports: Ports
+    url: str = ""
+    """The URL of the API."""
+    children: Mapping[str, ChildState] = field(default_factory=dict)
+    """In start order."""
+    external: Mapping[str, str] = field(default_factory=dict)
+    """External servers: ``postgres`` or ``valkey`` -> host and port."""
+    notes: Sequence[str] = ()
+    """Notes for the user about this start, for example that another port is used."""
+    problem: str = ""
+
+
+def write(path: Path, state: PlatformState) -> None:
+    write_private(path, json.dumps(asdict(state), indent=2) + "\n")
+
+
+def read(path: Path) -> PlatformState | None:
+    """Return None if the file is missing or this version cannot read it; everything in it can be determined again."""
+    try:
+        found = json.loads(path.read_text())
+        return _parse(found)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _parse(found: Any) -> PlatformState:
+    return PlatformState(
+        version=found["version"],
+        supervisor=ProcessId(**found["supervisor"]),
+        phase=Phase(found["phase"]),
+        ports=Ports(**found["ports"]),
+        url=found["url"],
+        children={name: _parse_child(child) for name, child in found["children"].items()},
+        external=found["external"],
+        notes=tuple(found["notes"]),
+        problem=found["problem"],
+    )
+
+
+def _parse_child(found: Any) -> ChildState:
+    child = ChildState(**found)
+    process = ProcessId(**found["process"]) if found["process"] is not None else None
+    return replace(child, state=State(found["state"]), process=process)
+
+
+def failed_child(state: PlatformState) -> str | None:
+    """Return the process that prevents a starting platform from coming up, if any."""
+    if state.phase is not Phase.STARTING:
+        return None
+    return next((name for name, child in state.children.items() if child.failures >= GIVE_UP_FAILURES), None)

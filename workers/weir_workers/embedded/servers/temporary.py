@@ -1,0 +1,61 @@
+"""Servers for the duration of a ``with`` block: for tests and benchmarks."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from weir_workers.embedded.ports import free_port
+from weir_workers.embedded.processes import server_user
+from weir_workers.embedded.servers.postgres import Postgres, find_binaries, new_password
+from weir_workers.embedded.servers.valkey import Valkey, find_binary
+
+
+@contextmanager
+def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
+    """Yield a ready server; its data is deleted afterwards. ``data_in``: the parent of the data directory; default: the directory
+    for temporary files."""
+    user = server_user()
+    # Not in the caller's directory, which another user may be unable to reach. Two directories, because ``data_in`` may be
+    # mounted noexec.
+    with (
+        tempfile.TemporaryDirectory(prefix="weir-postgres-") as made,
+        tempfile.TemporaryDirectory(prefix="weir-postgres-", dir=data_in) as made_for_data,
+    ):
+        root, for_data = Path(made), Path(made_for_data)
+        for one in (root, for_data):
+            one.chmod(0o755)
+        binaries = find_binaries(copy_to=root, user=user)
+        if user is not None:
+            for one in (root, for_data):
+                user.own(one)
+        server = Postgres(for_data / "data", root / "log", free_port(), new_password(), user)
+        server.prepare(binaries)
+        with _while_it_lasts(server, server.start(binaries)):
+            yield server
+
+
+@contextmanager
+def temporary_valkey(directory: Path, port: int, password: str) -> Iterator[Valkey]:
+    """Yield a ready server. Its data stays in ``directory``, so that it can be started again."""
+    server = Valkey(directory / "data", directory / "log", port, password)
+    with _while_it_lasts(server, server.start(find_binary())):
+        yield server
+
+
+class _Server(Protocol):
+    def wait_until_ready(self, process: subprocess.Popen[bytes]) -> None: ...
+
+
+@contextmanager
+def _while_it_lasts(server: _Server, process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        server.wait_until_ready(process)
+        yield
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,206 @@
+"""The processes of a platform: how to start, stop and probe each."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import redis
+
+from weir.errors import ConfigError
+from weir_backend.kit import tasks
+from weir_workers import readiness
+from weir_workers.embedded.constants import API, BEAT, CHORES, COMPILER, POSTGRES, SCHEMA, TITLES, VALKEY, WORKER, WORKERS
+from weir_workers.embedded.data_dir.layout import DataDir
+from weir_workers.embedded.data_dir.platform_state import PlatformState
+from weir_workers.embedded.ports import listens
+from weir_workers.embedded.processes import end_all, spawn
+from weir_workers.embedded.servers.postgres import Postgres
+from weir_workers.embedded.servers.valkey import Valkey
+from weir_workers.embedded.supervisor.state_machine import Child
+from weir_workers.host import host_id
+
+START_S_MAX = 120.0
+"""Default limit for our own programs, sufficient on a busy machine."""
+START_VARIABLE = "WEIR_START_S_MAX"
+"""Seconds, for all of our own programs or for some of them: ``api=300,worker=200``."""
+PROCESSES = {WORKER: 2, COMPILER: 1, CHORES: 2}
+"""Pool processes of each worker."""
+TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
+"""Comma-separated addresses or networks."""
+_PROBE_S = 2.0
+GRACE_S = 30.0
+# SIGINT is Postgres' fast shutdown. A worker without its parent may hang on anything gentler than SIGKILL; its pool ends with it.
+_SIGNALS = {POSTGRES: signal.SIGINT, **dict.fromkeys(WORKERS, signal.SIGKILL)}
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """``ready`` returns whether the process that ``start`` returned is ready; called often, for live processes only. ``port``:
+    where it listens, if anywhere."""
+
+    child: Child
+    start: Callable[[], subprocess.Popen[bytes]]
+    ready: Callable[[subprocess.Popen[bytes]], bool]
+    stop_signal: signal.Signals = signal.SIGTERM
+    port: int | None = None
+
+
+def services(
+    directory: DataDir, environment: Mapping[str, str], secrets_of_schema: Mapping[str, str], *, api_port: int,
+    postgres: tuple[Postgres, Path] | None, valkey: tuple[Valkey, Path] | None,
+) -> list[Service]:  # fmt: skip
+    """Return the services in start order. ``environment``: for our own programs, with all settings. ``postgres`` and ``valkey``:
+    with their binaries; None: the server is external."""
+    start_s_max = start_limits(environment)
+    found: list[Service] = []
+    if postgres is not None:
+        found.append(_postgres(*postgres))
+    if valkey is not None:
+        found.append(_valkey(*valkey))
+    # The schema process reports external servers that do not answer.
+    data = tuple(service.child.name for service in found if service.child.name == POSTGRES)
+    queue = tuple(service.child.name for service in found if service.child.name == VALKEY)
+
+    def python(name: str, *arguments: str, extra: Mapping[str, str] | None = None) -> Callable[[], subprocess.Popen[bytes]]:
+        def start() -> subprocess.Popen[bytes]:
+            _ready_file(directory, name).unlink(missing_ok=True)
+            return spawn(
+                # -P: files in the current directory cannot shadow modules.
+                [sys.executable, "-P", "-m", *arguments],
+                log=directory.log_of(name),
+                environment={**environment, readiness.FILE: str(_ready_file(directory, name)), **(extra or {})},
+                directory=directory.root,
+                # A worker that is stopped after its parent died may hang. An interrupted task is delivered again.
+                signal_if_we_die=signal.SIGKILL if name in WORKERS else signal.SIGTERM,
+            )
+
+        return start
+
+    def reports_ready(name: str) -> Callable[[subprocess.Popen[bytes]], bool]:
+        return lambda process: readiness.is_reported(_ready_file(directory, name), process.pid)
+
+    found.append(
+        Service(
+            Child(SCHEMA, data, once=True, stop_s_max=30.0),
+            python(SCHEMA, "weir_workers.embedded.servers.schema", extra=secrets_of_schema),
+            lambda _: False,
+        )
+    )
+    uvicorn = ("uvicorn", "--factory", "weir_backend.serve:app", "--host", "127.0.0.1", "--port", str(api_port))
+    found.append(
+        Service(
+            Child(API, (SCHEMA, *data, *queue), start_s_max=start_s_max[API]),
+            # Open event streams would delay the shutdown; their clients reconnect and resume.
+            python(API, *uvicorn, *_proxies(environment), "--no-access-log", "--timeout-graceful-shutdown", "3"),
+            lambda process: api_is_ready(process.pid, api_port),
+            port=api_port,
+        )
+    )
+    celery = ("celery", "--quiet", "-A", "weir_workers.app")
+    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+    queues = {
+        WORKER: (tasks.DEFAULT_QUEUE, tasks.host_queue(host_id(directory.root))),
+        COMPILER: (tasks.CODE_QUEUE,),
+        CHORES: (tasks.BACKGROUND_QUEUE,),
+    }
+    for name in WORKERS:
+        own = ("--hostname", f"{name}@%h", "--queues", ",".join(queues[name]))
+        pool = ("--pool", "prefork", "--concurrency", str(PROCESSES[name]))
+        found.append(
+            Service(
+                Child(name, (SCHEMA, *data, *queue), start_s_max=start_s_max[name], stop_s_max=15.0),
+                python(name, *celery, "worker", *own, *pool, *quiet, "--loglevel", "INFO"),
+                reports_ready(name),
+            )
+        )
+    found.append(
+        Service(
+            # Periodic tasks expire soon if no worker is ready: see schedule.py.
+            Child(BEAT, (SCHEMA, *queue), start_s_max=start_s_max[BEAT], stop_s_max=5.0),
+            python(
+                BEAT, *celery, "beat", "--schedule", str(directory.beat / "schedule"), "--pidfile", "", "--loglevel", "WARNING"
+            ),
+            reports_ready(BEAT),
+        )
+    )
+    return found
+
+
+def start_limits(environment: Mapping[str, str]) -> dict[str, float]:
+    """Return the start limit of each of our own programs. Raises ConfigError."""
+    found = dict.fromkeys((API, *WORKERS, BEAT), START_S_MAX)
+    said = environment.get(START_VARIABLE, "")
+    for part in filter(None, (one.strip() for one in said.split(","))):
+        name, _, seconds = part.rpartition("=")
+        if not seconds.isdecimal() or not 1 <= int(seconds) <= 86_400 or (name and name not in found):
+            raise ConfigError(
+                f"{START_VARIABLE} is '{said}': write the seconds that processes may take to start, as 300 for all, or as "
+                f"api=300,worker=200; the processes are {', '.join(found)}"
+            )
+        found |= dict.fromkeys([name] if name else found, float(seconds))
+    return found
+
+
+def _proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Take the client address from the connection, and from headers only if a trusted proxy sends them."""
+    trusted = environment.get(TRUSTED_PROXIES, "")
+    return ("--proxy-headers", "--forwarded-allow-ips", trusted) if trusted else ("--no-proxy-headers",)
+
+
+def _postgres(server: Postgres, binaries: Path) -> Service:
+    def answers(_: subprocess.Popen[bytes]) -> bool:
+        try:
+            server.make_database()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    # Postgres and Valkey have no start limit: both may have a long log to replay. SIGINT is Postgres' fast shutdown.
+    return Service(Child(POSTGRES, stop_s_max=60.0), lambda: server.start(binaries), answers, signal.SIGINT, server.port)
+
+
+def _valkey(server: Valkey, binary: Path) -> Service:
+    def answers(_: subprocess.Popen[bytes]) -> bool:
+        try:
+            server.ping()
+        except redis.RedisError:
+            return False
+        return True
+
+    return Service(Child(VALKEY, stop_s_max=30.0), lambda: server.start(binary), answers, port=server.port)
+
+
+def api_is_ready(process: int, port: int) -> bool:
+    """Whether this process serves at the port. The cheap request comes before the search for the listening process."""
+    return _says_that_it_is_ready(port) and listens(process, port)
+
+
+def _says_that_it_is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PROBE_S)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _ready_file(directory: DataDir, name: str) -> Path:
+    return directory.ready / name
+
+
+def end_leftovers(before: PlatformState, say: Callable[[str], None]) -> None:
+    """End the processes of a killed supervisor, under the lock. Two servers on the same data would destroy it, so they are gone
+    when this returns. On Linux they end by themselves, which takes a moment."""
+    living = {name: child.process for name, child in before.children.items() if child.process is not None and child.process.lives}
+    if living:
+        say(f"ending processes of an earlier supervisor: {', '.join(TITLES.get(name, name) for name in living)}")
+        end_all([(process, _SIGNALS.get(name, signal.SIGTERM)) for name, process in living.items()], grace_s=GRACE_S)

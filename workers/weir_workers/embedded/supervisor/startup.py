@@ -1,0 +1,147 @@
+"""Preparation before any process of a platform is started: ports, secrets, server data, environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from weir.errors import ConfigError
+from weir_workers.embedded.constants import ADMIN_PASSWORD, DATABASE_URL, POSTGRES, REDIS_URL, VALKEY
+from weir_workers.embedded.data_dir import credentials
+from weir_workers.embedded.data_dir.layout import DataDir
+from weir_workers.embedded.data_dir.platform_state import PlatformState, Ports
+from weir_workers.embedded.ports import free_port
+from weir_workers.embedded.processes import server_user
+from weir_workers.embedded.servers.postgres import Postgres, find_binaries
+from weir_workers.embedded.servers.valkey import Valkey, find_binary
+from weir_workers.embedded.supervisor.services import Service, services
+
+API_PORT = 8700
+RUNS_AS_ROOT = (
+    "the platform and the code of deployed jobs run as root: unless everyone who may deploy is trusted with root, let an ordinary user "
+    "run weir up"
+)
+API_PORT_VARIABLE = "WEIR_API_PORT"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    services: list[Service]
+    ports: Ports
+    url: str
+    external: Mapping[str, str]
+    notes: list[str]
+
+
+def prepare(directory: DataDir, environment: Mapping[str, str], before: PlatformState | None) -> Prepared:
+    """Prepare everything. Call it under the lock, after the processes of an earlier supervisor are gone. Raises ConfigError."""
+    external = {
+        name: _named(variable, environment[variable], schemes)
+        for name, variable, schemes in (
+            (POSTGRES, DATABASE_URL, ("postgresql", "postgres")),
+            (VALKEY, REDIS_URL, ("redis", "rediss")),
+        )
+        if environment.get(variable)
+    }
+    if before is not None and POSTGRES in before.external and POSTGRES not in external and not directory.postgres.exists():
+        raise ConfigError(
+            f"this platform used the external database at {before.external[POSTGRES]} before, which has all its jobs: set {DATABASE_URL} "
+            "again, or choose a new directory with --data-dir for a platform of its own"
+        )
+    notes: list[str] = []
+    if before is not None and POSTGRES in before.external and POSTGRES not in external:
+        notes.append(
+            f"this platform used the external database at {before.external[POSTGRES]} before; its jobs are not visible now, and their "
+            f"drivers are not watched: set {DATABASE_URL} to use it again"
+        )
+    if os.geteuid() == 0:
+        notes.append(RUNS_AS_ROOT)
+    ports = _ports(before.ports if before else Ports(), external, notes, preferred=_preferred(environment))
+    assert ports.api is not None
+    secrets = credentials.load_or_create(directory.secrets)
+    user = server_user()
+
+    postgres = valkey = None
+    if POSTGRES not in external:
+        assert ports.postgres is not None
+        binaries = find_binaries(copy_to=directory.root, user=user)
+        server = Postgres(directory.postgres, directory.log_of(POSTGRES), ports.postgres, secrets.database_password, user)
+        _check_version(server.data, binaries)
+        server.prepare(binaries)
+        postgres = (server, binaries)
+    elif directory.postgres.exists():
+        notes.append(f"the platform's own Postgres is not used, because {DATABASE_URL} names another server")
+    if VALKEY not in external:
+        assert ports.valkey is not None
+        valkey = (Valkey(directory.valkey, directory.log_of(VALKEY), ports.valkey, secrets.redis_password), find_binary())
+
+    url = f"http://127.0.0.1:{ports.api}"
+    ours = {
+        **environment,
+        DATABASE_URL: environment[DATABASE_URL] if postgres is None else postgres[0].url,
+        REDIS_URL: environment[REDIS_URL] if valkey is None else valkey[0].url,
+        "WEIR_SECRET_KEY": environment.get("WEIR_SECRET_KEY") or secrets.secret_key,
+        "WEIR_DATA_DIR": str(directory.root),
+        "WEIR_PUBLIC_URL": environment.get("WEIR_PUBLIC_URL") or url,
+        # Receivers of a single-machine platform are usually on that machine, and its other users can reach them anyway.
+        "WEIR_WEBHOOK_REACH": environment.get("WEIR_WEBHOOK_REACH") or "loopback",
+    }
+    found = services(
+        directory, ours, {ADMIN_PASSWORD: secrets.admin_password}, api_port=ports.api, postgres=postgres, valkey=valkey
+    )
+    return Prepared(found, ports, url, external, notes)
+
+
+def _named(variable: str, url: str, schemes: tuple[str, ...]) -> str:
+    """Return host and port. The rest of the URL may contain secrets."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme.split("+")[0] not in schemes or not parts.netloc:
+            raise ValueError
+        return f"{parts.hostname or 'localhost'}:{parts.port}" if parts.port else (parts.hostname or "localhost")
+    except ValueError:
+        # Do not repeat the value: it contains a password.
+        raise ConfigError(f"{variable} is not a server URL: write {schemes[0]}://user:password@host:port/name") from None
+
+
+def _preferred(environment: Mapping[str, str]) -> int:
+    """Raises ConfigError."""
+    said = environment.get(API_PORT_VARIABLE, "")
+    if not said:
+        return API_PORT
+    if not said.isdecimal() or int(said) > 65_535:
+        raise ConfigError(f"{API_PORT_VARIABLE} is '{said}': write a port number, or 0 for any free port")
+    return int(said)
+
+
+def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, preferred: int) -> Ports:
+    api = free_port(kept.api or preferred or None)
+    if kept.api is not None and api != kept.api:
+        notes.append(
+            f"another program uses port {kept.api}: the API now uses port {api}, but jobs that are already running expect it "
+            f"at {kept.api}"
+        )
+    elif preferred and api != (kept.api or preferred):
+        notes.append(f"another program uses port {preferred}: the API uses port {api}")
+    # Without ``but``, two of our servers could get the same port, since it is free while neither runs.
+    postgres = kept.postgres if POSTGRES in external else free_port(kept.postgres, but=(api,))
+    valkey = kept.valkey if VALKEY in external else free_port(kept.valkey, but=(api, postgres))
+    return Ports(postgres=postgres, valkey=valkey, api=api)
+
+
+def _check_version(data: Path, binaries: Path) -> None:
+    """Raise ConfigError if another major version of Postgres created the data."""
+    try:
+        made_by = (data / "PG_VERSION").read_text().strip()
+    except FileNotFoundError:
+        return
+    folder = binaries.parent.name
+    installed = "".join(letter for letter in folder if letter.isdigit())
+    if installed and installed != made_by:
+        raise ConfigError(
+            f"Postgres {made_by} created the data in {data}, but Postgres {installed} is installed: install the version of Weir that created it, "
+            "dump the database with pg_dump, and load it into a new data directory"
+        )

@@ -1,0 +1,217 @@
+"""The decisions of a supervisor. Pure: it knows no clock and no processes. It takes what has happened and returns what to do.
+
+Each child moves through the states of LEGAL. It starts when everything that it needs is ready, restarts with a growing delay
+after it has ended unexpectedly (without a limit), and stops after everything that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+DELAY_S_FIRST = 0.5
+DELAY_S_MAX = 10.0
+STEADY_S = 30.0
+"""A child that was ready for this long has recovered: its next restart has the first delay again."""
+PATIENCE_MAX = 8
+"""A child that was too slow gets twice the time at the next start, up to this multiple: a slow machine does not become faster by
+restarting."""
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    """It waits for what it needs, or for the delay before its next start."""
+    STARTING = "starting"
+    """It runs but is not ready yet."""
+    READY = "ready"
+    DONE = "done"
+    """It had to run once to its end, and did."""
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+LEGAL: dict[State, frozenset[State]] = {
+    State.WAITING: frozenset({State.STARTING, State.STOPPED}),
+    State.STARTING: frozenset({State.READY, State.DONE, State.WAITING, State.STOPPING}),
+    State.READY: frozenset({State.WAITING, State.STOPPING}),
+    State.DONE: frozenset({State.STOPPED}),
+    State.STOPPING: frozenset({State.STOPPED}),
+    State.STOPPED: frozenset(),
+}
+RUNS = frozenset({State.STARTING, State.READY, State.STOPPING})
+"""States in which there is a process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """``once``: it runs to its end and is ready then. ``start_s_max``: it is killed if it is not ready by then, the first time;
+    None where a kill would repeat long work, such as a database recovery. ``stop_s_max``: it is killed if it has not ended that
+    long after the request."""
+
+    name: str
+    needs: tuple[str, ...] = ()
+    once: bool = False
+    start_s_max: float | None = None
+    stop_s_max: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Request the child to end."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    name: str
+    why: str
+
+
+Effect: TypeAlias = Start | Stop | Kill
+
+
+@dataclass(slots=True)
+class Status:
+    """The current status of a child. Times are from the caller's clock."""
+
+    state: State = State.WAITING
+    since_s: float = 0.0
+    """When it entered this state."""
+    not_before_s: float = 0.0
+    """The earliest time of its next start."""
+    failures: int = 0
+    """Consecutive failures; reset once it was ready for STEADY_S."""
+    restarts: int = 0
+    """Since this supervisor started."""
+    slow: int = 0
+    """How often in a row it was killed because it was not ready in time."""
+    killed: bool = False
+    started_after_s: float | None = None
+    """The duration of its last start."""
+    problem: str = field(default="")
+    """Why it is not ready, after a failure."""
+
+
+class Supervision:
+    """Call ``due``, carry out what it returns, and report what happened, until ``over``."""
+
+    def __init__(self, children: Sequence[Child]) -> None:
+        """``children``: in an order in which each needs only earlier ones."""
+        self._children = {child.name: child for child in children}
+        assert len(self._children) == len(children), "names are unique"
+        for index, child in enumerate(children):
+            assert set(child.needs) <= {one.name for one in children[:index]}, f"{child.name} needs a later child"
+        self.status = {name: Status() for name in self._children}
+        self.stopping = False
+
+    # ---- decisions ----------------------------------------------------------------------------
+
+    def due(self, now_s: float) -> list[Effect]:
+        """Return what to do now. Each effect is returned once."""
+        return list(self._stops(now_s) if self.stopping else self._starts(now_s))
+
+    def _starts(self, now_s: float) -> Iterator[Effect]:
+        for name, child in self._children.items():
+            status = self.status[name]
+            if status.state is State.WAITING and now_s >= status.not_before_s and self._needs_are_ready(child):
+                if status.slow and self._another_slow_one_starts(name):
+                    continue  # slow children start one at a time
+                self._move(name, State.STARTING, now_s)
+                yield Start(name)
+            elif status.state is State.STARTING and child.start_s_max is not None and not status.killed:
+                limit_s = child.start_s_max * min(PATIENCE_MAX, 2**status.slow)
+                if now_s >= status.since_s + limit_s:
+                    status.killed = True
+                    status.slow += 1
+                    yield Kill(name, f"not ready after {limit_s:.0f} s")
+
+    def _another_slow_one_starts(self, name: str) -> bool:
+        return any(one.state is State.STARTING and one.slow for other, one in self.status.items() if other != name)
+
+    def _stops(self, now_s: float) -> Iterator[Effect]:
+        for name, child in reversed(self._children.items()):
+            status = self.status[name]
+            if any(name in other.needs and self.status[other.name].state in RUNS for other in self._children.values()):
+                continue  # children that need it end first
+            if status.state in (State.WAITING, State.DONE):
+                self._move(name, State.STOPPED, now_s)
+            elif status.state in (State.STARTING, State.READY):
+                self._move(name, State.STOPPING, now_s)
+                yield Stop(name)
+            elif status.state is State.STOPPING and not status.killed and now_s >= status.since_s + child.stop_s_max:
+                status.killed = True
+                yield Kill(name, f"not ended {child.stop_s_max:.0f} s after the stop signal")
+
+    def _needs_are_ready(self, child: Child) -> bool:
+        return all(self.status[name].state in (State.READY, State.DONE) for name in child.needs)
+
+    # ---- observations -------------------------------------------------------------------------
+
+    def became_ready(self, name: str, now_s: float) -> None:
+        """Report that a starting child is ready."""
+        assert not self._children[name].once, f"{name} runs once and becomes ready by ending"
+        self._is_ready(name, State.READY, now_s)
+
+    def ended(self, name: str, now_s: float, how: str, *, success: bool) -> None:
+        """Report that a child's process has ended. ``how``: for messages."""
+        status = self.status[name]
+        if status.state is State.STOPPING:
+            self._move(name, State.STOPPED, now_s)
+        elif status.state is State.STARTING and self._children[name].once and success:
+            self._is_ready(name, State.DONE, now_s)
+        else:
+            self._failed(name, now_s, how)
+
+    def did_not_start(self, name: str, now_s: float, why: str) -> None:
+        """Report that the effect Start failed."""
+        self._failed(name, now_s, why)
+
+    def stop(self, now_s: float) -> None:
+        """Stop all children from now on, without waiting for those that run once."""
+        self.stopping = True
+        for status in self.status.values():
+            if status.state in (State.STARTING, State.READY):
+                status.killed = False
+
+    def _is_ready(self, name: str, state: State, now_s: float) -> None:
+        status = self.status[name]
+        status.started_after_s = now_s - status.since_s
+        status.problem = ""
+        status.slow = 0
+        self._move(name, state, now_s)
+
+    def _failed(self, name: str, now_s: float, why: str) -> None:
+        status = self.status[name]
+        if status.state is State.READY and now_s >= status.since_s + STEADY_S:
+            status.failures = 0
+        status.not_before_s = now_s + min(DELAY_S_MAX, DELAY_S_FIRST * 2 ** min(status.failures, 10))
+        status.failures += 1
+        status.restarts += 1
+        status.problem = why
+        self._move(name, State.WAITING, now_s)
+
+    def _move(self, name: str, to: State, now_s: float) -> None:
+        status = self.status[name]
+        assert to in LEGAL[status.state], f"{name}: {status.state} -> {to}"
+        status.state = to
+        status.since_s = now_s
+        status.killed = False
+
+    # ---- questions -----------------------------------------------------------------------------
+
+    @property
+    def all_ready(self) -> bool:
+        return all(status.state in (State.READY, State.DONE) for status in self.status.values())
+
+    @property
+    def over(self) -> bool:
+        """Whether all children are stopped."""
+        return all(status.state is State.STOPPED for status in self.status.values())

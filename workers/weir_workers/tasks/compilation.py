@@ -1,0 +1,143 @@
+"""Compiling specs: load user code and extract its graph in a separate process with limits, once at a time per spec."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import structlog
+from celery.exceptions import SoftTimeLimitExceeded
+
+from weir.errors import ConfigError
+from weir_backend.artifacts import repository as artifacts
+from weir_backend.jobs import repository as jobs
+from weir_backend.jobs import service
+from weir_backend.kit.advisory_lock import LockKind, try_advisory_lock
+from weir_backend.models import Artifact, Spec, SpecState
+from weir_backend.runs.graph import GRAPH_BYTES_MAX, graph_content
+from weir_backend.runs.repository import store_graph
+from weir_workers.context import Context, current
+from weir_workers.drivers import command
+from weir_workers.drivers.user_code import unpack
+from weir_workers.task import task
+from weir_workers.tasks.reconciliation import look
+
+log = structlog.get_logger(__name__)
+TIME_S = 90.0
+CPU_S = 120
+FILE_BYTES_MAX = 1 << 30
+MEMORY_BYTES_MAX = 4 << 30
+"""Limit of one process: Postgres and the drivers of other jobs run on the same machine."""
+MESSAGE_CHARACTERS_MAX = 2_000
+
+
+@task("weir.compile", time_limit_s=115)
+def compile_spec(spec_id: int) -> None:
+    """Store the graph of a spec, or the reason why it does not compile."""
+    context = current()
+    # Compilation may outlast the interval at which it is requested again.
+    with try_advisory_lock(context.database, LockKind.COMPILE, spec_id) as ours:
+        if ours:
+            _compile(context, spec_id)
+
+
+def _compile(context: Context, spec_id: int) -> None:
+    with context.database.session() as session:
+        spec = jobs.find_spec_by_id(session, spec_id)
+        if spec.state is not SpecState.COMPILING or jobs.find(session, spec.job_id) is None:
+            return
+        artifact = artifacts.find(session, spec.artifact_id)
+        assert artifact is not None, "a spec keeps its artifact"
+        data = artifacts.content(session, artifact.id)
+    graph, problem = None, None
+    try:
+        graph = graph_content(compiled(spec, artifact, data, also=context.settings.compile_environment))
+    except ConfigError as error:
+        problem = str(error)
+    except SoftTimeLimitExceeded:
+        problem = "loading the job file takes too long"
+    except Exception as error:
+        # Otherwise the spec would be compiled again and again without a result.
+        log.exception("cannot compile a spec", spec=spec_id)
+        problem = f"compilation failed: {type(error).__name__}: {error}"
+    with context.database.session() as session:
+        graph_id = store_graph(session, graph) if graph is not None else None
+        service.compiled(session, context.tasks, jobs.find_spec_by_id(session, spec_id), graph_id=graph_id, problem=problem)
+    look(context, spec.job_id)
+
+
+def compiled(spec: Spec, artifact: Artifact, data: bytes, *, also: str = "") -> dict[str, Any]:
+    """Return the physical graph. ``also``: see ``command.compile_environment``. Raises ConfigError with a message for the user."""
+    with tempfile.TemporaryDirectory(prefix="weir-compile-") as made:
+        folder = Path(made)
+        code = folder / "code"
+        unpack(artifact.kind, artifact.name, data, code)
+        job = command.target(artifact.kind, artifact.name, spec.body["entry"], code)
+        environment = command.compile_environment(os.environ, {"TMPDIR": made, "HOME": made}, also=also, code=code)
+        said, complaint, status = _run(command.graph_command(spec.body, job=job), environment, folder)
+    if status != 0:
+        raise ConfigError(_message(complaint, status).replace(f"{code}/", ""))
+    if len(said) > GRAPH_BYTES_MAX:
+        raise ConfigError(f"the graph has {len(said):,} bytes as JSON; the limit is {GRAPH_BYTES_MAX:,}")
+    try:
+        graph = json.loads(said)
+    except ValueError:
+        raise ConfigError(
+            "the job file prints to standard output while it is loaded, where the graph is expected: remove the output"
+        ) from None
+    if not isinstance(graph, dict) or "logical" not in graph:
+        raise ConfigError(
+            "the job file prints to standard output while it is loaded, where the graph is expected: remove the output"
+        )
+    return graph
+
+
+def _run(line: list[str], environment: dict[str, str], folder: Path) -> tuple[bytes, str, int]:
+    with (folder / "out").open("w+b") as out, (folder / "err").open("w+b") as err:
+        process = subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, cwd=folder, start_new_session=True,
+            preexec_fn=_limit,  # noqa: PLW1509  # a process of a worker's pool has no other threads
+        )  # fmt: skip
+        try:
+            status = process.wait(TIME_S)
+        except subprocess.TimeoutExpired:
+            raise ConfigError(
+                f"loading the job file takes longer than {TIME_S:.0f} s: it must only describe the job, not run it"
+            ) from None
+        finally:
+            _end_group(process)
+        out.seek(0)
+        err.seek(0)
+        return out.read(GRAPH_BYTES_MAX + 1), err.read(1 << 20).decode(errors="replace"), status
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+    # RLIMIT_AS would not work: a JVM reserves far more address space than it uses.
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process group, since user code may have started other processes."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # All of them have ended.
+    process.wait()
+
+
+def _message(complaint: str, status: int) -> str:
+    lines = [line for line in complaint.strip().splitlines() if line.strip()]
+    own = [line.removeprefix("weir: ") for line in lines if line.startswith("weir: ")]
+    said = "\n".join(own or lines[-5:])[-MESSAGE_CHARACTERS_MAX:]
+    if status < 0:
+        return f"loading the job file was ended by signal {-status}{': ' + said if said else ''}"
+    return said or f"loading the job file exited with {status}"

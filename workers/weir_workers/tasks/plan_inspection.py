@@ -1,0 +1,103 @@
+"""Inspecting checkpoint storage for a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from sqlalchemy.orm import Session
+
+from weir_backend.checkpoints import repository as checkpoints
+from weir_backend.checkpoints import verification
+from weir_backend.jobs import repository as jobs
+from weir_backend.kit.advisory_lock import LockKind, try_advisory_lock
+from weir_backend.kit.tasks import RECONCILE
+from weir_backend.models import RecoveryPlan, Spec, SpecState
+from weir_backend.recovery import repository, service
+from weir_backend.recovery.external_path import allowed_roots
+from weir_backend.runs.service import checkpoint_directory
+from weir_workers.checkpoints.compatibility import Version
+from weir_workers.checkpoints.inspection import Subject, Verified, inspect_storage, invalid, newest_of
+from weir_workers.context import Context, current
+from weir_workers.task import task
+
+VERIFIED_BEFORE = timedelta(hours=1)
+"""A plan accepts a verification that is at most this much older than the plan, because users often verify a checkpoint before
+they plan a rollback."""
+
+
+@task("weir.inspect", time_limit_s=115)
+def inspect(plan_id: int) -> None:
+    """Inspect whether the plan's checkpoint is intact and compatible, and what would be abandoned and replayed."""
+    context = current()
+    # An inspection may outlast the interval at which it is requested again.
+    with try_advisory_lock(context.database, LockKind.INSPECT, plan_id) as ours:
+        if ours:
+            inspect_plan(context, plan_id)
+
+
+def inspect_plan(context: Context, plan_id: int) -> None:
+    """Do nothing if the plan's version is not compiled yet: the inspection is requested again afterwards."""
+    with context.database.session() as session:
+        plan = repository.find(session, plan_id)
+        spec = jobs.find_spec(session, plan.job_id, plan.request["spec"]) if plan is not None else None
+        if plan is None or spec is None or spec.state is SpecState.COMPILING:
+            return
+        subject = _subject(context, session, plan, spec)
+        problem = spec.problem if spec.state is SpecState.INVALID else None
+    if problem is not None:
+        found = invalid(subject, f"version {spec.number} does not compile: {problem}")
+    else:
+        number = newest_of(subject)
+        if number is not None:
+            with context.database.session() as session:
+                subject = replace(subject, maker=_maker(session, plan.job_id, number), verified=_verified(session, plan))
+        looked = inspect_storage(subject)
+        if looked is None:
+            # The inspection is requested again after the verification.
+            with context.database.session() as session:
+                verification.request_verification(session, context.tasks, plan.job_id, plan.preview["checkpoint"])
+            return
+        found = looked
+    with context.database.session() as session:
+        waiting = service.record_inspection(session, context.settings, plan_id, found)
+    if waiting is not None:
+        context.tasks.enqueue(RECONCILE, waiting)
+
+
+def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec) -> Subject:
+    job = jobs.find(session, plan.job_id)
+    assert job is not None, "a plan keeps its job"
+    said = plan.preview["inspection"]
+    resolved = said["origin"] if said is not None else None
+    return Subject(
+        directory=checkpoint_directory(context.settings, job, spec),
+        wanted=_version(session, spec),
+        checkpoint=plan.preview["checkpoint"],
+        anew=plan.preview["anew"],
+        origin=plan.preview["origin"],
+        # Keep the checkpoint that was approved, even if there is a newer one by now.
+        origin_checkpoint=resolved["checkpoint"] if resolved is not None else plan.request.get("checkpoint"),
+        allowed=allowed_roots(context.settings.data_dir, context.settings.restore_roots),
+    )
+
+
+def _version(session: Session, spec: Spec) -> Version | None:
+    graph = jobs.find_graph(session, spec.graph_id) if spec.graph_id is not None else None
+    if graph is None:
+        return None
+    return Version(graph.body, spec.body.get("parallelism", 1), spec.body.get("allow_non_restored_state", False))
+
+
+def _verified(session: Session, plan: RecoveryPlan) -> Verified | None:
+    """Return the verification made for this plan or shortly before it, if any."""
+    number = plan.preview["checkpoint"]
+    checkpoint = jobs.completed(session, plan.job_id, number) if number is not None else None
+    if checkpoint is None or checkpoint.verified_at is None or checkpoint.verified_at < plan.created_at - VERIFIED_BEFORE:
+        return None
+    return Verified(checkpoint.damage)
+
+
+def _maker(session: Session, job_id: int, number: int) -> Version | None:
+    spec = checkpoints.spec_of(session, job_id, number)
+    return _version(session, spec) if spec is not None else None

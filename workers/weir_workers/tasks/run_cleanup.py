@@ -1,0 +1,63 @@
+"""Deleting old files of runs on the hosts of their drivers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import structlog
+
+from weir_backend.runs import cleanup
+from weir_workers.context import Context, current
+from weir_workers.drivers.cleanup import finish_interrupted, remove
+from weir_workers.drivers.run_directory import RunDirectory
+from weir_workers.task import task
+
+log = structlog.get_logger(__name__)
+ROUND_S = 10.0
+"""No directory is started later than this, because the same processes watch drivers. The next pass comes soon."""
+RUNS_AT_ONCE = 50
+
+
+@task("weir.look_after_runs")
+def look_after_runs() -> None:
+    """Periodically ask hosts that have old files of runs to delete them."""
+    context = current()
+    with context.database.session() as session:
+        cleanup.enqueue_due(session, context.settings, context.tasks)
+
+
+@task("weir.delete_run_files", time_limit_s=60)
+def clear_runs() -> None:
+    """Delete the files of finished runs on this host whose retention has passed."""
+    clear(current(), time.monotonic)
+
+
+def clear(context: Context, clock_s: Callable[[], float]) -> None:
+    until = clock_s() + ROUND_S
+    try:
+        finish_interrupted(context.settings.data_dir)
+    except OSError as error:
+        log.warning("cannot remove the rest of a run directory", problem=str(error))
+    last, removed = 0, 0
+    while clock_s() < until:
+        with context.database.session() as session:
+            runs = cleanup.runs_to_clean_up(session, context.settings, context.host, after=last, count=RUNS_AT_ONCE)
+        if not runs:
+            break
+        for run in runs:
+            if clock_s() >= until:
+                break
+            last = run.id
+            try:
+                gone = remove(RunDirectory.of(context.settings.data_dir, run.directory))
+            except OSError as error:
+                # The files stay and remain known; other runs must not wait for them.
+                log.warning("cannot remove the files of a run", run=run.id, problem=str(error))
+                continue
+            if gone:
+                removed += 1
+                with context.database.session() as session:
+                    cleanup.mark_cleaned_up(session, [run.id])
+    if removed:
+        log.info("files of runs removed", runs=removed)

@@ -1,0 +1,117 @@
+"""Starting the driver of a run."""
+
+from __future__ import annotations
+
+import os
+
+import structlog
+
+from weir.errors import ConfigError
+from weir_backend.artifacts import repository as artifacts
+from weir_backend.jobs import repository as jobs
+from weir_backend.kit.clock import now
+from weir_backend.kit.heartbeats import record_host_heartbeat
+from weir_backend.kit.tasks import SUBMIT, host_queue
+from weir_backend.models import Run, RunState
+from weir_backend.reconciler.reassignment import newest_known_checkpoint
+from weir_backend.reconciler.service import mark_driver_lost
+from weir_backend.runs import repository
+from weir_backend.runs.service import run_token
+from weir_backend.settings import Settings
+from weir_workers.context import Context, current
+from weir_workers.drivers import command, processes
+from weir_workers.drivers.run_directory import RunDirectory
+from weir_workers.drivers.user_code import unpack
+from weir_workers.task import task
+from weir_workers.tasks.reconciliation import look
+
+log = structlog.get_logger(__name__)
+
+
+@task("weir.submit", time_limit_s=110)
+def submit(run_id: int) -> None:
+    """Start the driver on this host. A second request has no effect: see ``drivers.launcher``."""
+    context = current()
+    claimed = _claim(context, run_id)
+    if claimed is None:
+        return
+    directory = RunDirectory.of(context.settings.data_dir, claimed.directory)
+    problem: str | None = None
+    try:
+        directory.make()
+        with directory.starting() as ours:
+            if not ours:
+                return
+            _start(context, claimed, directory)
+    except (ConfigError, OSError) as error:
+        problem = str(error)
+    if problem is not None and not processes.is_alive(directory, None):
+        log.warning("cannot start a driver", run=run_id, problem=problem)
+        with context.database.session() as session:
+            mark_driver_lost(session, claimed.job_id, run_id, f"the driver cannot be started: {problem}")
+    look(context, claimed.job_id)
+
+
+def _claim(context: Context, run_id: int) -> Run | None:
+    """Return the run if this host is to start it. The run is then bound to this host."""
+    with context.database.session() as session:
+        seen = repository.find_run(session, run_id)
+        if seen is None or jobs.find(session, seen.job_id, lock=True) is None:
+            return None
+        session.refresh(seen, with_for_update=True)
+        if seen.ended_at is not None or seen.state is not RunState.CREATED:
+            return None
+        if seen.host is None:
+            seen.host = context.host
+        if seen.host != context.host:
+            context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(seen.host))
+            return None
+        # The last sign of life of this host may be old.
+        record_host_heartbeat(session, context.host, now())
+        # Timeouts count from now, because the request may have waited in the queue.
+        seen.submitted_at = now()
+        return seen
+
+
+def _start(context: Context, run: Run, directory: RunDirectory) -> None:
+    if not directory.is_alive():
+        with context.database.session() as session:
+            spec = jobs.find_spec_by_id(session, run.spec_id)
+            artifact = artifacts.find(session, spec.artifact_id)
+            assert artifact is not None, "a spec keeps its artifact"
+            data = artifacts.content(session, artifact.id)
+            known = newest_known_checkpoint(session, run)
+        archive = unpack(artifact.kind, artifact.name, data, directory.code)
+        job = command.target(artifact.kind, artifact.name, spec.body["entry"], directory.code)
+        line = command.run_command(
+            spec.body, job=job, directory=run.checkpoint_directory, start=run.start, archive=archive,
+            at_least=known.number if known is not None else None, metrics=context.settings.driver_metrics,
+        )  # fmt: skip
+        told = _run_environment(context.settings, run, directory)
+        processes.start(directory, line, command.environment(os.environ, told, code=directory.code))
+    _store_process(context, run)
+
+
+def _run_environment(settings: Settings, run: Run, directory: RunDirectory) -> dict[str, str]:
+    """Return the variables that only this driver gets. Secrets are passed here, because other users can read command lines."""
+    told = {
+        "WEIR_RUN_URL": f"{str(settings.public_url).rstrip('/')}/api/v1/runs/{run.id}",
+        "WEIR_RUN_TOKEN": run_token(settings, run.directory),
+        "WEIR_RUN_SPOOL": str(directory.spool),
+    }
+    if settings.driver_metrics is not None:
+        assert settings.driver_metrics_token is not None, "settings require the token with the address"
+        told["WEIR_METRICS_TOKEN"] = settings.driver_metrics_token.get_secret_value()
+    return told
+
+
+def _store_process(context: Context, run: Run) -> None:
+    """Store the driver's process id if it is known by now; otherwise the driver watch finds it."""
+    name = RunDirectory.of(context.settings.data_dir, run.directory).process_identity()
+    if name is None:
+        return
+    with context.database.session() as session:
+        jobs.find(session, run.job_id, lock=True)
+        found = repository.find_run(session, run.id)
+        if found is not None:
+            found.pid, found.pid_started = name.pid, name.started
