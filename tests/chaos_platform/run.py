@@ -1,5 +1,7 @@
-"""Chaos for a whole platform: servers and drivers are killed at random while a job is deployed, rolled back and undone. See
-command.py."""
+"""Chaos runs of a whole platform: kills servers and drivers at random while a job is deployed, rolled back and undone.
+
+See command.py.
+"""
 
 import sys
 from pathlib import Path

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from tests.e2e.browser_session import SCREENSHOTS, WAIT_MS, BrowserSession, browser_session
 from tests.e2e.rig import Account, Rig
-from tests.integration.platform.test_embedded import somewhere
+from tests.integration.platform.test_embedded import temporary_platform
 
 from browser import arguments, chromium
 from class_archive import jvm_options
@@ -50,7 +50,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def rig() -> Iterator[Rig]:
-    with somewhere() as platform, tempfile.TemporaryDirectory(prefix="weir-orders-") as root:
+    with temporary_platform() as platform, tempfile.TemporaryDirectory(prefix="weir-orders-") as root:
         said = platform.weir("up")
         assert said.code == 0, said.err
         found = Rig(platform, Path(root))

@@ -150,7 +150,7 @@ def _run(
     if isinstance(options.start, FromCheckpoint) and not confirmed:
         abandoned = confirm_rollback(job, options.start.checkpoint, options, yes=yes)
         # Spark takes seconds to start. A driver that still runs may complete more checkpoints, which the user has not confirmed.
-        options = replace(options, start=replace(options.start, leaving=None if yes else abandoned))
+        options = replace(options, start=replace(options.start, abandonable=None if yes else abandoned))
     with serve_metrics(metrics, optional=link is not None) as page:
         running = launch(job, options, session=session, link=link)
         page.show(lambda: exposition(job.name, running.progress()))
@@ -287,7 +287,7 @@ def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link
     )
     _report_import(imported, external.name, link)
     # The import has abandoned the old checkpoints. If another driver has completed more since, the user has not confirmed those.
-    return FromCheckpoint(imported.checkpoint, leaving=frozenset())
+    return FromCheckpoint(imported.checkpoint, abandonable=frozenset())
 
 
 def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> None:

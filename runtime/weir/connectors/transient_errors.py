@@ -1,4 +1,4 @@
-"""Tells transient I/O errors, which a retry may solve, from permanent ones."""
+"""Distinguishes transient I/O errors, which a retry may solve, from permanent ones."""
 
 from __future__ import annotations
 

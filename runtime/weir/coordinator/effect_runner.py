@@ -116,7 +116,7 @@ class EffectRunner:
 
         ``summary_every``: number of log entries between summaries. ``executors``: threads by default.
         """
-        self._may_leave_behind = abandonable
+        self._abandonable = abandonable
         self._plan = plan
         self._graph = codec.to_json(plan.graph)
         self._storage = storage
@@ -247,9 +247,9 @@ class EffectRunner:
 
     def _check_abandoned(self, start: GenerationStarted) -> None:
         """Raises Superseded if another process has completed checkpoints since the user agreed to abandon some."""
-        if self._may_leave_behind is None:
+        if self._abandonable is None:
             return
-        unexpected = set(self._log.view.abandoned_by(start.restored_from)) - self._may_leave_behind
+        unexpected = set(self._log.view.abandoned_by(start.restored_from)) - self._abandonable
         if unexpected:
             raise Superseded(
                 f"another process completed checkpoint {max(unexpected)} while this one was starting from checkpoint "

@@ -20,7 +20,7 @@ from weir.storage.manifests import read_manifest
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Start without state. Refused if the job has a history."""
+    """Start without state. Refused if the job already has a job log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Resume:
     """Start from the newest checkpoint of the current branch, or without state if no checkpoint has completed.
 
     ``at_least``: a checkpoint that the job is known to have completed. If the log does not contain it, the log is missing
-    (its disk may not be mounted) or belongs to another history, and the start is refused.
+    (its disk may not be mounted) or is that of another job, and the start is refused.
     """
 
     at_least: CheckpointId | None = None
@@ -38,12 +38,12 @@ class Resume:
 class FromCheckpoint:
     """Start from a given checkpoint, or (None) without state. Output that was committed after it is revoked.
 
-    ``leaving``: the checkpoints that the user has agreed to abandon. If the start would abandon others, it is refused.
+    ``abandonable``: the checkpoints that the user has agreed to abandon. If the start would abandon others, it is refused.
     None: any.
     """
 
     checkpoint: CheckpointId | None
-    leaving: frozenset[CheckpointId] | None = None
+    abandonable: frozenset[CheckpointId] | None = None
 
 
 StartMode: TypeAlias = Fresh | Resume | FromCheckpoint
@@ -51,7 +51,7 @@ StartMode: TypeAlias = Fresh | Resume | FromCheckpoint
 
 def abandonable_checkpoints(mode: StartMode) -> frozenset[CheckpointId] | None:
     """Return the completed checkpoints that a start in this mode may abandon. None: any."""
-    return mode.leaving if isinstance(mode, FromCheckpoint) else frozenset()
+    return mode.abandonable if isinstance(mode, FromCheckpoint) else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class StartPoint:
 
 
 def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPoint:
-    """Raises ConfigError if the mode contradicts the job's history, StorageError if the history is incomplete (``at_least``), and
+    """Raises ConfigError if the mode contradicts the job log, StorageError if the log is incomplete (``at_least``), and
     CheckpointError if the checkpoint cannot be restored."""
     log = JobLog(storage, JobLayout(job))
     while True:
@@ -84,7 +84,7 @@ def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRec
             if view.generation:
                 newest = f"newest checkpoint {view.newest.checkpoint}" if view.newest else "no completed checkpoint"
                 raise ConfigError(
-                    f"job '{job}' has a history in {url} ({newest}): continue with --resume, roll back with --from ID, "
+                    f"job '{job}' already exists in {url} ({newest}): resume it with --resume, roll back with --from ID, "
                     "or use another checkpoint directory"
                 )
             return None

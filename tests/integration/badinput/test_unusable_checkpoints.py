@@ -107,6 +107,6 @@ def test_an_incompatible_graph_is_refused_with_the_operator(stopped: Runs) -> No
 
 def test_a_directory_with_checkpoints_needs_resume_or_from(stopped: Runs) -> None:
     before = stopped.committed()
-    with pytest.raises(ConfigError, match="has a history in .*continue with --resume, roll back with --from ID"):
+    with pytest.raises(ConfigError, match="already exists in .*resume it with --resume, roll back with --from ID"):
         stopped.run()
     assert stopped.committed() == before

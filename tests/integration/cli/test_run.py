@@ -41,7 +41,7 @@ def test_sigterm_takes_a_final_checkpoint_and_resume_reaches_the_exact_result(fr
 
     refused = weir("run", *arguments(fresh))
     assert refused.code == 2, "the job has checkpoints"
-    assert "continue with --resume, roll back with --from ID" in refused.message
+    assert "resume it with --resume, roll back with --from ID" in refused.message
 
     resumed = weir("run", *arguments(fresh), "--resume", "--output", "json")
     assert resumed.code == 0

@@ -12,7 +12,7 @@ import pytest
 from tests.integration.cli.weir_command import ROOT, refuse_tracebacks
 from tests.integration.demo.demo_output import check_both_jobs
 from tests.integration.platform.embedded_rig import Platform
-from tests.integration.platform.test_embedded import somewhere
+from tests.integration.platform.test_embedded import temporary_platform
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 DEMO = [sys.executable, str(ROOT / "examples" / "demo.py")]
@@ -31,7 +31,7 @@ def demo(platform: Platform, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def platform() -> Iterator[Platform]:
-    with somewhere() as found:
+    with temporary_platform() as found:
         yield found
 
 

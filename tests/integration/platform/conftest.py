@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import Platform
-from tests.integration.platform.test_embedded import somewhere
+from tests.integration.platform.test_embedded import temporary_platform
 
 
 @pytest.fixture(scope="module")
 def platform() -> Iterator[Platform]:
-    with somewhere() as found:
+    with temporary_platform() as found:
         said = found.weir("up")
         assert said.code == 0, said.err
         yield found

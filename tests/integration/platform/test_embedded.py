@@ -37,8 +37,8 @@ CHILDREN = {"postgres", "valkey", "api", "worker", "compiler", "chores", "beat"}
 
 
 @contextmanager
-def somewhere() -> Iterator[Platform]:
-    """A platform that is stopped and removed at the end."""
+def temporary_platform() -> Iterator[Platform]:
+    """Yield a platform that is stopped and deleted at the end. The caller starts it."""
     # Not in pytest's directory: the user that Postgres runs as must be able to reach it.
     with tempfile.TemporaryDirectory(prefix="weir-platform-") as made:
         Path(made).chmod(0o755)
@@ -51,7 +51,7 @@ def somewhere() -> Iterator[Platform]:
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[tuple[Platform, CommandResult]]:
-    with somewhere() as platform:
+    with temporary_platform() as platform:
         yield platform, platform.weir("up")
 
 
@@ -230,23 +230,23 @@ def test_a_foreground_platform_keeps_its_data_and_runs_until_stopped(started: tu
 
 
 def test_two_platforms_that_start_with_the_same_port_both_come_up() -> None:
-    with somewhere() as one, somewhere() as other:
-        wanted = {"WEIR_API_PORT": str(free_port())}
-        with one.begin("up", env=wanted) as first, other.begin("up", "--output", "json", env=wanted) as second:
-            said = [command.communicate(timeout=120)[0] for command in (first, second)]
-        assert (first.returncode, second.returncode) == (0, 0), said
-        told = json.loads(said[1])
-        assert (told["ran_already"], told["password"]) == (False, other.secrets.admin_password)
-        urls = [*re.findall(r"^Weir is up: (\S+)$", said[0], re.MULTILINE), told["url"]]
-        assert urls == [one.state.url, other.state.url] and urls[0] != urls[1]
-        for platform in (one, other):
+    with temporary_platform() as first, temporary_platform() as second:
+        port = {"WEIR_API_PORT": str(free_port())}
+        with first.begin("up", env=port) as first_up, second.begin("up", "--output", "json", env=port) as second_up:
+            outputs = [command.communicate(timeout=120)[0] for command in (first_up, second_up)]
+        assert (first_up.returncode, second_up.returncode) == (0, 0), outputs
+        result = json.loads(outputs[1])
+        assert (result["ran_already"], result["password"]) == (False, second.secrets.admin_password)
+        urls = [*re.findall(r"^Weir is up: (\S+)$", outputs[0], re.MULTILINE), result["url"]]
+        assert urls == [first.state.url, second.state.url] and urls[0] != urls[1]
+        for platform in (first, second):
             assert platform.state.ports.api is not None
             assert listens(platform.pids["api"], platform.state.ports.api)
             Api(platform.state.url, "admin", platform.secrets.admin_password)
 
 
 def test_an_external_postgres_is_used_and_reported() -> None:
-    with temporary_postgres() as server, somewhere() as platform:
+    with temporary_postgres() as server, temporary_platform() as platform:
         said = platform.weir("up", env={"WEIR_DATABASE_URL": server.url})
         assert said.code == 0, said.err
         assert f"Postgres  external, at 127.0.0.1:{server.port} (WEIR_DATABASE_URL)" in said.out
@@ -259,7 +259,7 @@ def test_an_external_postgres_is_used_and_reported() -> None:
 
 
 def test_a_failed_start_names_the_process_and_its_log_and_leaves_nothing() -> None:
-    with somewhere() as platform:
+    with temporary_platform() as platform:
         said = platform.weir("up", env={"WEIR_DATABASE_URL": "postgresql://weir:hidden@127.0.0.1:1/weir"})
         assert said.code == 2
         assert said.message.startswith("weir: schema cannot start: ended with exit code 1")

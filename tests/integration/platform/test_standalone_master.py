@@ -12,7 +12,7 @@ import pytest
 from tests.integration.cli.small_job import expected_totals, totals
 from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import called, until
-from tests.integration.platform.test_embedded import somewhere
+from tests.integration.platform.test_embedded import temporary_platform
 from tests.integration.platform.test_life_of_a_job import driver, last_checkpoint, running, spec, upgraded
 
 from weir.spark.standalone import StandaloneCluster
@@ -38,7 +38,7 @@ def test_a_job_on_a_standalone_cluster_survives_its_executor_and_its_driver(clus
     conf = tmp_path / "spark.conf"
     conf.touch(mode=0o600)
     conf.write_text("".join(f"{name} {value}\n" for name, value in cluster.session_settings().items()))
-    with somewhere() as platform:
+    with temporary_platform() as platform:
         said = platform.weir("up", env={"WEIR_SPARK_CONF_FILE": str(conf)})
         assert said.code == 0, said.err
         api = Api(platform.state.url, "admin", platform.secrets.admin_password)

@@ -36,8 +36,8 @@ def test_a_job_resumes_from_its_newest_checkpoint_or_a_given_one(storage: LocalS
     assert begun(storage, FromCheckpoint(None)) is None
 
 
-def test_a_fresh_start_is_refused_if_the_job_has_a_history(storage: LocalStorage) -> None:
-    with pytest.raises(ConfigError, match=f"job '{JOB}' has a history in .* .newest checkpoint 3.*--resume"):
+def test_a_start_without_state_is_refused_if_the_job_exists(storage: LocalStorage) -> None:
+    with pytest.raises(ConfigError, match=f"job '{JOB}' already exists in .* .newest checkpoint 3.*--resume"):
         begun(storage, Fresh())
 
 

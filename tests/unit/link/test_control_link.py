@@ -33,8 +33,8 @@ class Run:
         self.refusal: str | None = None
         self.error: Exception | None = None
         self.spool = Spool(directory / "run", wall_ms=lambda: 1)
-        self.taken: SimpleQueue[str] = SimpleQueue()
-        self.link = ControlLink(address, self.spool, self._handle_command, self.taken.put, close_timeout_s=close_timeout_s)
+        self.superseded: SimpleQueue[str] = SimpleQueue()
+        self.link = ControlLink(address, self.spool, self._handle_command, self.superseded.put, close_timeout_s=close_timeout_s)
         self.link.start()
 
     def _handle_command(self, command: NumberedCommand) -> Callable[[], None] | str:
@@ -121,13 +121,13 @@ def test_a_refused_run_stops_sending_and_keeps_its_events(
         run.spool.append(failed(number))
     run.link.close()
     assert control_plane.posts == 1 and len(list(read_unconfirmed(tmp_path / "run"))) == 4
-    assert run.taken.empty() == (code != "fenced")
+    assert run.superseded.empty() == (code != "fenced")
 
 
 def test_a_fenced_run_is_notified_also_without_events_to_send(control_plane: ControlPlane, tmp_path: Path) -> None:
     control_plane.status, control_plane.code = 410, "fenced"
     run = Run(tmp_path, address(control_plane))
-    assert run.taken.get(timeout=30.0) == "the control plane reports that another driver has taken over the job"
+    assert run.superseded.get(timeout=30.0) == "the control plane reports that another driver has taken over the job"
     run.link.close()
 
 

@@ -1,11 +1,11 @@
-"""The invariants after a chaos run, read from the tables and from checkpoint storage."""
+"""The invariants of a platform after a chaos run, checked in the database and in checkpoint storage."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from tests.chaos_platform.retrying_client import PatientApi
+from tests.chaos_platform.retrying_client import RetryingClient
 from tests.integration.cli.small_job import expected_totals, totals
 from tests.integration.platform.embedded_rig import Platform
 
@@ -15,14 +15,14 @@ from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
 
 
-def judge(platform: Platform, api: PatientApi, job_id: int, root: Path) -> list[str]:
+def find_violations(platform: Platform, client: RetryingClient, job_id: int, root: Path) -> list[str]:
     """Return the violations, one sentence each."""
-    api.until(
-        lambda: [one for one in api.listed("/operations", job_id=job_id) if one["ended_at"] is None], lambda found: not found,
-        "operations still open", timeout_s=60.0,
+    client.wait_until(
+        lambda: [operation for operation in client.list("/operations", job_id=job_id) if operation["ended_at"] is None],
+        lambda running: not running, "all operations have ended", timeout_s=60.0,
     )  # fmt: skip
-    problems = list(api.wrong)
-    api.wrong.clear()
+    problems = list(client.internal_errors)
+    client.internal_errors.clear()
     with platform.connect() as connection:
 
         def rows(query: str) -> list[tuple[Any, ...]]:
@@ -49,22 +49,24 @@ def _events(rows: Any) -> list[str]:
 def _runs(rows: Any) -> list[str]:
     found = rows("SELECT number, state, missing_events, ended_at FROM runs WHERE job_id = %(job)s ORDER BY number")
     problems = [f"run {number}: {missing} events are missing" for number, _, missing, _ in found if missing]
-    problems += [f"run {number} is {state} but not over" for number, state, _, ended in found if ended is None]
+    problems += [f"run {number} is {state} but has not ended" for number, state, _, ended in found if ended is None]
     if [row[0] for row in found] != list(range(1, len(found) + 1)):
         problems.append(f"runs are numbered {[row[0] for row in found]}")
     return problems
 
 
 def _checkpoints(rows: Any, data_dir: Path, job_id: int) -> list[str]:
-    told = {row[0]: row[1] for row in rows("SELECT number, state FROM checkpoints WHERE job_id = %(job)s")}
-    problems = [f"checkpoint {number} is still in progress" for number, state in told.items() if state == "IN_PROGRESS"]
+    states = {row[0]: row[1] for row in rows("SELECT number, state FROM checkpoints WHERE job_id = %(job)s")}
+    problems = [f"checkpoint {number} is still in progress" for number, state in states.items() if state == "IN_PROGRESS"]
     (directory,) = (data_dir / "checkpoints").glob(f"{job_id}-*/1")
     stored = list_checkpoints(open_storage(str(directory)), JobLayout("small"))
-    completed = {one.checkpoint for one in stored}
-    said = {number for number, state in told.items() if state == "COMPLETED"}
-    if said - completed:
-        problems.append(f"checkpoints {sorted(said - completed)} are completed in the database but missing in storage")
-    if completed - said:
-        problems.append(f"checkpoints {sorted(completed - said)} are in storage but unknown to the database")
-    assert all(one.status is not CheckpointStatus.RETIRED for one in stored), "so many are retained that none was retired"
+    in_storage = {one.checkpoint for one in stored}
+    completed = {number for number, state in states.items() if state == "COMPLETED"}
+    if completed - in_storage:
+        problems.append(f"checkpoints {sorted(completed - in_storage)} are completed in the database but missing in storage")
+    if in_storage - completed:
+        problems.append(f"checkpoints {sorted(in_storage - completed)} are in storage but not completed in the database")
+    assert all(one.status is not CheckpointStatus.RETIRED for one in stored), (
+        "a checkpoint was retired, but the job retains them all"
+    )
     return problems

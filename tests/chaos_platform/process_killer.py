@@ -1,4 +1,4 @@
-"""Kills, in their own thread, and checks that no job has two drivers."""
+"""Kills processes of a platform at random, and checks that no run has two drivers. Both have their own thread."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from tests.integration.platform.embedded_rig import Platform
 from weir_backend.reconciler.decisions import FIRST_RUN_RESTARTS_MAX
 
 CHILDREN = ("api", "worker", "compiler", "chores", "beat", "valkey", "postgres")
-LOOK_S = 0.25
+CHECK_S = 0.25
 
 
-class Striker:
-    """``struck``: what was killed, in order. ``problems``: violations that were seen."""
+class ProcessKiller:
+    """``killed``: names of the killed processes, in order. ``problems``: violations found, one sentence each."""
 
-    def __init__(self, platform: Platform, luck: random.Random, *, every_s: float) -> None:
+    def __init__(self, platform: Platform, rng: random.Random, *, every_s: float) -> None:
         self._platform = platform
-        self._luck = luck
+        self._rng = rng
         self._every_s = every_s
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._strike, self._look)]
-        self._beginners = 0
-        """Killed drivers whose job has not completed a checkpoint yet."""
-        self.struck: list[str] = []
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._kill_repeatedly, self._check_repeatedly)]
+        self._new_jobs_killed = 0
+        """Number of drivers killed before their job had completed a checkpoint."""
+        self.killed: list[str] = []
         self.problems: list[str] = []
 
-    def __enter__(self) -> Striker:
+    def __enter__(self) -> ProcessKiller:
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._over.set()
+        self._stop.set()
         for thread in self._threads:
             thread.join()
 
-    def _strike(self) -> None:
-        while not self._over.wait(self._luck.expovariate(1 / self._every_s)):
-            name = self._luck.choice((*CHILDREN, "driver"))
+    def _kill_repeatedly(self) -> None:
+        while not self._stop.wait(self._rng.expovariate(1 / self._every_s)):
+            name = self._rng.choice((*CHILDREN, "driver"))
             if self._kill(name):
-                self.struck.append(name)
+                self.killed.append(name)
 
     def _kill(self, name: str) -> bool:
+        """Return False if there is no such process."""
         if name == "driver":
-            pid = self._driver()
+            pid = self._choose_driver()
         else:
             pid = self._platform.pids.get(name)
         if pid is None:
@@ -61,33 +62,37 @@ class Striker:
             return False
         return True
 
-    def _driver(self) -> int | None:
-        """Spare jobs that have never run: the platform gives them up after some restarts, and rightly so."""
+    def _choose_driver(self) -> int | None:
+        """Return the pid of a driver, or None.
+
+        Until the job has completed a checkpoint, the platform restarts it FIRST_RUN_RESTARTS_MAX times only. More kills would fail
+        the job, as intended.
+        """
         root = self._platform.root
         found = [(run, pid) for run, pids in drivers(root).items() for pid in pids]
         if not found:
             return None
-        run, pid = self._luck.choice(found)
+        run, pid = self._rng.choice(found)
         job = run.rsplit("-", 2)[0]
         if not any((root / "checkpoints").glob(f"*-{job}/*/*/checkpoints/*/manifest-*")):
-            if self._beginners == FIRST_RUN_RESTARTS_MAX:
+            if self._new_jobs_killed == FIRST_RUN_RESTARTS_MAX:
                 return None
-            self._beginners += 1
+            self._new_jobs_killed += 1
         return pid
 
-    def _look(self) -> None:
-        while not self._over.wait(LOOK_S):
+    def _check_repeatedly(self) -> None:
+        while not self._stop.wait(CHECK_S):
             for run, pids in drivers(self._platform.root).items():
                 if len(pids) > 1:
                     self.problems.append(f"run {run} has {len(pids)} drivers at once: {pids}")
 
 
 def drivers(root: Path) -> dict[str, list[int]]:
-    """Return driver pids by run: processes whose working directory is that of the run, without their children."""
+    """Return the pids of the drivers of each run, without their child processes."""
     found: dict[str, dict[int, int]] = {}
     for process in psutil.process_iter():
         try:
-            # The driver's working directory is that of its run; its children have other commands.
+            # The child processes of a driver (Java, for example) have other commands.
             if " -m weir.cli run " not in " ".join(process.cmdline()) + " ":
                 continue
             spool, parent = process.environ().get("WEIR_RUN_SPOOL", ""), process.ppid()
