@@ -106,7 +106,7 @@ def test_a_checkpoint_in_another_directory_is_shown_and_restored(with_history: W
         "abandons checkpoints 1, 2, 3 ",
         "revokes output in: files (undo reinstates it)",
         "cannot revoke output in: console (readers see these records twice)",
-        f"1. verify the files of the checkpoint in {path}; if one is damaged, nothing is done",
+        f"1. Verify the files of the checkpoint in {path}. If one is damaged, the job is not touched.",
     ):
         assert line in result.out
     result = weir("rollback", "flights", "--to-path", path, "--yes", "--wait")
@@ -120,7 +120,7 @@ def test_a_checkpoint_in_another_directory_is_shown_and_restored(with_history: W
 
 def test_a_directory_that_is_not_allowed_is_refused(with_history: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to-path", "/etc", "--yes")
-    assert result.code == 7 and "are not for this installation to look into" in result.err
+    assert result.code == 7 and "does not restore checkpoints from /etc" in result.err
 
 
 @pytest.mark.parametrize("options", [(), ("--to", "1", "--to-path", "/x")])
@@ -134,7 +134,7 @@ def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(with_history
     result = weir("upgrade", "flights", "--mode", "stateless", "--dry-run")
     assert result.code == 0, result.err
     assert "starts without state: all input is read again" in result.out
-    assert "3. start version 2" not in result.out and "2. start version 2 of its spec from the beginning" in result.out
+    assert "3. Start version 2" not in result.out and "2. Start version 2 of the spec without state" in result.out
     result = weir("upgrade", "flights", "--mode", "stateless", "--wait", answers="y\n")
     assert result.code == 0, result.err
     assert with_history.starts(1)[-1] == {"mode": "from", "checkpoint": 0}

@@ -45,7 +45,7 @@ def test_the_job_is_not_stopped_before_its_checkpoint_is_held_nor_if_it_is_gone(
     assert decide_plan(loose, NOW) == Wait(DEADLINE, "The checkpoint is being pinned, so that the job does not retire it.")
     assert isinstance(decide_plan(loose, DEADLINE), FailPlan)
     gone = decide_plan(replace(loose, target_gone=True), NOW)
-    assert isinstance(gone, FailPlan) and not gone.bring_back and "has retired its checkpoint" in gone.problem
+    assert isinstance(gone, FailPlan) and not gone.bring_back and "has retired the checkpoint" in gone.problem
 
 
 def test_the_job_is_stopped_with_a_checkpoint_before_another_run_is_begun() -> None:
@@ -84,7 +84,7 @@ def test_a_plan_ends_also_if_the_driver_of_its_run_does_not() -> None:
     returning = replace(PLAN, phase=PlanPhase.REVERTING, live=deaf, live_is_ours=True, runs=1)
     assert decide_plan(returning, DEADLINE) == Wait(DEADLINE + REVERT_TIMEOUT, "The driver was told to stop.")
     over = decide_plan(returning, DEADLINE + REVERT_TIMEOUT)
-    assert isinstance(over, FailPlan) and over.bring_back and "does not stop either" in over.problem
+    assert isinstance(over, FailPlan) and over.bring_back and "does not stop." in over.problem
 
 
 def test_a_run_that_cannot_succeed_is_not_tried_again() -> None:

@@ -117,7 +117,7 @@ def test_an_alert_arrives_and_its_end_does(scene: Scene, there: Receiver) -> Non
         "job": {"id": run.job_id, "name": "route-delays"},
     }  # fmt: skip
     assert second.body["type"] == "alert.resolved" and second.body["alert"]["resolution"] == "checkpoint 1 is completed"
-    assert second.body["alert"]["resolved_at"] is not None and second.body["text"].startswith("route-delays: over: ")
+    assert second.body["alert"]["resolved_at"] is not None and second.body["text"].startswith("route-delays: resolved: ")
     assert [(found.state.value, found.tries, found.status, found.problem) for found in scene.deliveries()] == [
         ("DELIVERED", 1, 200, None), ("DELIVERED", 1, 200, None),
     ]  # fmt: skip
@@ -335,15 +335,15 @@ def test_a_name_is_looked_up_once_and_what_it_means_is_judged_and_called(there: 
     assert sent(url, by) == outbox.Sent(200) and asked == ["name.test"]
     assert there.received[0].headers["host"] == f"name.test:{there.port}" and there.received[0].path == "/x"
     refused = sent(url, by)
-    assert isinstance(refused, outbox.NotSent) and "credentials" in refused.problem
+    assert isinstance(refused, outbox.NotSent) and "cloud metadata service" in refused.problem
     assert len(there.received) == 1
 
 
 @pytest.mark.parametrize(
     ("reach", "address", "said"),
     [
-        (Reach.LOOPBACK, "169.254.169.254", "credentials"),
-        (Reach.LOOPBACK, "::ffff:169.254.169.254", "credentials"),
+        (Reach.LOOPBACK, "169.254.169.254", "cloud metadata service"),
+        (Reach.LOOPBACK, "::ffff:169.254.169.254", "cloud metadata service"),
         (Reach.LOOPBACK, "fe80::1", "link-local"),
         (Reach.PRIVATE, "127.0.0.1", "WEIR_WEBHOOK_REACH"),
         (Reach.PRIVATE, "::1", "WEIR_WEBHOOK_REACH"),
