@@ -35,7 +35,7 @@ AREAS = {
     "docs": ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"],
     "tests": ["tests", "bench"],
 }
-GENERATED = ("frontend/src/api/schema.ts", "docs/protocol/", "docs/renames.md")
+GENERATED = ("frontend/src/api/schema.ts", "frontend/src/api/fields.ts", "docs/protocol/", "docs/renames.md")
 WORDS_MIN = 5
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'])")
 _TEXT_IN_TYPESCRIPT = re.compile(

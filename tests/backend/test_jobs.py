@@ -99,16 +99,16 @@ def test_a_job_deployed_without_starting_waits_for_a_start(stage: Stage) -> None
         ({"checkpointing": {"interval": "soon"}}, "spec.checkpointing.interval: String should match"),
         (
             {"checkpointing": {"interval": "0s"}},
-            "spec.checkpointing.interval: Value error, the duration '0s' is below the minimum of 1ms",
+            "spec.checkpointing.interval: the duration '0s' is below the minimum of 1ms",
         ),
         (
             {"checkpointing": {"timeout": "0ms"}},
-            "spec.checkpointing.timeout: Value error, the duration '0ms' is below the minimum of 1ms",
+            "spec.checkpointing.timeout: the duration '0ms' is below the minimum of 1ms",
         ),
         ({"checkpointing": {"timeout": "none"}}, "spec.checkpointing.timeout: String should match"),
         (
             {"checkpointing": {"min_pause": "10001h"}},
-            "spec.checkpointing.min_pause: Value error, the duration '10001h' is above the limit",
+            "spec.checkpointing.min_pause: the duration '10001h' is above the limit",
         ),
         ({"checkpointing": {"tolerable_failed_checkpoints": -1}}, "spec.checkpointing.tolerable_failed_checkpoints"),
         ({"parameters": {"a b": 1}}, "parameters"),

@@ -22,7 +22,7 @@ def test_a_job_is_deployed_and_its_checkpoints_complete_live(rig: Rig, open_sess
     page.get_by_role("link", name="Deploy job").click()
     expect(page.get_by_role("heading", level=1, name="Deploy a job")).to_be_visible()
     page.get_by_role("button", name="Upload and compile").click()
-    expect(page.get_by_text("Choose a file: a .py, .zip or .whl")).to_be_visible()
+    expect(page.get_by_text("Choose a .py, .zip or .whl file")).to_be_visible()
     olga.check("deploy-incomplete")
     page.get_by_label("Job file").set_input_files(CODE)
     page.get_by_role("textbox", name="Job name").fill(NAME)

@@ -151,7 +151,10 @@ def install(app: FastAPI) -> None:
 
 def invalid_answer(errors: Sequence[Any]) -> JSONResponse:
     """Return the response to validation errors of pydantic. It does not repeat input values, which may be secrets."""
-    found = [{"where": ".".join(str(part) for part in one["loc"]), "what": str(one["msg"])} for one in errors]
+    found = [
+        {"where": ".".join(str(part) for part in one["loc"]), "what": str(one["msg"]).removeprefix("Value error, ")}
+        for one in errors
+    ]
     detail = "; ".join(f"{one['where']}: {one['what']}" for one in found[:3])
     return problem_answer(422, "invalid", detail or "The request is invalid.", extra={"errors": found})
 

@@ -26,7 +26,7 @@ export async function upload(simulator: JobSimulator, name: string, request: Req
 }
 
 export function deploy(simulator: JobSimulator, draft: Schemas['JobCreate']): Schemas['JobRead'] | FakeProblem {
-  if (simulator.jobs.some(({ job }) => job.name === draft.name)) return new FakeProblem(409, 'name-taken', `there is a job '${draft.name}' already`, 'give it a new version of its spec, or choose another name');
+  if (simulator.jobs.some(({ job }) => job.name === draft.name)) return new FakeProblem(409, 'name-taken', `A job named '${draft.name}' already exists.`, 'Add a version to its spec, or choose another name.');
   const one = simulator.add({
     ...JOB_TEMPLATES[2]!, name: draft.name, description: draft.description ?? '', desired: 'SUSPENDED', state: 'CREATED', health: 'degraded', why: '', lastCheckpointAgeS: null, restarts: 0, lagRecords: null,
   });

@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react';
 
 import { ApiProblem } from '../../api/problem';
 import { Panel } from '../../shared/Panel';
-import { suggestJobName, missingFields, fieldProblems, type Draft, type Field } from './draft';
+import { fieldProblems, formProblems, suggestJobName, type Draft, type TextFieldName } from './draft';
 import { FileInput } from './FileInput';
 
 interface Props {
@@ -27,11 +27,11 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
   const refused = error instanceof ApiProblem ? fieldProblems(error) : {};
   // The API has not refused the new name.
   if (draft.name !== sent.name) delete refused.name;
-  const mine = missingFields(draft, { file, hasFile: defaultFile !== null });
-  // Missing fields are reported after the first attempt to submit.
-  const problems = submitted ? { ...refused, ...mine } : refused;
+  const invalid = formProblems(draft, { file, hasFile: defaultFile !== null });
+  // Invalid fields are reported after the first attempt to submit.
+  const problems = submitted ? { ...refused, ...invalid } : refused;
   const set = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
-  const field = (name: Exclude<Field, 'file' | `parameters.${number}`>, label: string, help = '') => (
+  const field = (name: TextFieldName, label: string, help = '') => (
     <TextField
       label={label}
       value={draft[name]}
@@ -48,7 +48,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
       onSubmit={(event) => {
         event.preventDefault();
         setSubmitted(true);
-        if (Object.keys(mine).length > 0 || busy) return;
+        if (Object.keys(invalid).length > 0 || busy) return;
         setSent(draft);
         onSend(draft, file);
       }}
@@ -85,7 +85,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
         <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1.5, pt: 0.5 }}>
           {draft.parameters.map(({ name, value }, at) => {
             const change = (one: Partial<{ name: string; value: string }>): void => set({ parameters: draft.parameters.map((before, index) => (index === at ? { ...before, ...one } : before)) });
-            const problem = problems[`parameters.${at}`];
+            const problem = problems[`parameters.${name.trim()}`];
             return (
               <Box key={at} sx={{ display: 'flex', gap: 1, alignItems: 'flex-start' }}>
                 <TextField label="Name" value={name} onChange={({ target }) => change({ name: target.value })} error={problem !== undefined} helperText={problem} sx={{ width: 220 }} />
@@ -97,7 +97,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
         </Box>
       </Panel>
       {error && <Alert severity="error" variant="outlined">{error.message}</Alert>}
-      {submitted && Object.keys(mine).length > 0 && <Alert severity="warning" variant="outlined">Some fields are missing or invalid. Check the fields above.</Alert>}
+      {submitted && Object.keys(invalid).length > 0 && <Alert severity="warning" variant="outlined">Some fields are missing or invalid. Check the fields above.</Alert>}
       <Box sx={{ display: 'flex', gap: 1, alignItems: 'center' }}>
         <Button type="submit" variant="contained" disabled={busy}>Upload and compile</Button>
         {children}

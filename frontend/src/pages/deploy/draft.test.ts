@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { specFromDraft, draftFromSpec, EMPTY_DRAFT, suggestJobName, missingFields, fieldProblems, parseScalar, formatScalar } from './draft';
+import { draftFromSpec, EMPTY_DRAFT, fieldProblems, formatScalar, formProblems, parseScalar, specFromDraft, suggestJobName, type Draft } from './draft';
 
 describe('parameters', () => {
   it.each([
@@ -27,11 +27,6 @@ describe('a version', () => {
     expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab').checkpointing).toEqual(body.checkpointing);
   });
 
-  it('without checkpoint limits is shown with the defaults', () => {
-    const { timeout, minPause, tolerable } = draftFromSpec({ name: 'a', description: '' }, { artifact: 'ab', checkpointing: { interval: '20s', retained: 9 } });
-    expect([timeout, minPause, tolerable]).toEqual([EMPTY_DRAFT.timeout, EMPTY_DRAFT.minPause, EMPTY_DRAFT.tolerable]);
-  });
-
   it('keeps settings of the previous version that have no field', () => {
     const before = { artifact: 'old', spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: '20s', retained: 9, directory: 's3://a' }, parameters: { gone: 1 } };
     expect(specFromDraft(typed, 'ab', before)).toMatchObject({ spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: 'none', retained: 3, directory: 's3://a' }, parameters: { window: 5 } });
@@ -44,35 +39,30 @@ describe('a version', () => {
 });
 
 describe('form problems', () => {
-  const named = (name: string) => ({ name, size: 12 });
   const fine = { ...EMPTY_DRAFT, name: 'a' };
-  it('are empty for a valid form', () => expect(missingFields(fine, { file: named('a.py'), hasFile: false })).toEqual({}));
+  const check = (change: Partial<Draft>, file: string | null = 'a.py', hasFile = false) => formProblems({ ...fine, ...change }, { file: file === null ? null : { name: file }, hasFile });
+
+  it('are empty for a valid form', () => expect([check({}), check({}, null, true)]).toEqual([{}, {}]));
   it('contain a missing or invalid file', () => {
-    expect(missingFields(fine, { file: null, hasFile: false }).file).toMatch(/Choose a file/);
-    expect(missingFields(fine, { file: null, hasFile: true })).toEqual({});
-    expect(missingFields(fine, { file: { name: 'a.py', size: 0 }, hasFile: true }).file).toMatch(/a\.py is empty/);
-    expect(missingFields(fine, { file: named('a b.py'), hasFile: true }).file).toMatch(/a b\.py is not a name/);
+    expect(check({}, null).file).toMatch(/^Choose a .py/);
+    expect(check({}, 'a b.py').file).toMatch(/must end in \.py/);
   });
   it.each([
-    [{ name: ' ' }, 'name'], [{ parallelism: '0' }, 'parallelism'], [{ parallelism: '2.5' }, 'parallelism'], [{ retained: '1001' }, 'retained'],
-    [{ interval: '10' }, 'interval'], [{ interval: '0s' }, 'interval'], [{ timeout: '' }, 'timeout'], [{ timeout: '0ms' }, 'timeout'], [{ timeout: '10001h' }, 'timeout'],
-    [{ minPause: 'soon' }, 'minPause'], [{ tolerable: '-1' }, 'tolerable'], [{ tolerable: '1001' }, 'tolerable'], [{ entry: 'a b' }, 'entry'], [{ parameters: [{ name: '5', value: '' }] }, 'parameters.0'],
-    [{ parameters: [{ name: 'a', value: '1' }, { name: 'a', value: '2' }] }, 'parameters.1'],
-  ])('is %o', (change, field) => expect(Object.keys(missingFields({ ...fine, ...change }, { file: named('a.py'), hasFile: false }))).toEqual([field]));
-  it('contain the missing module of an archive', () => {
-    expect(missingFields(fine, { file: named('a.whl'), hasFile: false }).entry).toMatch(/package\.module:function/);
-    expect(missingFields({ ...fine, entry: 'a.b:job' }, { file: named('a.whl'), hasFile: false })).toEqual({});
-  });
+    [{ name: ' ' }, 'name'], [{ name: 'a b' }, 'name'], [{ parallelism: '0' }, 'parallelism'], [{ parallelism: '2.5' }, 'parallelism'], [{ retained: '1001' }, 'retained'],
+    [{ interval: '10' }, 'interval'], [{ timeout: '' }, 'timeout'], [{ minPause: 'soon' }, 'minPause'], [{ tolerable: '-1' }, 'tolerable'], [{ tolerable: '1001' }, 'tolerable'],
+    [{ entry: 'a b' }, 'entry'], [{ parameters: [{ name: '5', value: '' }] }, 'parameters.5'], [{ parameters: [{ name: 'a', value: '1' }, { name: 'a', value: '2' }] }, 'parameters.a'],
+  ])('are found in %o', (change, field) => expect(Object.keys(check(change))).toEqual([field]));
   it.each([{ minPause: '0s' }, { minPause: '' }, { interval: '', minPause: '1h' }, { tolerable: '0' }, { tolerable: '' }, { timeout: '10000h' }])(
-    'is nothing in %o', (change) => expect(missingFields({ ...fine, ...change }, { file: named('a.py'), hasFile: false })).toEqual({}),
+    'are empty for %o', (change) => expect(check(change)).toEqual({}),
   );
   it('contain field errors of the API', () => {
-    const refused = (errors: Record<string, string>) => fieldProblems({ code: 'invalid', body: { errors } });
+    const refused = (errors: Record<string, string>) => fieldProblems({ code: 'invalid', message: '', body: { errors } });
     expect(refused({ 'spec.parallelism': 'too many', odd: 'x' })).toEqual({ parallelism: 'too many' });
     expect(refused({
       'spec.checkpointing.interval': 'a', 'spec.checkpointing.timeout': 'b', 'spec.checkpointing.min_pause': 'c', 'spec.checkpointing.tolerable_failed_checkpoints': 'd',
     })).toEqual({ interval: 'a', timeout: 'b', minPause: 'c', tolerable: 'd' });
-    expect(fieldProblems({ code: 'name-taken', body: {} }).name).toMatch(/already exists/);
+    expect(refused({ 'spec.parameters.b': 'too long', 'spec.parameters.c.[key]': 'a secret' })).toEqual({ 'parameters.b': 'too long', 'parameters.c': 'a secret' });
+    expect(fieldProblems({ code: 'name-taken', message: 'The name is taken.', body: {} })).toEqual({ name: 'The name is taken.' });
   });
 });
 

@@ -1,63 +1,69 @@
 /** Converts between the deploy form and job specs. Pure. */
 import type { ApiProblem } from '../../api/problem';
 import type { Schemas } from '../../api/types';
+import { defaultOf, fieldError } from '../../api/validation';
 
 type JobSpec = Schemas['JobSpec'];
+/** The API adds the defaults to the specs that it returns. */
+type CompleteSpec = Required<JobSpec> & { checkpointing: Required<Schemas['Checkpointing']> };
 type Scalar = boolean | number | string;
 
 export interface Parameter {
   name: string;
   value: string;
 }
-/** Field values as typed; numbers are converted when they are sent. */
-export interface Draft {
-  name: string;
-  description: string;
-  comment: string;
-  entry: string;
-  parallelism: string;
-  /** '': no periodic checkpoints. */
-  interval: string;
-  timeout: string;
-  /** '': none. */
-  minPause: string;
-  /** '': any number. */
-  tolerable: string;
-  retained: string;
-  parameters: readonly Parameter[];
-}
-export type Field = Exclude<keyof Draft, 'parameters'> | 'file' | `parameters.${number}`;
-export type Problems = Partial<Record<Field, string>>;
 
-export const EMPTY_DRAFT: Draft = {
-  name: '', description: '', comment: '', entry: 'job', parallelism: '2', interval: '10s', timeout: '10m', minPause: '0s', tolerable: '3', retained: '3', parameters: [],
-};
+/** The form fields, with the request field that has the limits, the default and the API's errors of each. */
+const REQUEST_FIELDS = {
+  name: 'name', description: 'description', comment: 'comment', entry: 'spec.entry', parallelism: 'spec.parallelism', interval: 'spec.checkpointing.interval',
+  timeout: 'spec.checkpointing.timeout', minPause: 'spec.checkpointing.min_pause', tolerable: 'spec.checkpointing.tolerable_failed_checkpoints',
+  retained: 'spec.checkpointing.retained',
+} as const;
+const FORMATS: Partial<Record<TextFieldName, string>> = { name: 'Use letters, digits and . _ -', entry: 'Use function, or package.module:function in an archive' };
+const FIELD_OF_CODE: Record<string, string> = { 'name-taken': 'name', empty: 'file', 'not-an-archive': 'file', 'too-large': 'file' };
+
+export type TextFieldName = keyof typeof REQUEST_FIELDS;
+const TEXT_FIELDS = Object.keys(REQUEST_FIELDS) as TextFieldName[];
+const mapFields = <Value>(map: (field: TextFieldName) => Value) => Object.fromEntries(TEXT_FIELDS.map((field) => [field, map(field)])) as Record<TextFieldName, Value>;
+
+/** Field values as typed; numbers are converted when they are sent. `interval` empty: manual checkpoints only. `tolerable` empty: unlimited. */
+export type Draft = Record<TextFieldName, string> & { parameters: readonly Parameter[] };
+/** Errors by form field, or for `parameters` by name. */
+export type Problems = Partial<Record<TextFieldName | 'file' | `parameters.${string}`, string>>;
+
+export const EMPTY_DRAFT: Draft = { ...mapFields((field) => defaultOf(`JobCreate.${REQUEST_FIELDS[field]}`)), parameters: [] };
 
 /** The form of a new version, filled from an existing spec. */
-export function draftFromSpec(job: Pick<Schemas['JobRead'], 'name' | 'description'>, body: Record<string, unknown>): Draft {
-  const { entry, parallelism, checkpointing, parameters } = body as Partial<JobSpec>;
+export function draftFromSpec({ name, description }: Pick<Schemas['JobRead'], 'name' | 'description'>, body: Record<string, unknown>): Draft {
+  const { entry, parallelism, parameters, checkpointing: { interval, timeout, min_pause, tolerable_failed_checkpoints, retained } } = body as CompleteSpec;
   return {
-    name: job.name, description: job.description, comment: '', entry: entry ?? EMPTY_DRAFT.entry, parallelism: String(parallelism ?? EMPTY_DRAFT.parallelism),
-    interval: checkpointing?.interval === 'none' ? '' : (checkpointing?.interval ?? EMPTY_DRAFT.interval), retained: String(checkpointing?.retained ?? EMPTY_DRAFT.retained),
-    timeout: checkpointing?.timeout ?? EMPTY_DRAFT.timeout, minPause: checkpointing?.min_pause ?? EMPTY_DRAFT.minPause,
-    tolerable: checkpointing?.tolerable_failed_checkpoints === null ? '' : String(checkpointing?.tolerable_failed_checkpoints ?? EMPTY_DRAFT.tolerable),
-    parameters: Object.entries(parameters ?? {}).map(([name, value]) => ({ name, value: formatScalar(value) })),
+    name, description, comment: '', entry, parallelism: String(parallelism), interval: interval === 'none' ? '' : interval, timeout, minPause: min_pause,
+    tolerable: String(tolerable_failed_checkpoints ?? ''), retained: String(retained),
+    parameters: Object.entries(parameters).map(([name, value]) => ({ name, value: formatScalar(value) })),
+  };
+}
+
+/** The values to send. */
+function convert(draft: Draft) {
+  const trimmed = mapFields((field) => draft[field].trim());
+  const { entry, interval, minPause, tolerable, parallelism, retained } = trimmed;
+  return {
+    ...trimmed, entry: entry || EMPTY_DRAFT.entry, interval: interval || 'none', minPause: minPause || EMPTY_DRAFT.minPause,
+    tolerable: tolerable === '' ? null : Number(tolerable), parallelism: Number(parallelism), retained: Number(retained),
   };
 }
 
 /** The spec to send. `before`: the previous spec; settings without a field are copied from it. */
 export function specFromDraft(draft: Draft, digest: string, before: Record<string, unknown> = {}): JobSpec {
   const kept = before as Partial<JobSpec>;
+  const { entry, parallelism, interval, timeout, minPause, tolerable, retained } = convert(draft);
   return {
     ...kept,
     artifact: digest,
-    entry: draft.entry.trim() || EMPTY_DRAFT.entry,
-    parallelism: Number(draft.parallelism),
+    entry,
+    parallelism,
     parameters: Object.fromEntries(draft.parameters.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), parseScalar(value)])),
-    checkpointing: {
-      ...kept.checkpointing, interval: draft.interval.trim() || 'none', timeout: draft.timeout.trim(), min_pause: draft.minPause.trim() || '0s',
-      tolerable_failed_checkpoints: draft.tolerable.trim() === '' ? null : Number(draft.tolerable), retained: Number(draft.retained),
-    },
+    checkpointing: { ...kept.checkpointing, interval, timeout, min_pause: minPause, tolerable_failed_checkpoints: tolerable, retained },
   };
 }
 
@@ -79,49 +85,17 @@ export function formatScalar(value: Scalar): string {
   return parseScalar(value) === value ? value : `"${value}"`;
 }
 
-const FILE = /^[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)$/;
-const DURATION = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$/;
-const UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const DURATION_H_MAX = 10_000;
-const WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const ENTRY = /^([A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:)?[A-Za-z_][A-Za-z0-9_]*$/;
-
-/** What stands in the way of sending it, by field. `file`: the one that was chosen; null: none was, and none is needed if `hasFile`. */
-export function missingFields(draft: Draft, { file, hasFile }: { file: Pick<File, 'name' | 'size'> | null; hasFile: boolean }): Problems {
-  const found: Problems = {};
-  if (file === null) {
-    if (!hasFile) found.file = 'Choose a file: a .py, .zip or .whl';
-  } else if (!FILE.test(file.name)) found.file = `${file.name} is not a name that is taken: letters, digits, . _ + -, and .py, .zip or .whl at its end`;
-  else if (file.size === 0) found.file = `${file.name} is empty: there is no function in it that makes a job`;
-  if (draft.name.trim() === '') found.name = 'A job needs a name';
-  if (!ENTRY.test(draft.entry.trim() || EMPTY_DRAFT.entry)) found.entry = 'function, or package.module:function in an archive';
-  else if (file !== null && !file.name.endsWith('.py') && !draft.entry.includes(':')) found.entry = 'An archive needs package.module:function';
-  if (!whole(draft.parallelism, 1, 1024)) found.parallelism = '1 to 1024';
-  if (!whole(draft.retained, 1, 1000)) found.retained = '1 to 1000';
-  if (draft.interval.trim() !== '' && !lasts(draft.interval, 1)) found.interval = 'A number and ms, s, m or h, as in 10s; empty for none';
-  if (!lasts(draft.timeout, 1)) found.timeout = 'A number and ms, s, m or h, as in 10m';
-  if (draft.minPause.trim() !== '' && !lasts(draft.minPause, 0)) found.minPause = 'A number and ms, s, m or h, as in 5s; empty for none';
-  if (draft.tolerable.trim() !== '' && !whole(draft.tolerable, 0, 1000)) found.tolerable = '0 to 1000; empty for any number';
-  const seen = new Set<string>();
-  draft.parameters.forEach(({ name, value }, at) => {
-    const trimmed = name.trim();
-    if (trimmed === '' && value.trim() === '') return;
-    if (!WORD.test(trimmed)) found[`parameters.${at}`] = 'A name of letters, digits and _';
-    else if (seen.has(trimmed)) found[`parameters.${at}`] = 'This one is there already';
-    seen.add(trimmed);
-  });
-  return found;
-}
-
-function whole(text: string, least: number, most: number): boolean {
-  return /^\d+$/.test(text.trim()) && Number(text) >= least && Number(text) <= most;
-}
-
-function lasts(text: string, leastMs: number): boolean {
-  const [, number, unit] = DURATION.exec(text.trim()) ?? [];
-  if (number === undefined || unit === undefined) return false;
-  const ms = Number(number) * UNITS_MS[unit]!;
-  return ms >= leastMs && ms <= DURATION_H_MAX * UNITS_MS.h!;
+/** Why the form cannot be sent. `file`: the chosen file. `hasFile`: there is another file if none is chosen. */
+export function formProblems(draft: Draft, { file, hasFile }: { file: Pick<File, 'name'> | null; hasFile: boolean }): Problems {
+  const values = convert(draft);
+  const found: Record<string, string | null> = mapFields((field) => (values[field] === null ? null : fieldError(`JobCreate.${REQUEST_FIELDS[field]}`, values[field], FORMATS[field])));
+  if (file) found.file = fieldError('upload_artifact.name', file.name, 'The name must end in .py, .zip or .whl and have only letters, digits and . _ + -');
+  else if (!hasFile) found.file = 'Choose a .py, .zip or .whl file';
+  for (const { name } of draft.parameters.filter(({ name, value }) => name.trim() + value.trim() !== '')) {
+    const field = `parameters.${name.trim()}`;
+    found[field] = field in found ? 'Duplicate name' : fieldError('JobCreate.spec.parameters.[key]', name.trim(), 'Use letters, digits and _');
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, problem]) => problem !== null)) as Problems;
 }
 
 /** Suggest a job name for a file: route-delays for route_delays.py. */
@@ -129,13 +103,9 @@ export function suggestJobName(file: string): string {
   return file.replace(/\.(py|zip|whl)$/, '').replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '').toLowerCase();
 }
 
-/** Map the API's field errors (`spec.checkpointing.interval`) to form fields. A taken name comes without a field. */
-export function fieldProblems({ code, body: { errors } }: Pick<ApiProblem, 'code' | 'body'>): Problems {
-  if (code === 'name-taken') return { name: 'A job with this name already exists' };
-  const names: Record<string, Field> = {
-    name: 'name', description: 'description', comment: 'comment', 'spec.entry': 'entry', 'spec.parallelism': 'parallelism',
-    'spec.checkpointing.interval': 'interval', 'spec.checkpointing.timeout': 'timeout', 'spec.checkpointing.min_pause': 'minPause',
-    'spec.checkpointing.tolerable_failed_checkpoints': 'tolerable', 'spec.checkpointing.retained': 'retained', 'spec.artifact': 'file',
-  };
-  return Object.fromEntries(Object.entries(errors ?? {}).flatMap(([where, what]) => (names[where] ? [[names[where], what]] : [])));
+/** The errors of an API response. */
+export function fieldProblems({ code, message, body: { errors = {} } }: Pick<ApiProblem, 'code' | 'message' | 'body'>): Problems {
+  if (FIELD_OF_CODE[code]) return { [FIELD_OF_CODE[code]]: message };
+  const ofParameters = Object.entries(errors).filter(([path]) => path.startsWith('spec.parameters.')).map(([path, error]) => [path.split('.').slice(1, 3).join('.'), error]);
+  return Object.fromEntries([...TEXT_FIELDS.map((field) => [field, errors[REQUEST_FIELDS[field]]]), ...ofParameters].filter(([, error]) => error !== undefined));
 }

@@ -5,6 +5,8 @@ import { useNotify } from 'react-admin';
 import { useNavigate } from 'react-router-dom';
 
 import { unwrap, api, ifMatch, idempotent } from '../../api/client';
+import { FIELDS } from '../../api/fields';
+import { fieldError } from '../../api/validation';
 import { useCan } from '../../auth/permissions';
 import { ConfirmDialog } from '../../shared/ConfirmDialog';
 import { ActionButton } from '../../shared/ActionButton';
@@ -136,7 +138,7 @@ function MoreMenu({ onChoose }: { onChoose(verb: JobVerb): void }) {
   );
 }
 
-const PARALLELISM_MAX = 1024;
+const { minimum: PARALLELISM_MIN, maximum: PARALLELISM_MAX } = FIELDS['RescaleRequest.parallelism'];
 
 /** Asks for the new parallelism, then proposes a plan. */
 function Rescale({ onClose }: { onClose(): void }) {
@@ -147,7 +149,7 @@ function Rescale({ onClose }: { onClose(): void }) {
   const { data } = useSpec();
   const current = data?.body.parallelism as number | undefined;
   const unchanged = input !== '' && parallelism === current;
-  const valid = /^\d+$/.test(input) && parallelism >= 1 && parallelism <= PARALLELISM_MAX && !unchanged;
+  const valid = fieldError('RescaleRequest.parallelism', input) === null && !unchanged;
   return (
     <Dialog open onClose={onClose} aria-labelledby="rescale-title">
       <form
@@ -160,7 +162,7 @@ function Rescale({ onClose }: { onClose(): void }) {
         <DialogContent>
           <DialogContentText sx={{ mb: 2 }}>The job takes a last checkpoint, stops, and resumes with this parallelism. The plan is shown for confirmation first.</DialogContentText>
           {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog with one field */}
-          <TextField autoFocus label="Parallelism" value={input} onChange={({ target: { value } }) => setInput(value)} error={input !== '' && !valid} helperText={unchanged ? `The job already has parallelism ${current}.` : `1 to ${PARALLELISM_MAX}${current === undefined ? '' : `; currently ${current}`}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
+          <TextField autoFocus label="Parallelism" value={input} onChange={({ target: { value } }) => setInput(value)} error={input !== '' && !valid} helperText={unchanged ? `The job already has parallelism ${current}.` : `${PARALLELISM_MIN} to ${PARALLELISM_MAX}${current === undefined ? '' : `; currently ${current}`}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
         </DialogContent>
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>

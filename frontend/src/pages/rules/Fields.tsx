@@ -1,21 +1,22 @@
 import { Box, Typography } from '@mui/material';
-import {
-  AutocompleteInput, BooleanInput, FormDataConsumer, maxLength, maxValue, minValue, NumberInput, ReferenceInput, required, SelectInput, TextInput, type Validator,
-} from 'react-admin';
+import { AutocompleteInput, BooleanInput, FormDataConsumer, NumberInput, ReferenceInput, required, SelectInput, TextInput, type Validator } from 'react-admin';
 
+import { validate } from '../../api/validation';
 import { KINDS, validateLag, type Kind } from './conditions';
 
-const COUNT_MAX = 100;
-const MINUTES_MAX = 1_440;
-const SECONDS_MAX = 1e9;
-const atMost = (most: number): Validator[] => [required(), minValue(1), maxValue(most)];
+const NAME = [required(), validate('AlertRuleCreate.name')];
+const COUNT = [required(), validate('RestartsCondition.count')];
+const MINUTES = [required(), validate('RestartsCondition.minutes')];
 const requireLagLimit: Validator = (_, all: { condition?: Record<string, unknown> }) => validateLag(all.condition ?? {});
+const RECORDS = [validate('LagCondition.records'), requireLagLimit];
+const SECONDS = validate('LagCondition.seconds');
+const SOURCE = validate('LagCondition.source');
 
 /** The fields of a rule. Its kind and job cannot change once it exists. */
 export function RuleFields({ existing = false }: { existing?: boolean }) {
   return (
     <>
-      <TextInput source="name" validate={[required(), maxLength(100)]} autoComplete="off" />
+      <TextInput source="name" validate={NAME} autoComplete="off" />
       {!existing && (
         <>
           <ReferenceInput source="job_id" reference="jobs" sort={{ field: 'name', order: 'ASC' }}>
@@ -38,13 +39,13 @@ function Limits({ kind }: { kind: Kind | undefined }) {
   return (
     <Box sx={{ width: '100%' }}>
       {help && <Typography variant="body2" color="text.secondary" sx={{ mb: 1.5, maxWidth: 520 }}>{help}</Typography>}
-      {(kind === 'failures' || kind === 'restarts') && <NumberInput source="condition.count" label="Count" min={1} max={COUNT_MAX} step={1} validate={atMost(COUNT_MAX)} />}
-      {(kind === 'no-checkpoint' || kind === 'restarts') && <NumberInput source="condition.minutes" label="Minutes" min={1} max={MINUTES_MAX} step={1} validate={atMost(MINUTES_MAX)} />}
+      {(kind === 'failures' || kind === 'restarts') && <NumberInput source="condition.count" label="Count" min={1} step={1} validate={COUNT} />}
+      {(kind === 'no-checkpoint' || kind === 'restarts') && <NumberInput source="condition.minutes" label="Minutes" min={1} step={1} validate={MINUTES} />}
       {kind === 'lag' && (
         <>
-          <NumberInput source="condition.records" label="Lag in records" min={1} step={1} validate={[minValue(1), requireLagLimit]} />
-          <NumberInput source="condition.seconds" label="Lag in seconds of event time" min={0} validate={[minValue(0.001), maxValue(SECONDS_MAX)]} />
-          <TextInput source="condition.source" label="Source" helperText="The source's uid. Empty: any source" validate={maxLength(200)} />
+          <NumberInput source="condition.records" label="Lag in records" min={1} step={1} validate={RECORDS} />
+          <NumberInput source="condition.seconds" label="Lag in seconds of event time" min={0} validate={SECONDS} />
+          <TextInput source="condition.source" label="Source" helperText="The source's uid. Empty: any source" validate={SOURCE} />
         </>
       )}
     </Box>

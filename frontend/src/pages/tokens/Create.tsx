@@ -1,11 +1,12 @@
 import { Box, Button } from '@mui/material';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Form, maxLength, required, SaveButton, SelectInput, TextInput, useNotify, usePermissions } from 'react-admin';
+import { Form, required, SaveButton, SelectInput, TextInput, useNotify, usePermissions } from 'react-admin';
 import { Link } from 'react-router-dom';
 
 import { unwrap, api } from '../../api/client';
 import type { Permission, Schemas } from '../../api/types';
+import { validate } from '../../api/validation';
 import { AbsoluteTime } from '../../shared/Time';
 import { formatRole } from '../../auth/permissions';
 import { DescriptionList } from '../../shared/DescriptionList';
@@ -16,6 +17,7 @@ import { Secret } from '../../shared/Secret';
 import { RoleInput, RollbackInput } from '../users/RoleInputs';
 import { grantableRoles } from '../users/roles';
 
+const NAME = [required(), validate('TokenCreate.name', 'Use printable characters')];
 const DAYS = [7, 30, 90, 180, 365].map((days) => ({ id: days, name: `in ${days} days` }));
 const DEFAULT_DAYS = 90;
 
@@ -45,7 +47,7 @@ function TokenForm({ onMade }: { onMade: (token: Schemas['TokenCreatedRead']) =>
       onSubmit={(filled: Record<string, unknown>) => mutate(filled as Schemas['TokenCreate'])}
     >
       <Box sx={{ ...FORM_STYLES, display: 'flex', flexDirection: 'column' }}>
-        <TextInput source="name" validate={[required(), maxLength(100)]} helperText="Its purpose, for example: deployments from CI" autoComplete="off" />
+        <TextInput source="name" validate={NAME} helperText="Its purpose, for example: deployments from CI" autoComplete="off" />
         <RoleInput within={grantableRoles(permissions)} />
         {permissions.includes('rollback') && <RollbackInput />}
         <SelectInput source="expires_in_days" label="Expires" choices={DAYS} validate={required()} />

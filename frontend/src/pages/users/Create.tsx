@@ -1,22 +1,22 @@
-import { maxLength, minLength, PasswordInput, regex, required, TextInput } from 'react-admin';
+import { PasswordInput, required, TextInput } from 'react-admin';
 
+import { FIELDS } from '../../api/fields';
+import { validate } from '../../api/validation';
 import { CreatePage } from '../../shared/FormPage';
 import { RoleInput, RollbackInput } from './RoleInputs';
 
-/** The name pattern of the backend, for early feedback. The backend validates again. */
-const NAME = /^[\p{L}\p{N}_.@+-]+( [\p{L}\p{N}_.@+-]+)*$/u;
-export const PASSWORD_MIN = 12;
-const PASSWORD_MAX = 1000;
+const NAME = [required(), validate('UserCreate.name', 'Use letters, digits and . @ + - _, separated by single spaces')];
+const PASSWORD = validate('UserCreate.password');
 
 export default function UserCreate() {
   return (
     <CreatePage resource="users" title="New user" defaults={{ role: 'viewer', rollback: false }} transform={filledIn}>
-      <TextInput source="name" validate={[required(), maxLength(100), regex(NAME, 'Use letters, digits and . @ + - _, separated by single spaces')]} autoComplete="off" />
+      <TextInput source="name" validate={NAME} autoComplete="off" />
       <PasswordInput
         source="password"
         autoComplete="new-password"
-        validate={[minLength(PASSWORD_MIN), maxLength(PASSWORD_MAX)]}
-        helperText={`At least ${PASSWORD_MIN} characters. Empty: the user cannot log in with a password`}
+        validate={PASSWORD}
+        helperText={`At least ${FIELDS['UserCreate.password'].minLength} characters. Empty: the user cannot log in with a password`}
       />
       <RoleInput />
       <RollbackInput />

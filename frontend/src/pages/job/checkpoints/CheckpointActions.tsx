@@ -5,6 +5,7 @@ import { useNotify } from 'react-admin';
 
 import { unwrap, api, ifMatch, idempotent } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
+import { FIELDS } from '../../../api/fields';
 import { useCan } from '../../../auth/permissions';
 import { ConfirmDialog } from '../../../shared/ConfirmDialog';
 import { ActionButton } from '../../../shared/ActionButton';
@@ -21,7 +22,7 @@ const ACCEPTED: Record<Request['verb'], string> = {
   verify: 'Verification requested',
   delete: 'Deletion requested',
 };
-const REASON_MAX = 500;
+const { maxLength: REASON_MAX } = FIELDS['CheckpointUpdate.reason'];
 
 export function CheckpointActions({ of }: { of: Checkpoint }) {
   const job = useJob();

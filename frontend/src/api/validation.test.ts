@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+
+import { defaultOf, fieldError, validate } from './validation';
+
+describe('a request field', () => {
+  it.each([
+    ['RescaleRequest.parallelism', 1025, 'Enter a whole number, at least 1, at most 1,024'],
+    ['LagCondition.records', 0, 'Enter a whole number, at least 1'],
+    ['LagCondition.seconds', 0, 'Enter a number, above 0, at most 1,000,000,000'],
+    ['TokenCreate.name', 'x'.repeat(101), 'At most 100 characters'],
+    ['UserCreate.password', 'short', 'At least 12 characters'],
+    ['JobCreate.name', '', 'Required'],
+    ['JobCreate.spec.checkpointing.timeout', '10', 'Invalid format; for example 10m'],
+  ] as const)('%s refuses %s', (name, value, error) => expect(fieldError(name, value)).toBe(error));
+
+  it.each([['RescaleRequest.parallelism', '1024'], ['LagCondition.seconds', 0.001], ['UserCreate.name', 'Zoë @home'], ['JobCreate.spec.checkpointing.interval', 'none']] as const)(
+    '%s accepts %s', (name, value) => expect(fieldError(name, value)).toBeNull(),
+  );
+
+  it('describes its format', () => expect(fieldError('WebhookCreate.name', 'a b', 'Use letters')).toBe('Use letters'));
+  it('has the default of the API', () => expect(defaultOf('JobCreate.spec.parallelism')).toBe('2'));
+  it('may be empty in a form', () => expect([validate('UserCreate.password')(''), validate('UserCreate.password')('short')]).toEqual([undefined, 'At least 12 characters']));
+});

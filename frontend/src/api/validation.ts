@@ -1,0 +1,29 @@
+/** Validates request fields by their limits in the OpenAPI document, before a request is sent. The API validates more. */
+import { count } from '../format';
+import { FIELDS } from './fields';
+
+export type FieldName = keyof typeof FIELDS;
+type Limits = { type: string; default?: unknown; pattern?: string } & Partial<Record<'minLength' | 'maxLength' | 'minimum' | 'maximum' | 'exclusiveMinimum', number>>;
+
+/** The default of a field, as text. */
+export const defaultOf = (name: FieldName): string => String((FIELDS[name] as Limits).default ?? '');
+
+/** Return an error for a value outside of the limits. Null: valid. `format` tells the user what the pattern allows. */
+export function fieldError(name: FieldName, value: unknown, format = `Invalid format; for example ${defaultOf(name)}`): string | null {
+  const { type, pattern = '', minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity }: Limits = FIELDS[name];
+  if (type === 'string') {
+    const text = String(value);
+    if (text.length > maxLength) return `At most ${count(maxLength)} characters`;
+    if (!new RegExp(pattern, 'u').test(text)) return text === '' ? 'Required' : format;
+    return text.length < minLength ? `At least ${count(minLength)} characters` : null;
+  }
+  const isWhole = type === 'integer';
+  const number = Number(value);
+  if (number >= minimum && number <= maximum && number > exclusiveMinimum && (!isWhole || Number.isInteger(number))) return null;
+  const bounds = ([['at least', minimum], ['above', exclusiveMinimum], ['at most', maximum]] as const).filter(([, bound]) => Number.isFinite(bound));
+  return `Enter a ${isWhole ? 'whole ' : ''}number, ${bounds.map(([word, bound]) => `${word} ${count(bound)}`).join(', ')}`;
+}
+
+/** A validator for an input of react-admin. It accepts empty values: `required()` refuses them. */
+export const validate = (name: FieldName, format?: string) => (value: unknown): string | undefined =>
+  value === undefined || value === null || value === '' ? undefined : fieldError(name, value, format) ?? undefined;
