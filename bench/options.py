@@ -36,6 +36,9 @@ class Plan:
         """The number of pairs for secondary measurements."""
         return min(self.pairs, 3)
 
+    def settings(self) -> dict[str, object]:
+        return {"seed": self.seed, "pairs": self.pairs, "seconds": self.seconds}
+
 
 def parse(arguments: Sequence[str]) -> Plan:
     parser = argparse.ArgumentParser(prog="make bench", description="Pass options as ARGS='...'.")

@@ -67,7 +67,7 @@ class Measurement:
     wrong: str | None
     took_turns: bool = False
     run: dict[str, object] = field(default_factory=dict)
-    """Time, arguments and seed of the benchmark run."""
+    """Time, commit, machine, arguments and settings of the benchmark run."""
 
     @property
     def of_ceiling(self) -> float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from logging import ERROR
 from pathlib import Path
 from typing import Literal
@@ -19,6 +18,7 @@ from bench.ceiling_run import Ceiling, CeilingRun
 from bench.measured_run import Run, RunSettings, Workload, measure
 from bench.options import Plan, parse
 from bench.paired_runs import PairedRunner
+from bench.platform.results import about
 from bench.results import EVERY_SECOND, NONE, START, Measurement, append, measurement, show
 from bench.word_files import write_word_files
 from bench.wordcount import WordCount
@@ -153,20 +153,14 @@ def main(arguments: Sequence[str]) -> Literal[0, 1]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(ERROR))
     plan.directory.mkdir(parents=True, exist_ok=True)
     console = Console(width=150)
-    about: dict[str, object] = {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "arguments": list(arguments),
-        "seed": plan.seed,
-        "pairs": plan.pairs,
-        "seconds": plan.seconds,
-    }
+    run = about(plan, arguments)
     console.print(
         f"seed {plan.seed}, {plan.pairs} pairs of {plan.seconds:g} s, slots {plan.parallelisms}, parts {', '.join(plan.parts)}; "
         f"results: {plan.directory / 'results.jsonl'}"
     )
     measured: list[Measurement] = []
     for parallelism in plan.parallelisms:
-        suite = Suite(plan, parallelism, about, console)
+        suite = Suite(plan, parallelism, run, console)
         suite.run()
         measured += suite.measured
     show(measured, console)
