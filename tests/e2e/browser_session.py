@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ from tests.e2e.page_errors import PageErrors
 from tests.e2e.rig import Account
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "e2e"
+PICTURES = SCREENSHOTS / "pictures"
+PICTURE_SCALE = 2
+"""Pixels per CSS pixel, for displays with a high resolution."""
 SCROLL_BAR = 15
 WIDE, HIGH = 1280 - SCROLL_BAR, 800
 """The viewport of a 1280 x 800 window without the scroll bar."""
@@ -33,6 +37,11 @@ _SEE_ALL = """async () => {
     window.scrollTo(0, top);
     for (let frames = 0; frames < 12; frames += 1) await new Promise(requestAnimationFrame);
   }
+}"""
+# The page without the navigation, in CSS pixels.
+_CONTENT = """() => {
+  const { x, y, width } = document.getElementById('main-content').getBoundingClientRect();
+  return { x, y, width, height: document.documentElement.scrollHeight - y };
 }"""
 
 
@@ -97,13 +106,27 @@ class BrowserSession:
         # Wait until nothing is loading.
         expect(self.page.locator("[role=status][aria-label^=Loading]")).to_have_count(0)
         for theme in THEMES:
-            self.page.evaluate(_SET_THEME, theme)
-            expect(self.page.locator("html")).to_have_css("color-scheme", theme)
-            self.page.evaluate(_SEE_ALL)
+            self._show_in(theme)
             self.page.screenshot(path=self.screenshot_path(f"{name}-{theme}"), full_page=True, animations="disabled")
             self.faults += [
                 f"{name}, {theme}: {problem}" for problem in axe_violations(self.page) + horizontal_overflow(self.page)
             ]
+
+    def take_picture(self, name: str) -> None:
+        """Take a picture of the page's content for `make pictures`, in both themes."""
+        screen = self._context.new_cdp_session(self.page)
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        for theme in THEMES:
+            self._show_in(theme)
+            clip = {**self.page.evaluate(_CONTENT), "scale": PICTURE_SCALE}
+            taken = screen.send("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True, "clip": clip})
+            (PICTURES / f"{name}-{theme}.png").write_bytes(base64.b64decode(taken["data"]))
+        screen.detach()
+
+    def _show_in(self, theme: str) -> None:
+        self.page.evaluate(_SET_THEME, theme)
+        expect(self.page.locator("html")).to_have_css("color-scheme", theme)
+        self.page.evaluate(_SEE_ALL)
 
     def number(self, button: Locator) -> int:
         """The first number in the name of this button."""

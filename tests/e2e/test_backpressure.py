@@ -35,6 +35,7 @@ def test_backpressure_is_coloured_and_a_checkpoint_in_progress_completes_live(ri
         held = re.search(r"Checkpoint (\d+)", line.inner_text())
         assert held is not None
         admin.check("job-overview-backpressure")
+        admin.take_picture("job-overview-backpressure")
 
         admin.tab("Backpressure & alignment")
         now = admin.panel("Subtasks now")

@@ -35,6 +35,7 @@ def test_a_job_is_rolled_back_and_the_rollback_undone(rig: Rig, open_session: Op
     go_back = page.get_by_role("button", name="Roll back", exact=True)
     expect(go_back).to_be_disabled()
     olga.check("plan-rollback")
+    olga.take_picture("plan-rollback")
     plan = confirm_plan(olga, go_back)
     expect(page.get_by_text(re.compile(r"^Plan applied"))).to_be_visible()
     expect_all_done(page.get_by_role("list", name="Steps"))
