@@ -53,10 +53,19 @@ EVENT_FIELDS = (
     ("AlertResolved", "why", "resolution"),
     ("CheckpointsDeleted", "asked_for", "requested"),
 )
+# New event kind, new field, old value, new value.
+EVENT_VALUES = (
+    ("OperationEnded", "state", "ABANDONED", "SUPERSEDED"),
+    ("PlanPhaseChanged", "phase", "RETURNING", "REVERTING"),
+)
 RENAME_KIND = sa.text("UPDATE events SET kind = :new WHERE kind = :old")
 RENAME_FIELD = sa.text(
     "UPDATE events SET fields = (fields - CAST(:old AS text)) || jsonb_build_object(CAST(:new AS text), fields -> CAST(:old AS text)) "
     "WHERE kind = :kind AND jsonb_exists(fields, CAST(:old AS text))"
+)
+REPLACE_VALUE = sa.text(
+    "UPDATE events SET fields = fields || jsonb_build_object(CAST(:field AS text), CAST(:new AS text)) "
+    "WHERE kind = :kind AND fields ->> :field = :old"
 )
 RENAME_ACTION = sa.text("UPDATE audit_entries SET action = :new WHERE action = :old AND resource = 'plan'")
 
@@ -73,11 +82,15 @@ def upgrade() -> None:
         op.execute(RENAME_KIND.bindparams(old=old, new=new))
     for kind, old, new in EVENT_FIELDS:
         op.execute(RENAME_FIELD.bindparams(kind=kind, old=old, new=new))
+    for kind, field, old, new in EVENT_VALUES:
+        op.execute(REPLACE_VALUE.bindparams(kind=kind, field=field, old=old, new=new))
     op.execute(RENAME_ACTION.bindparams(old="withdraw", new="discard"))
 
 
 def downgrade() -> None:
     op.execute(RENAME_ACTION.bindparams(old="discard", new="withdraw"))
+    for kind, field, old, new in EVENT_VALUES:
+        op.execute(REPLACE_VALUE.bindparams(kind=kind, field=field, old=new, new=old))
     for kind, old, new in EVENT_FIELDS:
         op.execute(RENAME_FIELD.bindparams(kind=kind, old=new, new=old))
     for old, new in EVENT_KINDS:

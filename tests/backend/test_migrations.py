@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, select, text
+from sqlalchemy.orm import Session
 from tests.backend.conftest import new_database, sqlalchemy_url
 
 from weir_backend import migrate
@@ -68,3 +69,118 @@ def test_a_second_upgrade_does_nothing(empty: Engine) -> None:
     before = schema(empty)
     migrate.upgrade(empty)
     assert schema(empty) == before
+
+
+# Rows of the schema of commit 22a160e, with every name and value that 0006 changes.
+ROWS_OF_0005 = """
+    INSERT INTO artifacts (digest, kind, name, size) VALUES ('a', 'py', 'orders.py', 1);
+    INSERT INTO jobs (name, desired_state, spec_number, history, checkpoint_told_at, recoveries_forgotten, downtime_forgotten_ms,
+                      not_before, gave_up, next_look_at, storage_look_at, tidied_until)
+         VALUES ('orders', 'RUNNING', 1, 2, '2026-01-01Z', 3, 4, '2026-01-02Z', 'restarted 5 times', '2026-01-03Z', '2026-01-04Z',
+                 '2026-01-05Z');
+    INSERT INTO specs (job_id, number, artifact_id, body, state, asked_at) VALUES (1, 1, 1, '{}', 'VALID', '2026-01-06Z');
+    INSERT INTO runs (job_id, number, spec_id, state, start, token_digest, stranded)
+         VALUES (1, 1, 1, 'RUNNING', '{"mode": "fresh"}', 'x', 'its directory is on that machine only');
+    INSERT INTO operations (job_id, kind, state, deadline_at)
+         SELECT 1, 'suspend', unnest(array['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'ABANDONED']), now();
+    INSERT INTO recovery_plans (job_id, kind, job_version, request, preview, signature, asked_at, state, phase)
+         SELECT 1, 'rollback', 1, '{}', '{}', 'x', '2026-01-07Z', * FROM unnest(
+             array['PROPOSED', 'APPROVED', 'APPLYING', 'APPLIED', 'FAILED', 'WITHDRAWN'],
+             array[NULL, 'VERIFYING', 'STOPPING', 'STARTING', 'RETURNING', NULL]);
+    INSERT INTO webhooks (name, url) VALUES ('chat', 'https://chat.example/hook');
+    INSERT INTO deliveries (webhook_id, about, state, next_try_at)
+         SELECT 1, 'TEST', unnest(array['PENDING', 'DELIVERED', 'GIVEN_UP']), now();
+    INSERT INTO presences (part, since, seen_at) VALUES ('api', '2026-01-08Z', '2026-01-09Z');
+    INSERT INTO audit_entries (user_name, action, resource) VALUES ('ann', 'withdraw', 'plan'), ('ann', 'withdraw', 'other');
+    INSERT INTO events (job_id, number, kind, fields, at)
+         SELECT 1, row_number() OVER (), kind, fields::jsonb, now() FROM (VALUES
+             ('StateWanted', '{"desired": "RUNNING", "by": "ann"}'), ('CheckpointDeletionAsked', '{"checkpoint": 1}'),
+             ('PinsCameTooLate', '{}'), ('PlanEntered', '{"plan": 1, "phase": "RETURNING"}'), ('PlanWithdrawn', '{"plan": 1}'),
+             ('RestartPlanned', '{}'), ('GaveUp', '{}'), ('RunBegun', '{}'), ('RunStranded', '{}'),
+             ('OperationEnded', '{"kind_": "suspend", "state": "ABANDONED"}'), ('PlanProposed', '{"kind_": "rollback"}'),
+             ('AlertFired', '{"about": "lag"}'), ('AlertResolved', '{"about": "lag", "why": "it caught up"}'),
+             ('CheckpointsDeleted', '{"asked_for": true}'), ('JobDeployed', '{"kind_": "untouched", "state": "ABANDONED"}')
+         ) AS one (kind, fields);
+"""
+
+
+def rows(engine: Engine, table: str, *columns: str, order: str = "id") -> list[tuple[object, ...]]:
+    """Return these columns of all rows; without columns, the rows as JSON. Times are shortened to their day."""
+    chosen = ", ".join(f"to_jsonb({column})" for column in columns) or f"to_jsonb({table}.*)"
+    with engine.connect() as connection:
+        found = connection.execute(text(f"SELECT {chosen} FROM {table} ORDER BY {order}"))
+        return [tuple(one[:10] if isinstance(one, str) and one.startswith("2026-01-") else one for one in row) for row in found]
+
+
+@pytest.fixture
+def filled(empty: Engine) -> Engine:
+    """A database of schema 0005 with rows."""
+    migrate.upgrade(empty, "0005")
+    with empty.connect() as connection:
+        connection.exec_driver_sql(ROWS_OF_0005)
+        connection.commit()
+    return empty
+
+
+def test_0006_keeps_rows_under_new_names(filled: Engine) -> None:
+    migrate.upgrade(filled, "0006")
+    assert rows(
+        filled, "jobs", "lineage", "checkpoint_reported_at", "pruned_recoveries", "pruned_downtime_ms", "restart_at",
+        "restarts_stopped_reason", "next_reconcile_at", "next_retention_at", "retention_until",
+    ) == [(2, "2026-01-01", 3, 4, "2026-01-02", "restarted 5 times", "2026-01-03", "2026-01-04", "2026-01-05")]  # fmt: skip
+    assert rows(filled, "specs", "enqueued_at") == [("2026-01-06",)]
+    assert rows(filled, "runs", "reassignment_problem") == [("its directory is on that machine only",)]
+    assert rows(filled, "heartbeats", "component", "since", "seen_at", order="1") == [("api", "2026-01-08", "2026-01-09")]
+    assert rows(filled, "operations", "state") == [("PENDING",), ("RUNNING",), ("SUCCEEDED",), ("FAILED",), ("SUPERSEDED",)]
+    assert rows(filled, "recovery_plans", "state", "phase", "enqueued_at") == [
+        ("PROPOSED", None, "2026-01-07"),
+        ("APPROVED", "VERIFYING", "2026-01-07"),
+        ("APPLYING", "STOPPING", "2026-01-07"),
+        ("APPLIED", "STARTING", "2026-01-07"),
+        ("FAILED", "REVERTING", "2026-01-07"),
+        ("DISCARDED", None, "2026-01-07"),
+    ]
+    assert rows(filled, "deliveries", "state") == [("PENDING",), ("DELIVERED",), ("FAILED",)]
+    assert rows(filled, "audit_entries", "action", "resource") == [("discard", "plan"), ("withdraw", "other")]
+
+
+def test_0006_renames_events_their_fields_and_values(filled: Engine) -> None:
+    migrate.upgrade(filled, "0006")
+    assert rows(filled, "events", "kind", "fields") == [
+        ("DesiredStateChanged", {"desired_state": "RUNNING", "by": "ann"}),
+        ("CheckpointDeletionRequested", {"checkpoint": 1}),
+        ("PinsRejected", {}),
+        ("PlanPhaseChanged", {"plan": 1, "phase": "REVERTING"}),
+        ("PlanDiscarded", {"plan": 1}),
+        ("RestartScheduled", {}),
+        ("RestartsStopped", {}),
+        ("RunCreated", {}),
+        ("ReassignmentBlocked", {}),
+        ("OperationEnded", {"operation_kind": "suspend", "state": "SUPERSEDED"}),
+        ("PlanProposed", {"plan_kind": "rollback"}),
+        ("AlertFired", {"rule_kind": "lag"}),
+        ("AlertResolved", {"rule_kind": "lag", "resolution": "it caught up"}),
+        ("CheckpointsDeleted", {"requested": True}),
+        ("JobDeployed", {"kind_": "untouched", "state": "ABANDONED"}),
+    ]
+
+
+def test_0006_downgrades_to_the_same_rows(filled: Engine) -> None:
+    tables = {"jobs", "specs", "runs", "operations", "recovery_plans", "deliveries", "audit_entries", "events"}
+    before = {table: rows(filled, table) for table in tables}
+    migrate.upgrade(filled, "0006")
+    assert rows(filled, "events") != before["events"]
+    migrate.downgrade(filled, "0005")
+    assert {table: rows(filled, table) for table in tables} == before
+    assert rows(filled, "presences", "part", order="1") == [("api",)]
+
+
+def test_the_models_read_rows_of_0005_after_an_upgrade(filled: Engine) -> None:
+    """The three alert rules are those of a new database."""
+    migrate.upgrade(filled)
+    with Session(filled) as session:
+        found = {mapper.local_table.name: len(session.scalars(select(mapper)).all()) for mapper in Base.registry.mappers}
+    assert {table: count for table, count in found.items() if count} == {
+        "artifacts": 1, "jobs": 1, "specs": 1, "runs": 1, "operations": 5, "recovery_plans": 6, "webhooks": 1, "deliveries": 3,
+        "heartbeats": 1, "audit_entries": 2, "events": 15, "alert_rules": 3,
+    }  # fmt: skip
