@@ -19,15 +19,15 @@ import pyarrow as pa
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, Generation, SlotIndex
 from weir.transport.exchange import DataExchange, PeerLost
-from weir.transport.handshake import Credentials
+from weir.transport.handshake import JobCredentials
 
-CREDENTIALS = Credentials(b"a secret for the benchmark only.", "bench")
+CREDENTIALS = JobCredentials(b"a secret for the benchmark only.", "bench")
 GENERATION = Generation(1)
 CREDIT_BYTES = 4 * 1024 * 1024
 SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64())])
 
 
-class Slot:
+class BenchSlot:
     def __init__(self, me: int, rows: int) -> None:
         self.me = SlotIndex(me)
         self.exchange = DataExchange(CREDENTIALS, host="127.0.0.1", incarnation=f"bench-{me}", log_connection=print)
@@ -77,7 +77,7 @@ class Slot:
 
 
 def run_slot(me: int, rows: int, seconds: float, pipe: Pipe) -> None:
-    slot = Slot(me, rows)
+    slot = BenchSlot(me, rows)
     pipe.send(slot.exchange.port)
     slot.open(pipe.recv())
     pipe.send("ready")

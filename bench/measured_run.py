@@ -38,7 +38,7 @@ class Workload(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunMeasurement:
     """The measurements of one run.
 
     ``records`` of source input in ``seconds`` of steady state, as reported by the source subtasks, without start-up, warm-up and
@@ -82,7 +82,7 @@ class RunSettings:
     warm_up_records: int = 0
 
 
-def measure(workload: Workload, setting: RunSettings, session: LazySession, directory: Path) -> Run:
+def measure(workload: Workload, setting: RunSettings, session: LazySession, directory: Path) -> RunMeasurement:
     """Measure a run that has the machine to itself. Raises SystemExit if the job fails."""
     with temporary_checkpoint_dir(directory) as where:
         job = MeasuredJob(workload, setting, session, where)
@@ -145,7 +145,7 @@ class MeasuredJob:
         if self._running.wait(POLL_S) is not None:
             raise SystemExit("the job ended during the measurement. Give it more input.")
 
-    def finish(self, measured: Clock = float) -> Run:
+    def finish(self, measured: Clock = float) -> RunMeasurement:
         """Suspend the job, check its result and return the measurements. ``measured`` maps ``time.monotonic`` to measured time,
         where only a part of the time counts."""
         cpu, watched_s = cpu_seconds().since(self._cpu_before), measured(time.monotonic()) - measured(self._watched_from)
@@ -162,7 +162,7 @@ class MeasuredJob:
         if result.progress.recoveries and wrong is None:
             wrong = f"the job recovered from a failure during the run: {result.progress.recoveries[0].reason}"
         completed = after.completed[len(self._before.completed) :]
-        return Run(
+        return RunMeasurement(
             records=records,
             seconds=seconds,
             watched_s=watched_s,

@@ -14,7 +14,7 @@ PARTS = ("abs6", "abs6-batch", "wordcount", "start", "alone", "million", "latenc
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchOptions:
     """The measurements to take.
 
     ``pairs`` of runs without and with checkpoints take turns. Each run is measured for ``seconds`` of steady state, which begins
@@ -40,7 +40,7 @@ class Plan:
         return {"seed": self.seed, "pairs": self.pairs, "seconds": self.seconds}
 
 
-def parse(arguments: Sequence[str]) -> Plan:
+def parse(arguments: Sequence[str]) -> BenchOptions:
     parser = argparse.ArgumentParser(prog="make bench", description="Pass options as ARGS='...'.")
     parser.add_argument("--quick", action="store_true", help="measure one pair for 5 s instead of seven pairs for 20 s")
     parser.add_argument("--pairs", type=positive, help="number of pairs of runs without and with checkpoints")
@@ -59,7 +59,7 @@ def parse(arguments: Sequence[str]) -> Plan:
         parser.error(f"--parallelism {given.parallelism}: expected comma-separated numbers")
     if given.seconds is not None and given.seconds < 1:
         parser.error("--seconds: must be at least 1, because slots report twice a second")
-    return Plan(
+    return BenchOptions(
         pairs=given.pairs or (1 if given.quick else 7),
         seconds=given.seconds or (5.0 if given.quick else 20.0),
         warm_up_s=1.5 if given.quick else 3.0,

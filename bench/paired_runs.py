@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 
-from bench.measured_run import MeasuredJob, Run, RunSettings, Workload, temporary_checkpoint_dir
+from bench.measured_run import MeasuredJob, RunMeasurement, RunSettings, Workload, temporary_checkpoint_dir
 from bench.process_control import pause, process_tree, resume
 from weir.spark.launch import RunOptions, session_for
 
@@ -83,9 +83,9 @@ class BenchProcess:
     def finish(self, turns: TurnClock) -> None:
         self._pipe.send(turns)
 
-    def run(self) -> Run:
+    def run(self) -> RunMeasurement:
         run = self._receive()
-        assert isinstance(run, Run)
+        assert isinstance(run, RunMeasurement)
         return run
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class PairedRunner:
         self._processes = (BenchProcess("left", parallelism, directory), BenchProcess("right", parallelism, directory))
         self._pair_count = 0
 
-    def measure(self, workload: Workload, settings: tuple[RunSettings, RunSettings]) -> tuple[Run, Run]:
+    def measure(self, workload: Workload, settings: tuple[RunSettings, RunSettings]) -> tuple[RunMeasurement, RunMeasurement]:
         """Return the runs of both settings, which have the same ``seconds``.
 
         The two settings swap processes and the first turn from pair to pair. The memory layout of a process changes its speed by

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.ceiling_run import CeilingRun
-from bench.measured_run import Run
+from bench.measured_run import RunMeasurement
 
 NONE, EVERY_SECOND = "no checkpoints", "checkpoint every 1 s"
 START = "start"
@@ -92,9 +92,9 @@ def measurement(
     workload: str,
     setting: str,
     parallelism: int,
-    run: Run,
+    run: RunMeasurement,
     *,
-    baseline: Run | None = None,
+    baseline: RunMeasurement | None = None,
     ceiling: CeilingRun | None = None,
     took_turns: bool = False,
     about: dict[str, object],

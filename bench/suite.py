@@ -15,8 +15,8 @@ from rich.console import Console
 from bench import paired_runs
 from bench.abs6 import Abs6
 from bench.ceiling_run import Ceiling, CeilingRun
-from bench.measured_run import Run, RunSettings, Workload, measure
-from bench.options import Plan, parse
+from bench.measured_run import RunMeasurement, RunSettings, Workload, measure
+from bench.options import BenchOptions, parse
 from bench.paired_runs import PairedRunner
 from bench.platform.results import about
 from bench.results import EVERY_SECOND, NONE, START, Measurement, append, measurement, show
@@ -37,7 +37,7 @@ PAIRED, ALONE = {"abs6", "abs6-batch", "wordcount"}, {"start", "alone", "million
 class Suite:
     """All measurements at one parallelism."""
 
-    def __init__(self, plan: Plan, parallelism: int, about: dict[str, object], console: Console) -> None:
+    def __init__(self, plan: BenchOptions, parallelism: int, about: dict[str, object], console: Console) -> None:
         self.measured: list[Measurement] = []
         self._plan = plan
         self._parallelism = parallelism
@@ -108,7 +108,7 @@ class Suite:
 
     def _measure(
         self, workload: Workload, interval_ms: int | None, *, seconds: float | None = None, warm_up_records: int = 0
-    ) -> Run:
+    ) -> RunMeasurement:
         return measure(workload, self._setting(interval_ms, seconds, warm_up_records), self._session, self._plan.directory)
 
     def _setting(self, interval_ms: int | None, seconds: float | None = None, warm_up_records: int = 0) -> RunSettings:
@@ -124,9 +124,9 @@ class Suite:
         self,
         workload: str,
         setting: str,
-        run: Run,
+        run: RunMeasurement,
         *,
-        baseline: Run | None = None,
+        baseline: RunMeasurement | None = None,
         ceiling: CeilingRun | None = None,
         took_turns: bool = False,
     ) -> None:

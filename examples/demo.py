@@ -16,9 +16,9 @@ from pathlib import Path
 from demo_console import say, shell_path
 from demo_input import NoInput
 from demo_live import LIVE, Live
-from demo_platform import ROOT, DemoPlatform, Verification, start_platform, stop_platform
+from demo_platform import ROOT, BatchComparison, DemoPlatform, start_platform, stop_platform
 from demo_platform_jobs import BoundedJob, LiveJob, watch
-from demo_scenarios import DemoFailed, Scenario, prepare_inputs, scenarios
+from demo_scenarios import DemoFailed, DemoScenario, prepare_inputs, scenarios
 from weir.errors import WeirError
 
 INTERVAL = "500ms"
@@ -54,17 +54,17 @@ def run() -> None:
             _deploy(platform, scenario)
         live.deploy(platform)
         watch(platform, [*(BoundedJob(_name(one)) for one in bounded), LiveJob(LIVE, enough=LIVE_CHECKPOINTS)])
-        with Verification(root) as verification:
+        with BatchComparison(root) as verification:
             counts = _roll_back_and_undo(platform, live)
             verification.finish()
         _print_summary(platform, root, counts)
 
 
-def _name(scenario: Scenario) -> str:
+def _name(scenario: DemoScenario) -> str:
     return f"demo-{scenario.name}"
 
 
-def _deploy(platform: DemoPlatform, scenario: Scenario) -> None:
+def _deploy(platform: DemoPlatform, scenario: DemoScenario) -> None:
     """Deploy the job after deleting the one of an earlier demo."""
     platform.delete(_name(scenario))
     shutil.rmtree(scenario.output, ignore_errors=True)

@@ -14,7 +14,7 @@ from demo_console import say, shell_path
 from demo_scenarios import DemoFailed
 from weir.cli.client.api import ApiClient
 from weir.cli.client.credentials import TOKEN, URL, Endpoint, find_endpoint
-from weir.cli.client.schemas import Job
+from weir.cli.client.schemas import JobRead
 from weir_workers.embedded.data_dir import credentials, platform_state
 from weir_workers.embedded.data_dir.credentials import ADMINISTRATOR
 from weir_workers.embedded.data_dir.layout import DataDir, data_dir
@@ -44,10 +44,10 @@ class DemoPlatform:
         if done.returncode:
             raise DemoFailed(f"weir {arguments[0]} failed with exit code {done.returncode}")
 
-    def find(self, name: str) -> Job | None:
+    def find(self, name: str) -> JobRead | None:
         return self.client.job_named(name)
 
-    def job(self, name: str) -> Job:
+    def job(self, name: str) -> JobRead:
         """Raises DemoFailed."""
         found = self.find(name)
         if found is None:
@@ -63,7 +63,7 @@ class DemoPlatform:
             self.weir("cancel", name, "--wait")
         self.weir("delete", name, "--yes")
 
-    def restorable(self, job: Job) -> list[int]:
+    def restorable(self, job: JobRead) -> list[int]:
         """Return the numbers of the restorable checkpoints, newest first."""
         found = self.client.checkpoints(job["id"], 100)
         return [one["number"] for one in found if one["state"] == "COMPLETED" and one["discarded_at"] is None]
@@ -129,13 +129,13 @@ def _client(directory: DataDir) -> ApiClient:
     return ApiClient(Endpoint(found.url, token))
 
 
-class Verification:
+class BatchComparison:
     """The comparison with Spark SQL, in a background process, because Spark takes some time to start."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def __enter__(self) -> Verification:
+    def __enter__(self) -> BatchComparison:
         program = [sys.executable, "examples/demo_runtime.py", "--verify", "--directory", str(self._root)]
         say(f"$ python {' '.join(map(_short, program[1:]))}   (in the background)")
         self._process = subprocess.Popen(

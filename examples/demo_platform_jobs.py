@@ -11,7 +11,7 @@ from demo_console import say
 from demo_platform import POLL_EVERY_S, DemoPlatform
 from demo_scenarios import DemoFailed
 from demo_slots import slot_processes
-from weir.cli.client.schemas import Job
+from weir.cli.client.schemas import JobRead
 
 CHECKPOINTS_BEFORE_KILL = 3
 WAIT_S = 240.0
@@ -35,11 +35,11 @@ class WatchedJob:
             raise DemoFailed(f"Job '{self.name}' needs attention: {job['health_reason']}")
         self.done = self.check(platform, job)
 
-    def check(self, platform: DemoPlatform, job: Job) -> bool:
+    def check(self, platform: DemoPlatform, job: JobRead) -> bool:
         """Return whether it is done."""
         raise NotImplementedError
 
-    def _print(self, job: Job) -> None:
+    def _print(self, job: JobRead) -> None:
         """Print a change of state at once, and progress every PRINT_EVERY_S."""
         state = job["state"]
         newest = checkpoint_of(job)
@@ -61,7 +61,7 @@ class LiveJob(WatchedJob):
     enough: int = 1
     _first: int | None = None
 
-    def check(self, platform: DemoPlatform, job: Job) -> bool:
+    def check(self, platform: DemoPlatform, job: JobRead) -> bool:
         newest = checkpoint_of(job)
         if self._first is None:
             self._first = newest
@@ -75,7 +75,7 @@ class BoundedJob(WatchedJob):
     _killed: int | None = None
     _recovered: bool = False
 
-    def check(self, platform: DemoPlatform, job: Job) -> bool:
+    def check(self, platform: DemoPlatform, job: JobRead) -> bool:
         if self._killed is None and job["state"] == "RUNNING" and checkpoint_of(job) >= CHECKPOINTS_BEFORE_KILL:
             self._kill(platform, job)
         if self._killed is not None and not self._recovered:
@@ -86,7 +86,7 @@ class BoundedJob(WatchedJob):
             raise DemoFailed(f"Job '{self.name}' finished before a recovery. Killed process: {self._killed}.")
         return True
 
-    def _kill(self, platform: DemoPlatform, job: Job) -> None:
+    def _kill(self, platform: DemoPlatform, job: JobRead) -> None:
         slots = slot_processes(platform.driver(self.name))
         if not slots:
             return  # Spark is replacing them, or the job has just ended
@@ -94,7 +94,7 @@ class BoundedJob(WatchedJob):
         os.kill(self._killed, signal.SIGKILL)
         say(f"  {self.name}: checkpoint {checkpoint_of(job)} completed: kill -9 {self._killed}, a slot")
 
-    def _check_recovery(self, platform: DemoPlatform, job: Job) -> None:
+    def _check_recovery(self, platform: DemoPlatform, job: JobRead) -> None:
         for failure in platform.client.rows(f"/jobs/{job['id']}/failures", limit=10):
             if failure["recovered_at"] is not None:
                 self._recovered = True
@@ -103,7 +103,7 @@ class BoundedJob(WatchedJob):
                 return
 
 
-def checkpoint_of(job: Job) -> int:
+def checkpoint_of(job: JobRead) -> int:
     """Return the number of its newest checkpoint; 0: none."""
     return job["last_checkpoint"]["number"] if job["last_checkpoint"] is not None else 0
 

@@ -22,7 +22,7 @@ import wordcount
 from class_archive import archive_in, jvm_options
 from demo_console import say, shell_path, step
 from demo_input import NoInput
-from demo_scenarios import DemoFailed, Scenario, prepare_inputs, scenarios, verify
+from demo_scenarios import DemoFailed, DemoScenario, prepare_inputs, scenarios, verify
 from demo_slots import slot_processes
 from weir import Params
 from weir.errors import WeirError
@@ -95,7 +95,7 @@ def prepare_java(folder: Path) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", options)
 
 
-def run_and_kill_slot(job: RunningJob, scenario: Scenario) -> JobResult:
+def run_and_kill_slot(job: RunningJob, scenario: DemoScenario) -> JobResult:
     """Wait until the job has finished, and kill one of its slots after some checkpoints."""
     say(f"job {scenario.file}: {scenario.records} at {scenario.rate:,} per second, a checkpoint every {INTERVAL_MS} ms")
     killed: int | None = None
@@ -124,7 +124,7 @@ def run_and_kill_slot(job: RunningJob, scenario: Scenario) -> JobResult:
     return result
 
 
-def print_next_steps(root: Path, scenario: Scenario) -> None:
+def print_next_steps(root: Path, scenario: DemoScenario) -> None:
     checkpoints = root / "checkpoints"
     kept = [
         info.checkpoint

@@ -23,7 +23,7 @@ class DemoFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class DemoScenario:
     """``rate``: records per second, low enough for several checkpoints to complete."""
 
     job: Callable[[Params], Job]
@@ -45,10 +45,10 @@ class Scenario:
         return {"input": str(self.input), "output": str(self.output), "rate": self.rate}
 
 
-def scenarios(root: Path) -> list[Scenario]:
+def scenarios(root: Path) -> list[DemoScenario]:
     inputs, outputs = root / "input", root / "output"
     return [
-        Scenario(
+        DemoScenario(
             job=flights.job,
             name="flights",
             records="departures",
@@ -58,7 +58,7 @@ def scenarios(root: Path) -> list[Scenario]:
             make_input=write_flights,
             compare=compare_flights,
         ),
-        Scenario(
+        DemoScenario(
             job=wordcount.job,
             name="wordcount",
             records="lines of text",
@@ -71,14 +71,14 @@ def scenarios(root: Path) -> list[Scenario]:
     ]
 
 
-def prepare_inputs(selected: list[Scenario]) -> None:
+def prepare_inputs(selected: list[DemoScenario]) -> None:
     for scenario in selected:
         if not scenario.input.exists():
             with step(f"preparing {scenario.records} from installed packages (only the first time)"):
                 prepare(scenario.input, scenario.make_input)
 
 
-def verify(spark: SparkSession, selected: list[Scenario]) -> None:
+def verify(spark: SparkSession, selected: list[DemoScenario]) -> None:
     """Raises DemoFailed if anything differs."""
     say(f"comparing the output of {' and '.join(one.name for one in selected)} with Spark SQL over the same input")
     unequal = []

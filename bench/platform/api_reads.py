@@ -12,7 +12,7 @@ from bench.platform.client import Answer
 from bench.platform.endpoints import Page
 from bench.platform.resource_usage import usage
 from bench.platform.results import Aim, Measurement
-from bench.platform.server import Platform
+from bench.platform.server import TemporaryControlPlane
 from bench.results import percentile
 
 P95_MS = 100.0
@@ -46,7 +46,7 @@ def find_error(page: Page, answer: Answer) -> str | None:
     return None
 
 
-def one_by_one(platform: Platform, pages: Sequence[Page], rounds: int) -> list[Measurement]:
+def one_by_one(platform: TemporaryControlPlane, pages: Sequence[Page], rounds: int) -> list[Measurement]:
     """Return one measurement per endpoint, with its slowest page and its CPU time per request."""
     found = []
     for endpoint in dict.fromkeys(page.endpoint for page in pages):
@@ -66,7 +66,7 @@ def one_by_one(platform: Platform, pages: Sequence[Page], rounds: int) -> list[M
     return found
 
 
-def at_once(platform: Platform, pages: Sequence[Page], rounds: int, clients: int, seed: int) -> list[Measurement]:
+def at_once(platform: TemporaryControlPlane, pages: Sequence[Page], rounds: int, clients: int, seed: int) -> list[Measurement]:
     """Each client reads all pages in its own random order."""
     times = [ReadTimes() for _ in range(clients)]
 
@@ -89,7 +89,7 @@ def at_once(platform: Platform, pages: Sequence[Page], rounds: int, clients: int
     ]
 
 
-def until(platform: Platform, pages: Sequence[Page], stop: threading.Event, seed: int) -> ReadTimes:
+def until(platform: TemporaryControlPlane, pages: Sequence[Page], stop: threading.Event, seed: int) -> ReadTimes:
     """One client that reads as a user clicks: a page, then a short pause. It stops when ``stop`` is set."""
     rng, times = random.Random(seed), ReadTimes()
     with platform.client() as client:

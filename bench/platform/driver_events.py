@@ -13,12 +13,12 @@ from weir.protocol.events import (
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointTriggered,
+    DriverState,
     Event,
     FailureOccurred,
     MetricsSampled,
     NumberedEvent,
     Recovered,
-    RunState,
     RunStateChanged,
     SubtaskAcknowledged,
     encode_batch,
@@ -91,8 +91,8 @@ def recovery(generation: int, random: Random) -> list[Event]:
     after = Generation(generation + 1)
     return [
         FailureOccurred(Generation(generation), reason),
-        RunStateChanged(RunState.RESTARTING, after, reason),
-        RunStateChanged(RunState.RUNNING, after),
+        RunStateChanged(DriverState.RESTARTING, after, reason),
+        RunStateChanged(DriverState.RUNNING, after),
         Recovered(after, reason, int(random.lognormvariate(8.0, 0.5))),
     ]
 
@@ -119,7 +119,7 @@ def numbered(events: Sequence[Event], *, first: int, at_ms: int, step_ms: int = 
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ExpectedRows:
     """Counts of what events produce: log entries, samples, triggered checkpoints and completed checkpoints."""
 
     logged: int
@@ -128,9 +128,9 @@ class Rows:
     completed: int
 
 
-def rows_of(events: Sequence[NumberedEvent]) -> Rows:
+def rows_of(events: Sequence[NumberedEvent]) -> ExpectedRows:
     kinds = Counter(type(one.event) for one in events)
-    return Rows(
+    return ExpectedRows(
         logged=len(events) - kinds[MetricsSampled] - kinds[SubtaskAcknowledged],
         samples=kinds[MetricsSampled],
         triggered=kinds[CheckpointTriggered],
@@ -139,21 +139,21 @@ def rows_of(events: Sequence[NumberedEvent]) -> Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RequestBody:
     """The body of one request. ``first``, ``last``: numbers of its events."""
 
     first: int
     last: int
     body: bytes
-    rows: Rows
+    rows: ExpectedRows
 
 
-def batch(events: Sequence[NumberedEvent]) -> Batch:
+def batch(events: Sequence[NumberedEvent]) -> RequestBody:
     body = encode_batch([encode_event(one) for one in events])
-    return Batch(events[0].number, events[-1].number, body, rows_of(events))
+    return RequestBody(events[0].number, events[-1].number, body, rows_of(events))
 
 
-def batches(count: int, size: int, *, random: Random, at_ms: int, first: int) -> list[Batch]:
+def batches(count: int, size: int, *, random: Random, at_ms: int, first: int) -> list[RequestBody]:
     """Create batches in advance, so that the measurement excludes it. All drivers may send the same batches: events are numbered
     per run."""
     events = endless(random)

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from sqlalchemy import func, select
 
 from bench.platform.client import Client
-from bench.platform.driver_events import Batch, Rows, batch, batches, numbered
+from bench.platform.driver_events import ExpectedRows, RequestBody, batch, batches, numbered
 from bench.platform.graph import SUBTASKS
-from bench.platform.job_writer import JobWriter, LiveRun
+from bench.platform.job_writer import JobWriter, RunConnection
 from bench.platform.resource_usage import Usage, usage
 from bench.platform.results import Aim, Measurement, Value
-from bench.platform.server import Platform
+from bench.platform.server import TemporaryControlPlane
 from bench.results import percentile
-from weir.protocol.events import Event, GraphDeployed, RunState, RunStateChanged
+from weir.protocol.events import DriverState, Event, GraphDeployed, RunStateChanged
 from weir.protocol.ids import Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -38,22 +38,22 @@ BEGIN = 3
 
 
 @dataclass(slots=True)
-class Sent:
+class SentEvents:
     """What one driver has sent and the API has acknowledged. ``ms``: duration of each request."""
 
     last: int = BEGIN
-    rows: list[Rows] = field(default_factory=list)
+    rows: list[ExpectedRows] = field(default_factory=list)
     ms: list[float] = field(default_factory=list)
     problem: str | None = None
 
 
-def new_runs(platform: Platform, writer: JobWriter, name: str, count: int) -> list[LiveRun]:
+def new_runs(platform: TemporaryControlPlane, writer: JobWriter, name: str, count: int) -> list[RunConnection]:
     """Create jobs whose drivers have reported that they run. Return their runs."""
     found = [writer.live_run(writer.deploy(f"{name}-{number}")) for number in range(count)]
     begin: list[Event] = [
         GraphDeployed(writer.graph),
-        RunStateChanged(RunState.INITIALIZING, Generation(1)),
-        RunStateChanged(RunState.RUNNING, Generation(1)),
+        RunStateChanged(DriverState.INITIALIZING, Generation(1)),
+        RunStateChanged(DriverState.RUNNING, Generation(1)),
     ]
     assert len(begin) == BEGIN
     for run in found:
@@ -63,7 +63,7 @@ def new_runs(platform: Platform, writer: JobWriter, name: str, count: int) -> li
     return found
 
 
-def post(client: Client, run: LiveRun, one: Batch) -> str | None:
+def post(client: Client, run: RunConnection, one: RequestBody) -> str | None:
     """Send a batch. Return the error, or None if all events are stored."""
     answer = client.post(f"/api/v1/runs/{run.run_id}/events?first={one.first}&oldest={one.first}", one.body)
     if answer.status != 200:
@@ -72,7 +72,9 @@ def post(client: Client, run: LiveRun, one: Batch) -> str | None:
     return None if stored == one.last else f"run {run.run_id}: stored up to {stored} after sending up to {one.last}"
 
 
-def measure(platform: Platform, writer: JobWriter, *, size: int, drivers: int, seconds: float, seed: int) -> Measurement:
+def measure(
+    platform: TemporaryControlPlane, writer: JobWriter, *, size: int, drivers: int, seconds: float, seed: int
+) -> Measurement:
     """Measure ingest with batches of ``size`` events."""
     rate = _rate(platform, writer, size, drivers, seed)
     # Enough for one and a half times the estimated rate. A driver stops when it has sent all of them.
@@ -102,7 +104,7 @@ def rates(events: int, used: Usage) -> dict[str, float]:
     }
 
 
-def find_error(database: Database, runs: Sequence[LiveRun], sent: Sequence[Sent]) -> str | None:
+def find_error(database: Database, runs: Sequence[RunConnection], sent: Sequence[SentEvents]) -> str | None:
     """Return the errors of requests and the differences between sent and stored events, or None."""
     problems = [one.problem for one in sent if one.problem is not None]
     for run, one in zip(runs, sent, strict=True):
@@ -110,7 +112,7 @@ def find_error(database: Database, runs: Sequence[LiveRun], sent: Sequence[Sent]
     return "; ".join(problems[:5]) or None
 
 
-def _differing(database: Database, run: LiveRun, sent: Sent) -> list[str]:
+def _differing(database: Database, run: RunConnection, sent: SentEvents) -> list[str]:
     events, completed = sent.last - BEGIN, sum(rows.completed for rows in sent.rows)
     expected = {
         "stored events": sent.last,
@@ -141,7 +143,7 @@ def _differing(database: Database, run: LiveRun, sent: Sent) -> list[str]:
     ]
 
 
-def _rate(platform: Platform, writer: JobWriter, size: int, drivers: int, seed: int) -> float:
+def _rate(platform: TemporaryControlPlane, writer: JobWriter, size: int, drivers: int, seed: int) -> float:
     """Estimate the rate in events per second in about two seconds. It determines the number of batches to create."""
     runs = new_runs(platform, writer, f"warm-{size}", drivers)
     began = time.monotonic()
@@ -149,16 +151,18 @@ def _rate(platform: Platform, writer: JobWriter, size: int, drivers: int, seed: 
     return sum(one.last - BEGIN for one in sent) / (time.monotonic() - began)
 
 
-def _made(count: int, size: int, seed: int) -> list[Batch]:
+def _made(count: int, size: int, seed: int) -> list[RequestBody]:
     rng = random.Random(seed)
     return batches(count, size, random=rng, at_ms=_now_ms(), first=BEGIN + 1)
 
 
-def _drive(platform: Platform, runs: Sequence[LiveRun], made: Sequence[Batch], seconds: float) -> list[Sent]:
-    sent = [Sent() for _ in runs]
+def _drive(
+    platform: TemporaryControlPlane, runs: Sequence[RunConnection], made: Sequence[RequestBody], seconds: float
+) -> list[SentEvents]:
+    sent = [SentEvents() for _ in runs]
     until = time.monotonic() + seconds
 
-    def drive(run: LiveRun, own: Sent) -> None:
+    def drive(run: RunConnection, own: SentEvents) -> None:
         with Client(platform.url, run.token) as client:
             for one in made:
                 began = time.monotonic()
@@ -179,7 +183,7 @@ def _drive(platform: Platform, runs: Sequence[LiveRun], made: Sequence[Batch], s
     return sent
 
 
-def _requests(sent: Sequence[Sent]) -> dict[str, float | None]:
+def _requests(sent: Sequence[SentEvents]) -> dict[str, float | None]:
     ms = [one for own in sent for one in own.ms]
     return {"requests": len(ms), "request_p50_ms": percentile(ms, 0.5), "request_p95_ms": percentile(ms, 0.95)}
 

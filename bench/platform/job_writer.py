@@ -14,10 +14,10 @@ from bench.platform.graph import SLOTS
 from weir.protocol.events import (
     CommandAnswered,
     CommandOutcome,
+    DriverState,
     Event,
     GraphDeployed,
     NumberedEvent,
-    RunState,
     RunStateChanged,
     SamplesDropped,
 )
@@ -69,7 +69,7 @@ class JobScript:
     checkpoints: int
     events: int
     samples_s: int
-    end: RunState | None
+    end: DriverState | None
     seed: int
 
 
@@ -90,7 +90,7 @@ class RowCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveRun:
+class RunConnection:
     """What a driver needs to send events."""
 
     job_id: int
@@ -146,11 +146,11 @@ class JobWriter:
             session.get_one(Job, job_id).restart_at = now()
         self.reconcile(job_id)
 
-    def live_run(self, job_id: int) -> LiveRun:
+    def live_run(self, job_id: int) -> RunConnection:
         with self.database.session() as session:
             run = runs.live_run(session, job_id)
             assert run is not None, f"job {job_id} has no run"
-            return LiveRun(job_id, run.id, run_token(self.settings, run.directory))
+            return RunConnection(job_id, run.id, run_token(self.settings, run.directory))
 
     def propose_rollback(self, job_id: int, checkpoint: int) -> None:
         with self.database.session() as session:
@@ -161,7 +161,7 @@ class JobWriter:
             recovery.record_inspection(session, self.settings, plan_id, _INSPECTION)
 
 
-class Driver:
+class SimulatedDriver:
     """The simulated driver of a job's live run. It reports events in time order."""
 
     def __init__(self, writer: JobWriter, job_id: int, counts: RowCounts) -> None:
@@ -205,11 +205,11 @@ def write_job(writer: JobWriter, script: JobScript) -> RowCounts:
     events_by_run = list(_runs(script, rng, writer.graph))
     step_ms = max(1, (sampled_ms - begin_ms) // sum(len(events) for events in events_by_run))
     at_ms = begin_ms
-    driver = Driver(writer, job_id, counts)
+    driver = SimulatedDriver(writer, job_id, counts)
     for position, events in enumerate(events_by_run):
         if position:
             writer.restart(job_id, driver.run.run_id)
-            driver = Driver(writer, job_id, counts)
+            driver = SimulatedDriver(writer, job_id, counts)
         driver.report([(at_ms + number * step_ms, event) for number, event in enumerate(events)])
         at_ms += len(events) * step_ms
     number = script.checkpoints
@@ -233,8 +233,8 @@ def _runs(script: JobScript, rng: random.Random, graph: dict[str, Any]) -> Itera
         lost = recoveries // RUNS
         events: list[Event] = [
             GraphDeployed(graph),
-            RunStateChanged(RunState.INITIALIZING, Generation(1)),
-            RunStateChanged(RunState.RUNNING, Generation(1)),
+            RunStateChanged(DriverState.INITIALIZING, Generation(1)),
+            RunStateChanged(DriverState.RUNNING, Generation(1)),
         ]
         generation = 1
         rounds = max(count, 1)
@@ -249,7 +249,7 @@ def _runs(script: JobScript, rng: random.Random, graph: dict[str, Any]) -> Itera
         yield events
 
 
-def _take_savepoint(writer: JobWriter, job_id: int, driver: Driver, number: int, rng: random.Random, at_ms: int) -> None:
+def _take_savepoint(writer: JobWriter, job_id: int, driver: SimulatedDriver, number: int, rng: random.Random, at_ms: int) -> None:
     with writer.database.session() as session:
         job_service.savepoint(session, writer.tasks, writer.caller, job_id)
     taken = driver_events.checkpoint(number, driver.generation, rng, trigger="savepoint")
@@ -258,7 +258,7 @@ def _take_savepoint(writer: JobWriter, job_id: int, driver: Driver, number: int,
     writer.reconcile(job_id)
 
 
-def _report_samples(driver: Driver, script: JobScript, *, begin_ms: int) -> None:
+def _report_samples(driver: SimulatedDriver, script: JobScript, *, begin_ms: int) -> None:
     driver.report(
         [
             (begin_ms + second * 1000, driver_events.sample(slot, second, driver.generation))
@@ -268,10 +268,10 @@ def _report_samples(driver: Driver, script: JobScript, *, begin_ms: int) -> None
     )
 
 
-def _end(writer: JobWriter, job_id: int, driver: Driver, end: RunState | None, at_ms: int) -> None:
+def _end(writer: JobWriter, job_id: int, driver: SimulatedDriver, end: DriverState | None, at_ms: int) -> None:
     if end is None:
         return
-    if end is RunState.SUSPENDED:
+    if end is DriverState.SUSPENDED:
         with writer.database.session() as session:
             job_service.suspend(session, writer.tasks, writer.caller, job_id)
         writer.reconcile(job_id)
@@ -280,7 +280,7 @@ def _end(writer: JobWriter, job_id: int, driver: Driver, end: RunState | None, a
     writer.reconcile(job_id)
 
 
-def _fill_log(writer: JobWriter, job_id: int, driver: Driver, events: int, at_ms: int) -> None:
+def _fill_log(writer: JobWriter, job_id: int, driver: SimulatedDriver, events: int, at_ms: int) -> None:
     """Report events until the log has ``events`` entries, including those of the control plane."""
     with writer.database.session() as session:
         so_far = session.get_one(Job, job_id).event_number

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.platform.client import Client
-from bench.platform.driver_events import ROUND, Batch, endless, rows_of
-from bench.platform.ingest import BEGIN, Sent, post
-from bench.platform.job_writer import LiveRun
-from bench.platform.server import Platform
+from bench.platform.driver_events import ROUND, RequestBody, endless, rows_of
+from bench.platform.ingest import BEGIN, SentEvents, post
+from bench.platform.job_writer import RunConnection
+from bench.platform.server import TemporaryControlPlane
 from weir.link.delivery import BATCH_BYTES, LINGER_MS
 from weir.protocol.events import NumberedEvent, encode_batch, encode_event
 from weir.protocol.ids import EventNumber
@@ -28,7 +28,7 @@ PHASES = 8
 
 
 @dataclass(slots=True)
-class PacedDriver(Sent):
+class PacedDriver(SentEvents):
     """``lasts``, ``sent_s``: the number of the last event of each batch, and its sending time (monotonic)."""
 
     lasts: list[int] = field(default_factory=list)
@@ -42,7 +42,7 @@ class PacedDriver(Sent):
 class OfferedLoad:
     """``seconds``: until the last event was stored. ``late_s``: the delay between the last event and its storage."""
 
-    runs: Sequence[LiveRun]
+    runs: Sequence[RunConnection]
     drivers: Sequence[PacedDriver]
     events: int
     seconds: float
@@ -53,7 +53,9 @@ class OfferedLoad:
         return sum(len(one.lasts) for one in self.drivers)
 
 
-def offer_load(platform: Platform, runs: Sequence[LiveRun], *, per_s: float, seconds: float, seed: int) -> OfferedLoad:
+def offer_load(
+    platform: TemporaryControlPlane, runs: Sequence[RunConnection], *, per_s: float, seconds: float, seed: int
+) -> OfferedLoad:
     """Send ``per_s`` events per second over all runs. Return when all are stored or each remaining driver has received an error."""
     count = max(1, int(per_s * seconds / len(runs)))
     own_per_s = per_s / len(runs)
@@ -64,7 +66,9 @@ def offer_load(platform: Platform, runs: Sequence[LiveRun], *, per_s: float, sec
     drivers = [PacedDriver() for _ in runs]
     began = time.monotonic()
 
-    def drive(run: LiveRun, own: PacedDriver, offset_s: float, events: Sequence[NumberedEvent], encoded: Sequence[bytes]) -> None:
+    def drive(
+        run: RunConnection, own: PacedDriver, offset_s: float, events: Sequence[NumberedEvent], encoded: Sequence[bytes]
+    ) -> None:
         with Client(platform.url, run.token) as client:
             begun = began + offset_s
             while own.last - BEGIN < count and own.problem is None:
@@ -94,13 +98,15 @@ def _events(at_ms: Sequence[int], rng: random.Random, *, lead: int) -> tuple[lis
     return events, [encode_event(one) for one in events]
 
 
-def _send(client: Client, run: LiveRun, own: PacedDriver, events: Sequence[NumberedEvent], encoded: Sequence[bytes]) -> None:
+def _send(
+    client: Client, run: RunConnection, own: PacedDriver, events: Sequence[NumberedEvent], encoded: Sequence[bytes]
+) -> None:
     taken = size = 0
     while taken < len(encoded) and (taken == 0 or size + len(encoded[taken]) <= BATCH_BYTES):
         size += len(encoded[taken])
         taken += 1
     rows = rows_of(events[:taken])
-    one = Batch(events[0].number, events[taken - 1].number, encode_batch(encoded[:taken]), rows)
+    one = RequestBody(events[0].number, events[taken - 1].number, encode_batch(encoded[:taken]), rows)
     began = time.monotonic()
     own.lasts.append(one.last)
     own.sent_s.append(began)

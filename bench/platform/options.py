@@ -14,7 +14,7 @@ PARTS = ("reading", "ingest", "streams", "mix", "growth")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlatformBenchOptions:
     """What to measure, and with which data.
 
     ``jobs``, ``checkpoints``, ``events``: rows in the tables before the measurements. ``sampled_jobs`` also have metric samples
@@ -43,7 +43,7 @@ class Plan:
         return {name: value for name, value in asdict(self).items() if name != "directory"}
 
 
-def parse(arguments: Sequence[str]) -> Plan:
+def parse(arguments: Sequence[str]) -> PlatformBenchOptions:
     parser = argparse.ArgumentParser(prog="make bench-platform", description="Pass options as ARGS='...'.")
     parser.add_argument("--quick", action="store_true", help="use a twentieth of the rows, and measure for 5 s instead of 30 s")
     add_only(parser, PARTS)
@@ -68,7 +68,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     except ValueError:
         parser.error(f"--batches {given.batches}: expected comma-separated numbers")
     quick = given.quick
-    plan = Plan(
+    plan = PlatformBenchOptions(
         jobs=given.jobs or (50 if quick else 1_000),
         checkpoints=given.checkpoints or (5_000 if quick else 100_000),
         events=given.events or (50_000 if quick else 1_000_000),

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ CONNECTIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Platform:
+class TemporaryControlPlane:
     """``token``, ``password``: of the administrator, who has all permissions. ``api``, ``postgres``: process ids."""
 
     url: str
@@ -50,7 +50,7 @@ class Platform:
 
 
 @contextmanager
-def platform() -> Iterator[Platform]:
+def platform() -> Iterator[TemporaryControlPlane]:
     """Start an empty control plane, with the schema and an administrator."""
     root = Path(tempfile.mkdtemp(prefix="weir-bench-"))
     try:
@@ -62,7 +62,7 @@ def platform() -> Iterator[Platform]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _serve(directory: DataDir, server: Postgres, queue: Valkey) -> Iterator[Platform]:
+def _serve(directory: DataDir, server: Postgres, queue: Valkey) -> Iterator[TemporaryControlPlane]:
     port, password, key = free_port(), new_password(), new_password()
     url = f"http://127.0.0.1:{port}"
     environment = {
@@ -86,7 +86,7 @@ def _serve(directory: DataDir, server: Postgres, queue: Valkey) -> Iterator[Plat
     try:
         with Client(url) as client:
             token = str(client.post("/api/v1/session", {"name": ADMINISTRATOR, "password": password}).json()["token"])
-        yield Platform(url, token, password, settings, database, api.pid, _pid_of(server))
+        yield TemporaryControlPlane(url, token, password, settings, database, api.pid, _pid_of(server))
     finally:
         database.close()
         _end(api)
@@ -126,13 +126,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _pid_of(server: Postgres) -> int:
     return int((server.data / "postmaster.pid").read_text().split(maxsplit=1)[0])
-
-
-def environment_of(settings: Settings) -> Mapping[str, str]:
-    """Return the environment of a process that uses the same settings."""
-    return {
-        DATABASE_URL: settings.database_url.get_secret_value(),
-        REDIS_URL: settings.redis_url.get_secret_value(),
-        "WEIR_SECRET_KEY": settings.secret_key.get_secret_value(),
-        "WEIR_DATA_DIR": str(settings.data_dir),
-    }

@@ -29,7 +29,7 @@ class StreamedEvent:
 
 
 @dataclass(slots=True)
-class Stream:
+class StreamRecord:
     """A stream and its events. ``after``: the number of the last event before the stream was opened."""
 
     job_id: int
@@ -55,16 +55,16 @@ class StreamClients:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def finish(self, last: dict[int, int]) -> list[Stream]:
+    def finish(self, last: dict[int, int]) -> list[StreamRecord]:
         self._connection.send(last)
         if not self._connection.poll(REST_S_MAX + 30):
             raise SystemExit("The stream client process does not answer.")
-        found: list[Stream] = self._connection.recv()
+        found: list[StreamRecord] = self._connection.recv()
         return found
 
 
 @contextmanager
-def open_streams(url: str, token: str, streams: Sequence[Stream]) -> Iterator[StreamClients]:
+def open_streams(url: str, token: str, streams: Sequence[StreamRecord]) -> Iterator[StreamClients]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_run_clients, args=(url, token, list(streams), theirs), daemon=True)
@@ -78,11 +78,11 @@ def open_streams(url: str, token: str, streams: Sequence[Stream]) -> Iterator[St
         process.join()
 
 
-def _run_clients(url: str, token: str, streams: list[Stream], connection: Connection) -> None:
+def _run_clients(url: str, token: str, streams: list[StreamRecord], connection: Connection) -> None:
     asyncio.run(_read_all(url, token, streams, connection))
 
 
-async def _read_all(url: str, token: str, streams: list[Stream], connection: Connection) -> None:
+async def _read_all(url: str, token: str, streams: list[StreamRecord], connection: Connection) -> None:
     news = asyncio.Event()
     begun = [asyncio.Event() for _ in streams]
     tasks = [
@@ -99,17 +99,17 @@ async def _read_all(url: str, token: str, streams: list[Stream], connection: Con
     connection.send(streams)
 
 
-async def _until_reached(streams: list[Stream], last: dict[int, int], news: asyncio.Event) -> None:
+async def _until_reached(streams: list[StreamRecord], last: dict[int, int], news: asyncio.Event) -> None:
     while not all(_reached(stream, last[stream.job_id]) for stream in streams):
         news.clear()
         await news.wait()
 
 
-def _reached(stream: Stream, last: int) -> bool:
+def _reached(stream: StreamRecord, last: int) -> bool:
     return stream.ended is not None or bool(stream.events and stream.events[-1].number >= last) or stream.after >= last
 
 
-async def _read_stream(url: str, token: str, stream: Stream, begun: asyncio.Event, news: asyncio.Event) -> None:
+async def _read_stream(url: str, token: str, stream: StreamRecord, begun: asyncio.Event, news: asyncio.Event) -> None:
     """Read one stream to its end. Sets ``begun`` once it is open or has failed, ``news`` on each message of any stream."""
     try:
         async for message in _messages(url, token, stream):
@@ -124,7 +124,7 @@ async def _read_stream(url: str, token: str, stream: Stream, begun: asyncio.Even
         news.set()
 
 
-async def _messages(url: str, token: str, stream: Stream) -> AsyncIterator[bytes]:
+async def _messages(url: str, token: str, stream: StreamRecord) -> AsyncIterator[bytes]:
     host = urlsplit(url)
     reader, writer = await asyncio.open_connection(host.hostname, host.port)
     try:
@@ -144,7 +144,7 @@ async def _messages(url: str, token: str, stream: Stream) -> AsyncIterator[bytes
         writer.close()
 
 
-def _record(stream: Stream, message: bytes) -> None:
+def _record(stream: StreamRecord, message: bytes) -> None:
     """Record a message of kind ``event``. Other messages (``run``, ``progress``, comments) are ignored."""
     at_s = time.monotonic()
     fields = dict(line.split(b": ", 1) for line in message.splitlines() if b": " in line and not line.startswith(b":"))

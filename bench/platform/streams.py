@@ -12,13 +12,13 @@ from sqlalchemy import select
 from bench.platform import api_reads
 from bench.platform.endpoints import Page
 from bench.platform.ingest import find_error, new_runs, rates
-from bench.platform.job_writer import JobWriter, LiveRun
+from bench.platform.job_writer import JobWriter, RunConnection
 from bench.platform.offered_load import OfferedLoad, offer_load
-from bench.platform.options import Plan
+from bench.platform.options import PlatformBenchOptions
 from bench.platform.resource_usage import rss_bytes, usage
 from bench.platform.results import Aim, Measurement, Value
-from bench.platform.server import Platform
-from bench.platform.stream_clients import Stream, open_streams
+from bench.platform.server import TemporaryControlPlane
+from bench.platform.stream_clients import StreamRecord, open_streams
 from bench.results import percentile
 from weir_backend.kit.database import Database
 from weir_backend.models import Job
@@ -35,7 +35,7 @@ class Load:
     """The result of drivers that send events and of streams of their jobs. ``last``: the newest event number of each job."""
 
     offered: OfferedLoad
-    streams: Sequence[Stream]
+    streams: Sequence[StreamRecord]
     last: dict[int, int]
     values: dict[str, Value]
 
@@ -45,7 +45,9 @@ class Load:
         return "; ".join(problems[:3]) or None
 
 
-def offered(platform: Platform, writer: JobWriter, plan: Plan, *, per_s: float, drivers: int) -> Measurement:
+def offered(
+    platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchOptions, *, per_s: float, drivers: int
+) -> Measurement:
     """Measure without streams whether the API ingests an event rate from many drivers that each send few events."""
     runs = new_runs(platform, writer, f"offered-{per_s:.0f}", drivers)
     before = usage(platform.api, platform.postgres)
@@ -58,7 +60,7 @@ def offered(platform: Platform, writer: JobWriter, plan: Plan, *, per_s: float, 
     )
 
 
-def streams(platform: Platform, writer: JobWriter, plan: Plan) -> Measurement:
+def streams(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchOptions) -> Measurement:
     runs = new_runs(platform, writer, "followed", max(1, plan.streams // STREAMS_OF_A_JOB))
     load = _run_load(platform, runs, plan)
     late_ms = load.values["delay_p99_ms"]
@@ -68,7 +70,7 @@ def streams(platform: Platform, writer: JobWriter, plan: Plan) -> Measurement:
     return Measurement("streams", f"{plan.streams} streams of {len(runs)} jobs", load.values, aim, problem)
 
 
-def mix(platform: Platform, writer: JobWriter, plan: Plan, pages: Sequence[Page]) -> Measurement:
+def mix(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchOptions, pages: Sequence[Page]) -> Measurement:
     """Measure drivers, streams and readers at once."""
     runs = new_runs(platform, writer, "mixed", max(1, plan.streams // STREAMS_OF_A_JOB))
     stop = threading.Event()
@@ -102,9 +104,11 @@ def mix(platform: Platform, writer: JobWriter, plan: Plan, pages: Sequence[Page]
     return Measurement("mix", f"{plan.offered:,}/s, {plan.streams} streams, {READERS} readers", load.values | read, aim, problem)
 
 
-def _run_load(platform: Platform, runs: Sequence[LiveRun], plan: Plan) -> Load:
+def _run_load(platform: TemporaryControlPlane, runs: Sequence[RunConnection], plan: PlatformBenchOptions) -> Load:
     after = _newest(platform.database, runs)
-    opened = [Stream(runs[number % len(runs)].job_id, after[runs[number % len(runs)].job_id]) for number in range(plan.streams)]
+    opened = [
+        StreamRecord(runs[number % len(runs)].job_id, after[runs[number % len(runs)].job_id]) for number in range(plan.streams)
+    ]
     rss_before = rss_bytes(platform.api)
     with open_streams(platform.url, platform.token, opened) as clients:
         rss_open = rss_bytes(platform.api)
@@ -129,7 +133,7 @@ def _run_load(platform: Platform, runs: Sequence[LiveRun], plan: Plan) -> Load:
     return Load(found, delivered, last, values)
 
 
-def _lateness_ms(found: OfferedLoad, delivered: Sequence[Stream]) -> list[float]:
+def _lateness_ms(found: OfferedLoad, delivered: Sequence[StreamRecord]) -> list[float]:
     """Return the time from the sending of each event by a driver to its arrival on each stream."""
     by_job = {run.job_id: driver for run, driver in zip(found.runs, found.drivers, strict=True)}
     return [
@@ -152,7 +156,7 @@ def _offer_values(found: OfferedLoad) -> dict[str, Value]:
     }
 
 
-def _newest(database: Database, runs: Sequence[LiveRun]) -> dict[int, int]:
+def _newest(database: Database, runs: Sequence[RunConnection]) -> dict[int, int]:
     """Return the newest event number of each job."""
     with database.session() as session:
         rows = session.execute(select(Job.id, Job.event_number).where(Job.id.in_([run.job_id for run in runs])))

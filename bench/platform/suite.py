@@ -9,18 +9,20 @@ from rich.console import Console
 
 from bench.platform import api_reads, ingest, streams, table_growth
 from bench.platform.endpoints import ReadablePages, readable_pages
-from bench.platform.options import Plan, parse
+from bench.platform.options import PlatformBenchOptions, parse
 from bench.platform.resource_usage import usage
 from bench.platform.result_tables import line, show
 from bench.platform.results import Measurement, Value, about, append
-from bench.platform.server import Platform, platform
+from bench.platform.server import TemporaryControlPlane, platform
 from bench.platform.table_filler import FilledTables, fill, find_error, quiet
 
 MANY_DRIVERS = 100
 
 
 class Suite:
-    def __init__(self, plan: Plan, served: Platform, run: dict[str, object], console: Console) -> None:
+    def __init__(
+        self, plan: PlatformBenchOptions, served: TemporaryControlPlane, run: dict[str, object], console: Console
+    ) -> None:
         self.measured: list[Measurement] = []
         self._plan = plan
         self._platform = served

@@ -18,9 +18,9 @@ from sqlalchemy import func, select, text
 from bench.platform.graph import graph
 from bench.platform.job_copies import copy_jobs
 from bench.platform.job_writer import JobScript, JobWriter, RowCounts, write_job
-from bench.platform.options import Plan
-from bench.platform.server import Platform
-from weir.protocol.events import RunState
+from bench.platform.options import PlatformBenchOptions
+from bench.platform.server import TemporaryControlPlane
+from weir.protocol.events import DriverState
 from weir_backend.artifacts import service as artifacts
 from weir_backend.auth.tokens import service as tokens
 from weir_backend.auth.users import service as users
@@ -33,7 +33,7 @@ LARGEST = 0.05
 """The first job's share of all checkpoints and events: real installations have jobs of different sizes."""
 COPIED = 20
 """The number of jobs that are templates for copies. A twentieth of them is suspended, a twentieth finished."""
-ENDS = {3: RunState.SUSPENDED, 7: RunState.FINISHED}
+ENDS = {3: DriverState.SUSPENDED, 7: DriverState.FINISHED}
 JOBS_AT_ONCE = 2
 USERS = 200
 TOKENS_OF_A_USER = 5
@@ -61,7 +61,7 @@ class FillPlan:
     copies: int
 
 
-def fill_plan(plan: Plan) -> FillPlan:
+def fill_plan(plan: PlatformBenchOptions) -> FillPlan:
     checkpoints, events = _shares(plan.checkpoints, plan.jobs), _shares(plan.events, plan.jobs)
     count = min(plan.jobs, plan.sampled_jobs + COPIED)
     scripts = []
@@ -82,7 +82,7 @@ def _shares(total: int, jobs: int) -> tuple[int, int]:
     return total - each * (jobs - 1), each
 
 
-def fill(platform: Platform, plan: Plan, log: Callable[[str], None]) -> FilledTables:
+def fill(platform: TemporaryControlPlane, plan: PlatformBenchOptions, log: Callable[[str], None]) -> FilledTables:
     began = time.monotonic()
     caller, digest = _prepare(platform)
     rows, filling = RowCounts(), fill_plan(plan)
@@ -159,7 +159,7 @@ def _write_jobs(
     return rows
 
 
-def _prepare(platform: Platform) -> tuple[Caller, str]:
+def _prepare(platform: TemporaryControlPlane) -> tuple[Caller, str]:
     """Create accounts with tokens, and artifacts. Return the administrator and an artifact's digest."""
     with platform.database.session() as session:
         administrator = session.scalars(select(User).order_by(User.id).limit(1)).one()
@@ -191,7 +191,7 @@ def _vacuum(database: Database) -> None:
         connection.execute(text("RESET statement_timeout"))
 
 
-def _write_log(platform: Platform, job_id: int) -> None:
+def _write_log(platform: TemporaryControlPlane, job_id: int) -> None:
     """Write a log file for the newest run of a job, so that it can be read."""
     with platform.database.session() as session:
         name = session.execute(

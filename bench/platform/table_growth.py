@@ -15,9 +15,9 @@ from bench.platform.driver_events import LOGGED_A_ROUND, ROUND, SAMPLES_A_CHECKP
 from bench.platform.ingest import EVENTS_PER_S, new_runs
 from bench.platform.job_writer import JobWriter
 from bench.platform.offered_load import offer_load
-from bench.platform.options import Plan
+from bench.platform.options import PlatformBenchOptions
 from bench.platform.results import Aim, Measurement, Value
-from bench.platform.server import Platform
+from bench.platform.server import TemporaryControlPlane
 from weir_backend.housekeeping import service
 from weir_backend.kit.database import Database
 from weir_backend.models import Checkpoint, CheckpointState, Event, MetricSample
@@ -35,7 +35,7 @@ class DeletedBatch:
     seconds: float
 
 
-def delete_everything(platform: Platform) -> list[Measurement]:
+def delete_everything(platform: TemporaryControlPlane) -> list[Measurement]:
     """Measure deletion with zero retention: its speed, and whether the last batches take longer than the first ones."""
     settings = _kept(platform.settings, seconds=0.001)
     kept, share = _completed(platform.database), service.ROUND_S / _every_s()
@@ -68,7 +68,7 @@ def delete_everything(platform: Platform) -> list[Measurement]:
     return found
 
 
-def steady(platform: Platform, writer: JobWriter, plan: Plan) -> Measurement:
+def steady(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchOptions) -> Measurement:
     """Measure whether tables stay bounded while events arrive. Cleanup runs more often than in production, with a proportionally
     shorter retention."""
     runs = new_runs(platform, writer, "steady", 20)

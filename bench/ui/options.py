@@ -16,7 +16,7 @@ INVENTED = ROOT / "build" / "bench" / "ui-invented"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class UiBenchOptions:
     """``visits``: of the first page, each with nothing in the browser's cache. ``seconds``: how long each tab is watched once it is drawn;
     ``rounds``: how often all tabs are, one round after the other. ``trace``: also keep the browser's traces. ``directory``: for results."""
 
@@ -33,7 +33,7 @@ class Plan:
         return {**kept, "parts": ",".join(self.parts)}
 
 
-def parse(arguments: Sequence[str]) -> Plan:
+def parse(arguments: Sequence[str]) -> UiBenchOptions:
     parser = argparse.ArgumentParser(prog="make bench-ui", description="Options go into ARGS='...'")
     parser.add_argument("--quick", action="store_true", help="three visits, and six seconds of each tab, once")
     add_only(parser, PARTS)
@@ -45,7 +45,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="for results")
     given = parser.parse_args(arguments)
     parts = parts_of(parser, given.only, PARTS)
-    return Plan(
+    return UiBenchOptions(
         parts=parts,
         visits=given.visits or (3 if given.quick else 7),
         seconds=given.seconds or (6.0 if given.quick else 20.0),

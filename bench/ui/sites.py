@@ -20,10 +20,10 @@ from starlette.routing import Mount
 
 from bench.platform.client import Client
 from bench.platform.job_writer import JobWriter
-from bench.platform.server import Platform, platform
+from bench.platform.server import TemporaryControlPlane, platform
 from bench.platform.table_filler import quiet
 from bench.ui.options import ROOT
-from bench.ui.wide import Driver, driven, graph
+from bench.ui.wide import WideJobDriver, driven, graph
 from weir_backend.artifacts import service as artifacts
 from weir_backend.kit.access import Caller, permissions_of
 from weir_backend.models import Role
@@ -83,14 +83,14 @@ def real() -> Iterator[Site]:
     with platform() as served:
         writer = _job_writer(served)
         job_id = writer.deploy("wide")
-        driver = Driver(served.url, writer.live_run(job_id), SEED)
+        driver = WideJobDriver(served.url, writer.live_run(job_id), SEED)
         _check_built(served.url)
         driver.begin(writer.graph)
         with driven(driver):
             yield Site(served.url, ADMINISTRATOR, served.password, job_id=job_id)
 
 
-def _job_writer(served: Platform) -> JobWriter:
+def _job_writer(served: TemporaryControlPlane) -> JobWriter:
     with served.client() as client:
         administrator = client.get("/api/v1/session").json()
     caller = Caller(administrator["user_id"], administrator["name"], permissions_of(Role.ADMIN, rollback=True))

@@ -26,7 +26,7 @@ AIM_SHARED = f"{AIM} of the processor"
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class TabPhase:
     """Of a tab, between two looks at it."""
 
     what: str
@@ -57,32 +57,32 @@ def judged(rounds: Sequence[Sequence[Measurement]], *, shared: bool) -> list[Mea
     return [_judged(phase, shared=shared) for phase in zip(*rounds, strict=True)]
 
 
-def _phases(page: Page, tab: Tab, seconds: float, trouble: Trouble) -> Iterator[Phase]:
+def _phases(page: Page, tab: Tab, seconds: float, trouble: Trouble) -> Iterator[TabPhase]:
     before = look(page)
     page.locator(_link(tab)).click()
     tab.drawn(page)
     drawn_ms = now_ms(page)
     page.wait_for_timeout(SETTLE_MS)
     after = look(page)
-    yield Phase(f"{tab.name}: first drawing", before, after, {"drawn_after_ms": drawn_ms - before.now_ms})
+    yield TabPhase(f"{tab.name}: first drawing", before, after, {"drawn_after_ms": drawn_ms - before.now_ms})
     for move in tab.moves:
         before = look(page)
         move.do(page)
         page.wait_for_timeout(SETTLE_MS)
-        yield Phase(f"{tab.name}: {move.what}", before, look(page))
+        yield TabPhase(f"{tab.name}: {move.what}", before, look(page))
     before = look(page)
     page.wait_for_timeout(seconds * 1000)
     after = look(page)
     per_s = (after.texts - before.texts) / (after.now_ms - before.now_ms) * 1000
     too_few = f"only {per_s:.1f} messages a second have come" if per_s < TEXTS_PER_S_MIN else None
-    yield Phase(f"{tab.name}: watched", before, after, {"messages_per_s": per_s}, trouble.wrong or too_few)
+    yield TabPhase(f"{tab.name}: watched", before, after, {"messages_per_s": per_s}, trouble.wrong or too_few)
 
 
 def _link(tab: Tab) -> str:
     return f"nav[aria-label='About this job'] a:text-is('{tab.label}')"
 
 
-def _measured(part: str, phase: Phase, trace: Trace) -> Measurement:
+def _measured(part: str, phase: TabPhase, trace: Trace) -> Measurement:
     before, after = phase.before, phase.after
     found = after.between(before.now_ms, after.now_ms)
     longest = max(found, key=lambda one: one.took_ms, default=None)

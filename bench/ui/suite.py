@@ -12,7 +12,7 @@ from rich.console import Console
 from bench.platform.results import Measurement, about, append
 from bench.ui import first_page, sites, smooth
 from bench.ui.chromium import HEIGHT, WIDTH, browser
-from bench.ui.options import Plan, parse
+from bench.ui.options import UiBenchOptions, parse
 from bench.ui.sites import Site
 from bench.ui.tables import line, show
 from bench.ui.watching import watch
@@ -21,7 +21,7 @@ TIMEOUT_MS = 60_000
 
 
 class Suite:
-    def __init__(self, plan: Plan, started: Browser, run: dict[str, object], console: Console) -> None:
+    def __init__(self, plan: UiBenchOptions, started: Browser, run: dict[str, object], console: Console) -> None:
         self.measured: list[Measurement] = []
         self._plan = plan
         self._browser = started

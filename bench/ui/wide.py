@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from bench.platform.client import Client
-from bench.platform.job_writer import LiveRun
+from bench.platform.job_writer import RunConnection
 from weir import Job, Stream, agg, sinks, sources
 from weir.graph.compile import compile_graph
 from weir.link.delivery import BATCH_BYTES, LINGER_MS
@@ -21,11 +21,11 @@ from weir.protocol.events import (
     AcknowledgedStatistics,
     CheckpointCompleted,
     CheckpointTriggered,
+    DriverState,
     Event,
     GraphDeployed,
     MetricsSampled,
     NumberedEvent,
-    RunState,
     RunStateChanged,
     SubtaskAcknowledged,
     encode_batch,
@@ -102,11 +102,11 @@ class Counted:
 
 
 @dataclass(slots=True)
-class Driver:
+class WideJobDriver:
     """Of one run. ``problem``: why it has stopped before it was told to."""
 
     url: str
-    run: LiveRun
+    run: RunConnection
     seed: int
     problem: str | None = None
     _checkpoints: int = 0
@@ -119,8 +119,8 @@ class Driver:
         at_ms = _now_ms() - int(HISTORY * (CHECKPOINT_S + PAUSE_S) * 1000)
         deployed: list[Event] = [
             GraphDeployed(graph),
-            RunStateChanged(RunState.INITIALIZING, GENERATION),
-            RunStateChanged(RunState.RUNNING, GENERATION),
+            RunStateChanged(DriverState.INITIALIZING, GENERATION),
+            RunStateChanged(DriverState.RUNNING, GENERATION),
         ]
         with Client(self.url, self.run.token) as client:
             self._send(client, [(at_ms, event) for event in deployed])
@@ -213,7 +213,7 @@ def _statistics(luck: random.Random) -> SubtaskStatistics:
 
 
 @contextmanager
-def driven(driver: Driver) -> Iterator[None]:
+def driven(driver: WideJobDriver) -> Iterator[None]:
     """As long as the block: it tells what happens. Fails if it could not."""
     over = threading.Event()
     thread = threading.Thread(target=driver.drive, args=(over,), daemon=True)

@@ -10,7 +10,7 @@
     ├── StorageError        checkpoint storage failed
     │   ├── StorageFull     no space left on the device
     │   ├── UnknownOutcome  a write may or may not have taken effect; never delete after it
-    │   └── NotFound        the object does not exist
+    │   └── ObjectNotFound  the object does not exist
     ├── CheckpointError     a checkpoint is damaged, incomplete, retired or missing
     ├── RestoreError        the graph or its parallelism cannot restore a checkpoint
     ├── ProtocolError       a peer violated the protocol; the connection is dropped
@@ -95,7 +95,7 @@ class UnknownOutcome(StorageError):
     pass
 
 
-class NotFound(StorageError):
+class ObjectNotFound(StorageError):
     retry = Retry.NEVER
 
 

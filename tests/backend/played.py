@@ -11,8 +11,15 @@ from sqlalchemy import update
 from tests.backend.conftest import RecordedTasks
 from tests.backend.jobs import body_of, numbered
 
-from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, CommandAnswered, CommandOutcome, Event, RunStateChanged
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import (
+    CheckpointCompleted,
+    CheckpointTriggered,
+    CommandAnswered,
+    CommandOutcome,
+    DriverState,
+    Event,
+    RunStateChanged,
+)
 from weir.protocol.ids import CheckpointId, CommandId, Generation
 from weir_backend.checkpoints.retention_rules import UNDO_PIN
 from weir_backend.jobs import repository as jobs
@@ -166,10 +173,10 @@ class Driver:
         return answer.status_code
 
     def begin(self) -> None:
-        self.say(Told.INITIALIZING)
-        self.say(Told.RUNNING)
+        self.say(DriverState.INITIALIZING)
+        self.say(DriverState.RUNNING)
 
-    def say(self, state: Told, reason: str = "", kind: str = "") -> None:
+    def say(self, state: DriverState, reason: str = "", kind: str = "") -> None:
         assert self.tell(RunStateChanged(state, Generation(1), reason, kind)) == 200
 
     def checkpoint(self, number: int, trigger: str = "periodic") -> None:

@@ -15,8 +15,7 @@ from tests.backend.played import Driver, Stage
 from tests.unit.storage.storage_builders import RunningJob, manifest_of, nonce
 
 from weir.protocol.events import CheckpointCompleted as Completed
-from weir.protocol.events import CheckpointTriggered, RunStateChanged
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import CheckpointTriggered, DriverState, RunStateChanged
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.job_log import CheckpointCompleted
 from weir.protocol.log_view import LogView
@@ -158,7 +157,7 @@ class StoredJob:
         self.stage.send("POST", f"/jobs/{self.job_id}/suspend", status=202)
         self.stage.look(self.job_id)
         assert self.driver.commands() == ["Suspend"]
-        self.driver.tell(RunStateChanged(Told.SUSPENDED, self.run.generation, "", ""))
+        self.driver.tell(RunStateChanged(DriverState.SUSPENDED, self.run.generation, "", ""))
 
     def start_again(self, restored_from: int | None = None) -> StoredRun:
         """Another driver takes the next generation in the log."""
@@ -173,7 +172,7 @@ class StoredJob:
         assert view.newest is not None
         self.run = StoredRun(self.storage, layout=JobLayout(NAME))
         self.run.start(view.generation + 1, restored_from or view.newest.checkpoint)
-        for state in (Told.INITIALIZING, Told.RUNNING):
+        for state in (DriverState.INITIALIZING, DriverState.RUNNING):
             assert self.driver.tell(RunStateChanged(state, Generation(view.generation + 1), "", "")) == 200
         return self.run
 

@@ -12,8 +12,7 @@ from sqlalchemy import select, update
 from tests.backend.conftest import Login, RecordedTasks
 from tests.backend.played import Stage, wait_is_over
 
-from weir.protocol.events import RunState as Told
-from weir.protocol.events import RunStateChanged
+from weir.protocol.events import DriverState, RunStateChanged
 from weir.protocol.ids import Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -37,9 +36,9 @@ def test_a_deployment_compiles_and_starts_a_job_and_succeeds_once_it_runs(stage:
     stage.compile(made["id"])
     driver = stage.driver(made["id"])
     assert (SUBMIT, (driver.run_id,)) in stage.tasks.asked and driver.start == {"mode": "resume"}
-    driver.say(Told.INITIALIZING)
+    driver.say(DriverState.INITIALIZING)
     assert stage.operation(made["operation"]["id"])["state"] == "PENDING"
-    driver.say(Told.RUNNING)
+    driver.say(DriverState.RUNNING)
     driver.checkpoint(1)
     job = stage.job(made["id"])
     assert (job["state"], job["health"], job["health_reason"], job["operation"]) == ("RUNNING", "healthy", "", None)
@@ -148,7 +147,7 @@ def test_suspend_sends_a_command_and_ends_with_the_last_checkpoint(stage: Stage)
     stage.look(job_id)
     assert driver.commands() == ["Suspend"], "told once, however often it is looked at"
     driver.checkpoint(2, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     operation = stage.operation(asked["id"])
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"state": "SUSPENDED", "checkpoint": 2}
     job = stage.job(job_id)
@@ -165,7 +164,7 @@ def test_a_job_started_while_suspending_runs_again(stage: Stage) -> None:
     stage.look(job_id)
     assert stage.operation(start["id"])["ended_at"] is None, "the run that is live has been told to suspend"
     driver.checkpoint(2, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     assert stage.operation(start["id"])["ended_at"] is None, "a new one is begun"
     stage.driver(job_id).begin()
     assert stage.operation(start["id"])["state"] == "SUCCEEDED" and stage.job(job_id)["run"]["number"] == 2
@@ -176,7 +175,7 @@ def test_a_job_started_while_suspending_that_reaches_the_end_of_its_input_has_fi
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.look(job_id)
     start = stage.send("POST", f"/jobs/{job_id}/start", status=202)
-    driver.say(Told.FINISHED)
+    driver.say(DriverState.FINISHED)
     over = stage.operation(start["id"])
     assert over["state"] == "SUCCEEDED" and over["result"] == {"state": "FINISHED"}
 
@@ -211,7 +210,7 @@ def test_a_later_operation_supersedes_an_earlier_one(stage: Stage) -> None:
     cancel = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
     stage.look(job_id)
     assert driver.commands() == ["Suspend", "Cancel"]
-    driver.say(Told.CANCELED)
+    driver.say(DriverState.CANCELED)
     assert stage.operation(suspend["id"])["state"] == "SUPERSEDED" and "cancel" in stage.operation(suspend["id"])["problem"]
     assert stage.operation(cancel["id"])["state"] == "SUCCEEDED"
 
@@ -224,7 +223,7 @@ def test_a_dead_driver_is_replaced_and_fenced(stage: Stage) -> None:
     wait_is_over(stage, job_id)
     second = stage.driver(job_id)
     assert (second.run_id, second.cause, second.start) == (driver.run_id + 1, "restart", {"mode": "resume"})
-    assert driver.tell(RunStateChanged(Told.RUNNING, Generation(9))) == 410, "a zombie is told that it is one"
+    assert driver.tell(RunStateChanged(DriverState.RUNNING, Generation(9))) == 410, "a zombie is told that it is one"
     second.begin()
     assert stage.job(job_id)["state"] == "RUNNING"
 
@@ -232,7 +231,7 @@ def test_a_dead_driver_is_replaced_and_fenced(stage: Stage) -> None:
 def test_restarts_of_a_hopeless_job_stop_until_a_user_starts_it(stage: Stage) -> None:
     made = stage.deploy()
     stage.compile(made["id"])
-    stage.driver(made["id"]).say(Told.FAILED, "the source 'in' has another input than in the checkpoint", "RestoreError")
+    stage.driver(made["id"]).say(DriverState.FAILED, "the source 'in' has another input than in the checkpoint", "RestoreError")
     job = stage.job(made["id"])
     assert job["health"] == "needs_attention" and "another input" in job["health_reason"]
     assert stage.operation(made["operation"]["id"])["state"] == "FAILED"
@@ -246,7 +245,7 @@ def test_restarts_of_a_hopeless_job_stop_until_a_user_starts_it(stage: Stage) ->
 
 def test_a_finished_job_is_not_restarted(stage: Stage) -> None:
     job_id, driver = stage.running()
-    driver.say(Told.FINISHED)
+    driver.say(DriverState.FINISHED)
     stage.look(job_id)
     job = stage.job(job_id)
     assert (job["state"], job["health"], job["run"]["number"]) == ("FINISHED", "healthy", 1)
@@ -260,7 +259,7 @@ def test_a_savepoint_is_requested_from_the_driver_and_its_number_is_the_result(s
     driver.checkpoint(2, "savepoint")
     operation = stage.operation(asked["id"])
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"checkpoint": 2}
-    driver.say(Told.FINISHED)
+    driver.say(DriverState.FINISHED)
     assert stage.send("POST", f"/jobs/{job_id}/savepoints", status=409)["code"] == "not-running"
 
 
@@ -376,7 +375,7 @@ def test_events_of_a_job_have_numbers_without_gaps(stage: Stage) -> None:
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.look(job_id)
     driver.commands()
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     with stage.database.session() as session:
         numbers = session.scalars(select(Event.number).where(Event.job_id == job_id).order_by(Event.number)).all()
     assert list(numbers) == list(range(1, len(numbers) + 1)) and len(numbers) >= 8
@@ -409,7 +408,7 @@ def test_a_path_with_a_trailing_slash_and_the_path_of_a_deleted_job_are_free(sta
     stage.compile(other, name="another")
     assert [stage.job(one)["spec_state"] for one in (first, other)] == ["VALID", "VALID"]
     stage.send("POST", f"/jobs/{first}/cancel", status=202)
-    stage.driver(first).say(Told.CANCELED)
+    stage.driver(first).say(DriverState.CANCELED)
     stage.send("DELETE", f"/jobs/{first}", status=204, headers={"If-Match": "*"})
     again = at(stage, "again", "s3://bucket/prefix")
     stage.compile(again)

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 from tests.chaos.dataset import write_input
 from tests.chaos.output_check import check_run
-from tests.chaos.plan import NEW_DRIVER, Fault, FaultKind, Moment, Plan
+from tests.chaos.plan import NEW_DRIVER, ChaosPlan, Fault, FaultKind, Moment
 from tests.chaos.processes import Driver, kill_all, marked
 
 from weir.cli.exit_codes import Exit
@@ -32,10 +32,10 @@ DRIVERS_MAX = 10
 
 
 @dataclass(slots=True)
-class Report:
+class ChaosReport:
     """The result of a run. ``exits``: exit codes of the drivers in start order. ``missed``: faults that could not be injected."""
 
-    plan: Plan
+    plan: ChaosPlan
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     injected: list[Fault] = field(default_factory=list)
@@ -52,7 +52,7 @@ class RunAborted(Exception):
 
 class ChaosRun:
     def __init__(
-        self, plan: Plan, directory: Path, cluster: StandaloneCluster | None, *, limit_s: float, stop: threading.Event
+        self, plan: ChaosPlan, directory: Path, cluster: StandaloneCluster | None, *, limit_s: float, stop: threading.Event
     ) -> None:
         self._stop = stop
         self._plan = plan
@@ -65,9 +65,9 @@ class ChaosRun:
         """Size of the driver's log at the last fault."""
         self._log_entries = 0
         """Number of entries in the job log at the last fault."""
-        self._report = Report(plan)
+        self._report = ChaosReport(plan)
 
-    def run(self) -> Report:
+    def run(self) -> ChaosReport:
         began = time.monotonic()
         try:
             records = write_input(self._plan, self._directory / "input")

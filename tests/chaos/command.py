@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.chaos.chaos_run import ChaosRun, Report
-from tests.chaos.plan import Plan, make_plan
+from tests.chaos.chaos_run import ChaosReport, ChaosRun
+from tests.chaos.plan import ChaosPlan, make_plan
 
 from weir.spark.standalone import StandaloneCluster
 
@@ -77,7 +77,7 @@ class _ChaosSuite:
         self.passed = 0
         self.failed = 0
 
-    def run(self, plan: Plan) -> None:
+    def run(self, plan: ChaosPlan) -> None:
         if self.stop.is_set():
             return
         directory = self._options.directory / f"{plan.seed}-{os.getpid()}"
@@ -93,7 +93,7 @@ class _ChaosSuite:
         with self._lock:
             self._count(report, directory)
 
-    def _cluster_for(self, plan: Plan) -> StandaloneCluster | None:
+    def _cluster_for(self, plan: ChaosPlan) -> StandaloneCluster | None:
         if not plan.standalone:
             return None
         with self._lock:
@@ -104,7 +104,7 @@ class _ChaosSuite:
                 _ClusterThread(self._cluster).start()
             return self._cluster
 
-    def _count(self, report: Report, directory: Path) -> None:
+    def _count(self, report: ChaosReport, directory: Path) -> None:
         self._completed += 1
         self._injected.update(fault.kind for fault in report.injected)
         self._missed.update(fault.kind for fault in report.missed)
@@ -156,7 +156,7 @@ class _ClusterThread(threading.Thread):
         threading.Event().wait()
 
 
-def _lines(report: Report, number: int, directory: Path, master: str) -> Iterator[str]:
+def _lines(report: ChaosReport, number: int, directory: Path, master: str) -> Iterator[str]:
     plan = report.plan
     master_kind = "standalone" if plan.standalone else "local"
     slots = ">".join(str(count) for count in plan.parallelisms)

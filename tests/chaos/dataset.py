@@ -12,12 +12,12 @@ from random import Random
 import polars as pl
 import pyarrow.parquet as pq
 from tests.chaos.chaos_job import FILES, GENERATED_FROM, GENERATOR_SPLITS
-from tests.chaos.plan import Plan, file_rows
+from tests.chaos.plan import ChaosPlan, file_rows
 
 ROW_BITS = 20
 
 
-def write_input(plan: Plan, directory: Path) -> pl.DataFrame:
+def write_input(plan: ChaosPlan, directory: Path) -> pl.DataFrame:
     """Write the input files. Return all records of the run, columns ``id`` and ``key``."""
     rng = Random(plan.seed * 31 + 7)
     frames = [_generated(plan)]
@@ -50,6 +50,6 @@ def origin() -> pl.Expr:
     )
 
 
-def _generated(plan: Plan) -> pl.DataFrame:
+def _generated(plan: ChaosPlan) -> pl.DataFrame:
     rows = pl.int_range(plan.generated, dtype=pl.Int64, eager=True)
     return pl.DataFrame({"id": rows + GENERATED_FROM, "key": rows * 7919 % plan.keys})

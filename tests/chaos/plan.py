@@ -66,7 +66,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChaosPlan:
     seed: int
     standalone: bool
     parallelisms: tuple[int, ...]
@@ -125,7 +125,7 @@ def file_rows(kind: str) -> tuple[int, int]:
     return _FILE_ROWS["json_lines" if kind == "mixed" else kind]
 
 
-def make_plan(seed: int, *, standalone_share: float) -> Plan:
+def make_plan(seed: int, *, standalone_share: float) -> ChaosPlan:
     rng = Random(seed)
     standalone = rng.random() < standalone_share
     first = rng.choice((2, 2, 3, 4))
@@ -133,7 +133,7 @@ def make_plan(seed: int, *, standalone_share: float) -> Plan:
     kind = rng.choices(("parquet", "json_lines", "mixed", "generator"), (25, 40, 20, 15))[0]
     rows_per_second = rng.uniform(500, 1_500)
     mean_rows = sum(file_rows(kind)) / 2
-    return Plan(
+    return ChaosPlan(
         seed=seed,
         standalone=standalone,
         parallelisms=(first, rng.choice((2, 3, 4))) if rescaled else (first,),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from tests.chaos.plan import Plan
+from tests.chaos.plan import ChaosPlan
 
 from weir.spark.standalone import StandaloneCluster
 
@@ -57,7 +57,7 @@ class Driver:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: ChaosPlan,
         directory: Path,
         number: int,
         cluster: StandaloneCluster | None,
@@ -136,7 +136,7 @@ class Driver:
         return self.log.stat().st_size
 
 
-def _options(plan: Plan, directory: Path, number: int, cluster: StandaloneCluster | None) -> list[str]:
+def _options(plan: ChaosPlan, directory: Path, number: int, cluster: StandaloneCluster | None) -> list[str]:
     slots = plan.parallelism(number)
     settings = {
         "input": plan.input,

@@ -59,7 +59,7 @@ def spec_refusal(number: int, state: SpecState, problem: str | None) -> Refusal 
 
 
 @dataclass(frozen=True, slots=True)
-class JobFacts:
+class JobActionFacts:
     """``run_state``: of the newest run, as stored; None: there is none. ``live``: that run has not ended. ``applying``: the plan that is being
     applied. ``spec_state``: of the version that is to run."""
 
@@ -87,12 +87,12 @@ _JOB_VERBS = (
 )
 
 
-def job_actions(facts: JobFacts, permissions: Collection[Permission]) -> list[ActionRead]:
+def job_actions(facts: JobActionFacts, permissions: Collection[Permission]) -> list[ActionRead]:
     offered = [verb for verb in _JOB_VERBS if _is_job_verb_offered(verb, facts)]
     return [_action(verb, Permission.OPERATE, permissions, job_refusal(verb, facts)) for verb in offered]
 
 
-def _is_job_verb_offered(verb: Verb, facts: JobFacts) -> bool:
+def _is_job_verb_offered(verb: Verb, facts: JobActionFacts) -> bool:
     running = facts.desired is DesiredState.RUNNING and facts.run_state is not RunState.FINISHED
     match verb:
         case Verb.START:
@@ -105,7 +105,7 @@ def _is_job_verb_offered(verb: Verb, facts: JobFacts) -> bool:
             return True
 
 
-def job_refusal(verb: Verb, facts: JobFacts) -> Refusal | None:
+def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
     """Why the job does not allow ``verb``; None: it does."""
     if facts.applying is not None:
         return applying_refusal(facts.applying)
@@ -136,7 +136,7 @@ def job_refusal(verb: Verb, facts: JobFacts) -> Refusal | None:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointFacts:
+class CheckpointActionFacts:
     """``deletion``: why it must be kept although its files are there; see ``checkpoints.retention_rules``. ``applying``: the plan that is being
     applied to its job."""
 
@@ -151,12 +151,12 @@ class CheckpointFacts:
     deletion: Refusal | None = None
 
 
-def checkpoint_actions(facts: CheckpointFacts, permissions: Collection[Permission]) -> list[ActionRead]:
+def checkpoint_actions(facts: CheckpointActionFacts, permissions: Collection[Permission]) -> list[ActionRead]:
     verbs = (Verb.ROLL_BACK, Verb.UNPIN if facts.pinned else Verb.PIN, Verb.VERIFY, Verb.DELETE)
     return [_action(verb, Permission.OPERATE, permissions, checkpoint_refusal(verb, facts)) for verb in verbs]
 
 
-def checkpoint_refusal(verb: Verb, facts: CheckpointFacts) -> Refusal | None:
+def checkpoint_refusal(verb: Verb, facts: CheckpointActionFacts) -> Refusal | None:
     match verb:
         case Verb.UNPIN:
             return None
@@ -171,7 +171,7 @@ def checkpoint_refusal(verb: Verb, facts: CheckpointFacts) -> Refusal | None:
             return availability_refusal(facts)
 
 
-def availability_refusal(facts: CheckpointFacts) -> Refusal | None:
+def availability_refusal(facts: CheckpointActionFacts) -> Refusal | None:
     """Why the checkpoint has no files to use."""
     name = f"Checkpoint {facts.number}"
     if facts.state is CheckpointState.IN_PROGRESS:
@@ -191,7 +191,7 @@ def availability_refusal(facts: CheckpointFacts) -> Refusal | None:
     return None
 
 
-def damage_refusal(facts: CheckpointFacts) -> Refusal | None:
+def damage_refusal(facts: CheckpointActionFacts) -> Refusal | None:
     if facts.damage is None:
         return None
     next_step = "Choose another one, or put the file back and verify the checkpoint."
@@ -206,7 +206,7 @@ def _utc(moment: datetime) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanFacts:
+class PlanActionFacts:
     """``revokes_output``: applying it revokes committed output, which needs a permission of its own. ``signed``: the plan is as it was signed.
     ``inspected``: a worker has read the checkpoint; ``damage`` and ``incompatibility``: what it found. ``safety``: the checkpoint that an undo
     returns to; None: its row is deleted. ``undone``: an undo of the plan was applied. ``applying``: another plan that is being applied."""
@@ -223,12 +223,12 @@ class PlanFacts:
     damage: str | None
     incompatibility: str | None
     safety_checkpoint: int | None
-    safety: CheckpointFacts | None
+    safety: CheckpointActionFacts | None
     undone: bool
     applying: int | None
 
 
-def plan_actions(facts: PlanFacts, permissions: Collection[Permission], now: datetime) -> list[ActionRead]:
+def plan_actions(facts: PlanActionFacts, permissions: Collection[Permission], now: datetime) -> list[ActionRead]:
     needed = Permission.ROLLBACK if facts.revokes_output else Permission.OPERATE
     return [
         _action(
@@ -253,7 +253,7 @@ def _offered_plan_verbs(state: PlanState) -> Iterable[Verb]:
             return ()
 
 
-def plan_refusal(verb: Verb, facts: PlanFacts, now: datetime) -> Refusal | None:
+def plan_refusal(verb: Verb, facts: PlanActionFacts, now: datetime) -> Refusal | None:
     match verb:
         case Verb.APPROVE:
             return (
@@ -273,11 +273,11 @@ def plan_refusal(verb: Verb, facts: PlanFacts, now: datetime) -> Refusal | None:
             return _undo_refusal(facts)
 
 
-def _state_refusal(facts: PlanFacts, expected: Collection[PlanState]) -> Refusal | None:
+def _state_refusal(facts: PlanActionFacts, expected: Collection[PlanState]) -> Refusal | None:
     return None if facts.state in expected else Refusal("plan-state", f"Plan {facts.id} is {facts.state.lower()}.")
 
 
-def _stale_refusal(facts: PlanFacts, now: datetime) -> Refusal | None:
+def _stale_refusal(facts: PlanActionFacts, now: datetime) -> Refusal | None:
     next_step = "Propose a new plan."
     if not facts.signed:
         reason = f"The signature of plan {facts.id} does not match: the plan or the secret key of the installation has changed."
@@ -291,7 +291,7 @@ def _stale_refusal(facts: PlanFacts, now: datetime) -> Refusal | None:
     return None
 
 
-def _inspection_refusal(facts: PlanFacts) -> Refusal | None:
+def _inspection_refusal(facts: PlanActionFacts) -> Refusal | None:
     if not facts.inspected:
         return Refusal(
             "being-inspected", f"A worker is still inspecting the checkpoint of plan {facts.id}.", "Try again in a moment."
@@ -304,7 +304,7 @@ def _inspection_refusal(facts: PlanFacts) -> Refusal | None:
     return None
 
 
-def _undo_refusal(facts: PlanFacts) -> Refusal | None:
+def _undo_refusal(facts: PlanActionFacts) -> Refusal | None:
     if facts.state is not PlanState.APPLIED:
         return Refusal("nothing-to-undo", f"Plan {facts.id} is {facts.state.lower()}, not applied: there is nothing to undo.")
     if facts.safety_checkpoint is None:

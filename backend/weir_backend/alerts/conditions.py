@@ -66,7 +66,7 @@ class Lag:
 
 
 @dataclass(frozen=True, slots=True)
-class JobFacts:
+class AlertFacts:
     """Times are by the control plane's clock, unless they are said to be a driver's.
 
     ``run_state``: of the newest run. ``begun_at``: since when the job is to run; a restart after a failure does not reset it. ``interval_s``: the
@@ -111,7 +111,7 @@ class Unknown:
 Verdict: TypeAlias = Firing | NotFiring | Unknown
 
 
-def evaluate(condition: Condition, facts: JobFacts, *, there_since: datetime | None, firing: bool, now: datetime) -> Verdict:
+def evaluate(condition: Condition, facts: AlertFacts, *, there_since: datetime | None, firing: bool, now: datetime) -> Verdict:
     """``there_since``: since when drivers can reach the control plane and workers reconcile jobs; None: they cannot now."""
     if facts.desired is not DesiredState.RUNNING:
         return NotFiring("the job is not to run")
@@ -132,7 +132,7 @@ def evaluate(condition: Condition, facts: JobFacts, *, there_since: datetime | N
             assert_never(condition)
 
 
-def _no_checkpoint(time: timedelta, facts: JobFacts, there_since: datetime, now: datetime) -> Verdict:
+def _no_checkpoint(time: timedelta, facts: AlertFacts, there_since: datetime, now: datetime) -> Verdict:
     if facts.interval_s is None:
         return NotFiring("the job takes no periodic checkpoints")
     if facts.begun_at is None:
@@ -149,7 +149,7 @@ def _no_checkpoint(time: timedelta, facts: JobFacts, there_since: datetime, now:
     return Firing(f"no checkpoint has completed since the job was started {format_duration(now - since)} ago")
 
 
-def _failures(count: int, facts: JobFacts, now: datetime) -> Verdict:
+def _failures(count: int, facts: AlertFacts, now: datetime) -> Verdict:
     if facts.restarts_stopped_reason is not None:
         # The job does not fail again, whatever count the rule has.
         return Firing(f"Weir does not restart the job: {' '.join(facts.restarts_stopped_reason.split())[:REASON_CHARACTERS_MAX]}")
@@ -160,14 +160,14 @@ def _failures(count: int, facts: JobFacts, now: datetime) -> Verdict:
     return NotFiring("the job runs again")
 
 
-def _is_well(facts: JobFacts, now: datetime) -> bool:
+def _is_well(facts: AlertFacts, now: datetime) -> bool:
     """Whether the job has run without a failure for so long that its restart strategy counts from the start, too."""
     if facts.run_state is not RunState.RUNNING or facts.last_failure_at is None:
         return False
     return now - facts.last_failure_at >= timedelta(seconds=facts.well_after_s)
 
 
-def _lag(condition: LagAbove, facts: JobFacts, firing: bool) -> Verdict:
+def _lag(condition: LagAbove, facts: AlertFacts, firing: bool) -> Verdict:
     if facts.lags is None:
         return Unknown()
     limits = {"records": condition.records, "seconds": condition.seconds}
@@ -185,7 +185,7 @@ def _lag(condition: LagAbove, facts: JobFacts, firing: bool) -> Verdict:
     return NotFiring("its sources have caught up")
 
 
-def _restarts(count: int, time: timedelta, facts: JobFacts, firing: bool, now: datetime) -> Verdict:
+def _restarts(count: int, time: timedelta, facts: AlertFacts, firing: bool, now: datetime) -> Verdict:
     found = sum(1 for at in facts.restarts if now - at < time)
     # The alert is resolved at half the count: otherwise each restart near the count would raise another alert.
     if found >= count or (firing and found > count // 2):

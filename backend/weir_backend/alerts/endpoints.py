@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Response
 
 from weir_backend.alerts import repository, service
 from weir_backend.alerts.schemas import AlertRead, AlertRuleCreate, AlertRuleRead, AlertRuleUpdate
-from weir_backend.kit.access import Operator, Viewer
+from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import SessionDep, TasksDep
 from weir_backend.kit.etags import if_match, set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
@@ -24,7 +24,7 @@ IfMatch = Annotated[str | None, Depends(if_match)]
 
 @router.get("/alert-rules", operation_id="list_alert_rules", response_model=list[AlertRuleRead])
 def list_rules(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer
+    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
 ) -> list[AlertRuleRead]:
     """List alert rules. Filters: `id`, `job_id`, `name` (a part of it), `kind`, `webhook_id`, `enabled`."""
     rows = page(session, repository.rules(), wanted, repository.RULES, response, unit="alert-rules")
@@ -35,7 +35,7 @@ def list_rules(
     "/alert-rules", operation_id="create_alert_rule", response_model=AlertRuleRead, status_code=201, responses=answers(409)
 )
 def create_rule(
-    draft: AlertRuleCreate, session: SessionDep, caller: Operator, _once: Idempotent, response: Response
+    draft: AlertRuleCreate, session: SessionDep, caller: OperatorCaller, _once: Idempotent, response: Response
 ) -> AlertRuleRead:
     """Create a rule for one job or for all. Workers evaluate it every few seconds."""
     rule = service.create(session, caller, draft)
@@ -45,7 +45,7 @@ def create_rule(
 
 
 @router.get("/alert-rules/{rule_id}", operation_id="get_alert_rule", response_model=AlertRuleRead, responses=answers(404))
-def get_rule(rule_id: Id, session: SessionDep, response: Response, _: Viewer) -> AlertRuleRead:
+def get_rule(rule_id: Id, session: SessionDep, response: Response, _: ViewerCaller) -> AlertRuleRead:
     """Return one rule, with its ETag."""
     rule = service.get(session, rule_id)
     set_etag(response, rule.version)
@@ -56,7 +56,7 @@ def get_rule(rule_id: Id, session: SessionDep, response: Response, _: Viewer) ->
     "/alert-rules/{rule_id}", operation_id="update_alert_rule", response_model=AlertRuleRead, responses=answers(404, 412, 428)
 )
 def change_rule(
-    rule_id: Id, wanted: AlertRuleUpdate, session: SessionDep, caller: Operator, response: Response, seen: IfMatch
+    rule_id: Id, wanted: AlertRuleUpdate, session: SessionDep, caller: OperatorCaller, response: Response, seen: IfMatch
 ) -> AlertRuleRead:
     """Update a rule, except its kind and its job. Alerts that no longer hold are resolved soon."""
     rule = service.change(session, caller, rule_id, seen, wanted)
@@ -65,20 +65,20 @@ def change_rule(
 
 
 @router.delete("/alert-rules/{rule_id}", operation_id="delete_alert_rule", status_code=204, responses=answers(404, 409, 412, 428))
-def delete_rule(rule_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, seen: IfMatch) -> None:
+def delete_rule(rule_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, seen: IfMatch) -> None:
     """Delete a rule and resolve its firing alerts. Its alerts can still be read."""
     service.delete(session, tasks, caller, rule_id, seen)
 
 
 @router.get("/alerts", operation_id="list_alerts", response_model=list[AlertRead])
 def list_alerts(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer
+    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
 ) -> Sequence[Alert]:
     """List alerts, newest first. Filters: `id`, `job_id`, `rule_id`, `kind`, `state`."""
     return page(session, repository.alerts(), wanted, repository.ALERTS, response, unit="alerts")
 
 
 @router.get("/alerts/{alert_id}", operation_id="get_alert", response_model=AlertRead, responses=answers(404))
-def get_alert(alert_id: Id, session: SessionDep, _: Viewer) -> Alert:
+def get_alert(alert_id: Id, session: SessionDep, _: ViewerCaller) -> Alert:
     """Return one alert: its start, its end and its reason."""
     return service.get_alert(session, alert_id)

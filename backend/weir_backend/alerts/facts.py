@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, aliased
 
 from weir.protocol.lag import LAG_RECORDS, LAG_SECONDS
-from weir_backend.alerts.conditions import LAG_DURATION, JobFacts, Lag
+from weir_backend.alerts.conditions import LAG_DURATION, AlertFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
 from weir_backend.jobs.spec import Checkpointing, RestartStrategy, min_distance_s
 from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
@@ -26,7 +26,7 @@ GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", L
 
 def load_facts(
     session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False
-) -> dict[int, JobFacts]:
+) -> dict[int, AlertFacts]:
     """Return the facts by job. ``jobs`` None: all. ``lags``: read the lags, too."""
     query = _query(moment)
     if jobs is not None:
@@ -125,12 +125,12 @@ def _query(moment: datetime) -> Select[Any]:
     )  # fmt: skip
 
 
-def _facts(row: Row[Any]) -> JobFacts:
+def _facts(row: Row[Any]) -> AlertFacts:
     begun_at, unsaid = row.begun_at, Checkpointing()
     if begun_at is not None and row.running_at is not None:
         # ``running_at`` is by the driver's clock, and not before the run was created.
         begun_at = max(begun_at, row.running_at)
-    return JobFacts(
+    return AlertFacts(
         desired=row.desired_state,
         run_state=row.state,
         begun_at=begun_at,

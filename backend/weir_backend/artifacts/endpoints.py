@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 
 from weir_backend.artifacts import repository, service
 from weir_backend.artifacts.schemas import ArtifactRead
-from weir_backend.kit.access import Operator, Permission, Viewer, current_caller
+from weir_backend.kit.access import OperatorCaller, Permission, ViewerCaller, current_caller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep
 from weir_backend.kit.listing import Listing, listing, page
 from weir_backend.kit.problems import answers
@@ -53,7 +53,7 @@ def upload(
         Query(description="The file name, ending in .py, .zip or .whl"),
     ],
     session: SessionDep,
-    caller: Operator,
+    caller: OperatorCaller,
     response: Response,
 ) -> Artifact:
     """Upload a file of user code. Uploading existing content returns the existing artifact with status 200."""
@@ -64,13 +64,15 @@ def upload(
 
 
 @router.get("", operation_id="list_artifacts", response_model=list[ArtifactRead])
-def list_(session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer) -> Sequence[Artifact]:
+def list_(
+    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
+) -> Sequence[Artifact]:
     """List artifacts. Filters: `id`, `digest`, `name`, `q` (part of the name)."""
     return page(session, repository.listed(), wanted, repository.FIELDS, response, unit="artifacts")
 
 
 @router.get("/{artifact_id}", operation_id="get_artifact", response_model=ArtifactRead, responses=answers(404))
-def get(artifact_id: Id, session: SessionDep, _: Viewer) -> Artifact:
+def get(artifact_id: Id, session: SessionDep, _: ViewerCaller) -> Artifact:
     """Get an artifact, without its content."""
     return service.get(session, artifact_id)
 
@@ -81,7 +83,7 @@ def get(artifact_id: Id, session: SessionDep, _: Viewer) -> Artifact:
     response_class=Response,
     responses={200: {"content": {"application/octet-stream": {}}}, **answers(404)},
 )
-def download(artifact_id: Id, session: SessionDep, _: Viewer) -> Response:
+def download(artifact_id: Id, session: SessionDep, _: ViewerCaller) -> Response:
     """Download the content of an artifact."""
     found = service.get(session, artifact_id)
     headers = {"Content-Disposition": f'attachment; filename="{found.name}"', "ETag": f'"{found.digest}"'}

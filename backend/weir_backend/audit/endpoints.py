@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Response
 
 from weir_backend.audit import repository
 from weir_backend.audit.schemas import AuditEntryRead
-from weir_backend.kit.access import Administrator
+from weir_backend.kit.access import AdministratorCaller
 from weir_backend.kit.dependencies import SessionDep
 from weir_backend.kit.listing import Listing, listing
 from weir_backend.kit.problems import answers
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/audit", tags=["audit"])
 
 @router.get("", operation_id="list_audit", response_model=list[AuditEntryRead], responses=answers(401, 403, 422))
 def list_audit(
-    _: Administrator, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
+    _: AdministratorCaller, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
 ) -> Sequence[AuditEntry]:
     """List the entries of the audit log, newest first. Filters: `id`, `user_name`, `action`, `resource`, `resource_id`."""
     return repository.entries(session, wanted, response)

@@ -15,7 +15,7 @@ from weir_backend.checkpoints.schemas import (
     CheckpointUpdate,
 )
 from weir_backend.jobs.schemas import OperationRead
-from weir_backend.kit.access import Operator, Viewer
+from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, TasksDep
 from weir_backend.kit.etags import if_match, set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
@@ -30,7 +30,11 @@ CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="The id in 
 
 @router.get("/checkpoints", operation_id="list_checkpoints", response_model=list[CheckpointRead])
 def list_checkpoints(
-    caller: Viewer, session: SessionDep, services: ServicesDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
+    caller: ViewerCaller,
+    session: SessionDep,
+    services: ServicesDep,
+    response: Response,
+    wanted: Annotated[Listing, Depends(listing)],
 ) -> list[CheckpointRead]:
     """List checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`, `kept` (completed, and
     its files exist)."""
@@ -44,7 +48,7 @@ def list_checkpoints(
     responses=answers(404),
 )
 def get_checkpoint(
-    caller: Viewer, session: SessionDep, services: ServicesDep, response: Response, checkpoint_id: CheckpointKey
+    caller: ViewerCaller, session: SessionDep, services: ServicesDep, response: Response, checkpoint_id: CheckpointKey
 ) -> CheckpointDetailRead:
     """Return one checkpoint with the statistics of its subtasks. The ETag is that of its pin."""
     found = service.detail(session, services.settings, caller, checkpoint_id)
@@ -59,7 +63,7 @@ def get_checkpoint(
     responses=answers(404, 409, 412, 428),
 )
 def pin_checkpoint(
-    caller: Operator,
+    caller: OperatorCaller,
     session: SessionDep,
     services: ServicesDep,
     tasks: TasksDep,
@@ -82,7 +86,7 @@ def pin_checkpoint(
     responses=answers(404),
 )
 def get_checkpoint_summary(
-    caller: Viewer,
+    caller: ViewerCaller,
     session: SessionDep,
     services: ServicesDep,
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
@@ -99,7 +103,7 @@ def get_checkpoint_summary(
     responses=answers(404),
 )
 def get_checkpoint_series(
-    caller: Viewer,
+    caller: ViewerCaller,
     session: SessionDep,
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
     last: Annotated[int, Query(ge=1, le=500, description="How many completed checkpoints")] = 100,
@@ -118,7 +122,7 @@ def get_checkpoint_series(
     status_code=202,
     responses=answers(404, 409),
 )
-def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
+def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The operation's result says whether it is
     `whole`, and the checkpoint what its `damage` is. Workers also do this periodically."""
     return verification.verify(session, tasks, caller, job_id, number)
@@ -131,7 +135,9 @@ def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller:
     status_code=202,
     responses=answers(404, 409),
 )
-def delete(job_id: Id, number: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: Operator) -> Operation:
+def delete(
+    job_id: Id, number: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller
+) -> Operation:
     """Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. Refused if it is pinned, needed by a plan, or the one
     that the job resumes from. A repeated request returns the same operation."""
     return retention_gc.delete(session, services.settings, tasks, caller, job_id, number)

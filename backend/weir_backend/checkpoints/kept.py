@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from weir_backend.actions.rules import CheckpointFacts, Refusal, checkpoint_actions
+from weir_backend.actions.rules import CheckpointActionFacts, Refusal, checkpoint_actions
 from weir_backend.checkpoints import repository
 from weir_backend.checkpoints.lineage import newest_of_jobs
 from weir_backend.checkpoints.location import CheckpointLocation, locations_of_runs
@@ -95,9 +95,11 @@ def _job_sharing_log(session: Session, settings: Settings, job: Job, location: C
     return repository.job_sharing_log(session, job.id, location)
 
 
-def facts_of(checkpoint: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None) -> CheckpointFacts:
+def facts_of(
+    checkpoint: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None
+) -> CheckpointActionFacts:
     """``location``: of the checkpoint; None: unknown. ``retention`` None: its job is deleted."""
-    return CheckpointFacts(
+    return CheckpointActionFacts(
         number=checkpoint.number,
         state=checkpoint.state,
         discarded_at=checkpoint.discarded_at,

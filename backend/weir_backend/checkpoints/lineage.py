@@ -69,7 +69,7 @@ def newest_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreOrigin:
+class LatestRestore:
     """What ``run`` restored: ``checkpoint`` of its job, or the one at ``path``."""
 
     run: Run
@@ -77,7 +77,7 @@ class RestoreOrigin:
     path: str | None
 
 
-def latest_restore(session: Session, job_id: int) -> RestoreOrigin | None:
+def latest_restore(session: Session, job_id: int) -> LatestRestore | None:
     """Of the newest run that has reached RUNNING. None: it started without state, or there is no such run."""
     newest = Run.number.desc()
     run = session.scalar(select(Run).where(Run.job_id == job_id, Run.running_at.is_not(None)).order_by(newest).limit(1))
@@ -85,10 +85,10 @@ def latest_restore(session: Session, job_id: int) -> RestoreOrigin | None:
         return None
     match run.start:
         case {"mode": "path", "path": str() as path}:
-            return RestoreOrigin(run, None, path)
+            return LatestRestore(run, None, path)
         case {"mode": "resume"}:
             before = session.scalar(select(Run.id).where(Run.job_id == job_id, Run.number < run.number).order_by(newest).limit(1))
             checkpoint = newest_completed(session, job_id, before) if before is not None else None
         case _:
             checkpoint = run.start.get("checkpoint")
-    return RestoreOrigin(run, checkpoint, None) if checkpoint else None
+    return LatestRestore(run, checkpoint, None) if checkpoint else None

@@ -16,9 +16,9 @@ from weir_backend.checkpoints.verification_rules import (
     Damaged,
     Intact,
     Outcome,
-    Progress,
     Retired,
     StorageUnavailable,
+    VerificationProgress,
     retry_after,
     settle,
 )
@@ -114,7 +114,7 @@ def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: in
         return
     job, checkpoint = held
     match what:
-        case Progress(files, size):
+        case VerificationProgress(files, size):
             row.files_done, row.bytes_done, row.tries, row.problem = files_done + files, row.bytes_done + size, 0, None
             row.next_try_at = now() + retry_after(0)
             enqueue_after_commit(session, tasks, VERIFY, checkpoint_id, claim, row.files_done)

@@ -16,7 +16,7 @@ PROBLEMS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class VerificationProgress:
     """No damage so far; files remain."""
 
     files: int
@@ -48,11 +48,11 @@ class StorageUnavailable:
     reason: str
 
 
-Outcome: TypeAlias = Progress | Intact | Damaged | Retired | StorageUnavailable
+Outcome: TypeAlias = VerificationProgress | Intact | Damaged | Retired | StorageUnavailable
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerificationOutcome:
     """What changes. ``event``: the event to record; None: nothing new. ``over``: the outcome of open operations."""
 
     verified: bool
@@ -68,20 +68,20 @@ def retry_after(tries: int) -> timedelta:
     return min(RETRY * times, RETRY_MAX)
 
 
-def settle(number: int, found: Intact | Damaged | Retired, *, damage_before: str | None) -> Verdict:
+def settle(number: int, found: Intact | Damaged | Retired, *, damage_before: str | None) -> VerificationOutcome:
     match found:
         case Intact(files, size):
             result = {"checkpoint": number, "whole": True, "damage": None, "files": files, "bytes": size}
             event = "CheckpointFoundWhole" if damage_before is not None else None
-            return Verdict(True, None, False, event, OperationOutcome(OperationState.SUCCEEDED, result=result))
+            return VerificationOutcome(True, None, False, event, OperationOutcome(OperationState.SUCCEEDED, result=result))
         case Damaged(problems):
             damage = summarize(problems)
             damaged = {"checkpoint": number, "whole": False, "damage": damage}
             event = "CheckpointDamaged" if damage != damage_before else None
-            return Verdict(True, damage, False, event, OperationOutcome(OperationState.SUCCEEDED, result=damaged))
+            return VerificationOutcome(True, damage, False, event, OperationOutcome(OperationState.SUCCEEDED, result=damaged))
         case Retired():
             problem = f"Checkpoint {number} was retired before all its files were read."
-            return Verdict(False, damage_before, True, None, OperationOutcome(OperationState.FAILED, problem=problem))
+            return VerificationOutcome(False, damage_before, True, None, OperationOutcome(OperationState.FAILED, problem=problem))
         case _:
             assert_never(found)
 

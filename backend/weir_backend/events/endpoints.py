@@ -10,7 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from weir_backend.events import service, streams
 from weir_backend.events.schemas import EventRead
-from weir_backend.kit.access import Viewer
+from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
@@ -19,22 +19,22 @@ from weir_backend.models import Event
 
 router = APIRouter(tags=["events"])
 JobId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
-Number = Annotated[int | None, Query(ge=0, le=BIGINT_MAX, description="number of the last event that is known")]
+AfterNumber = Annotated[int | None, Query(ge=0, le=BIGINT_MAX, description="number of the last event that is known")]
 
 
 @router.get("/events", operation_id="list_events", response_model=list[EventRead], responses=answers(401, 403, 422))
 def list_events(
-    caller: Viewer, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
+    caller: ViewerCaller, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
 ) -> Sequence[Event]:
     """The log of all jobs. Filters: `job_id`, `run_id`, `kind`."""
     return service.list_events(session, wanted, response)
 
 
 def _position(
-    caller: Viewer,
+    caller: ViewerCaller,
     session: SessionDep,
     job_id: JobId,
-    after: Number = None,
+    after: AfterNumber = None,
     last_event_id: Annotated[
         int | None,
         Header(ge=0, le=BIGINT_MAX, description="Sent by browsers when they reconnect. It takes precedence over `after`."),
@@ -46,7 +46,7 @@ def _position(
     return newest if known is None else known
 
 
-async def _subscriber(caller: Viewer, services: ServicesDep) -> AsyncIterator[Subscriber]:
+async def _subscriber(caller: ViewerCaller, services: ServicesDep) -> AsyncIterator[Subscriber]:
     """Count the stream as open until it ends. Raises TooMany."""
     assert caller.user_id is not None and caller.token_id is not None, "the platform itself opens no stream"
     with services.subscribers.admit(user_id=caller.user_id, token_id=caller.token_id) as subscriber:

@@ -20,7 +20,7 @@ from weir_backend.jobs.schemas import (
     SpecRead,
 )
 from weir_backend.jobs.serializers import read_job, read_jobs
-from weir_backend.kit.access import Operator, Viewer
+from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import SessionDep, TasksDep
 from weir_backend.kit.etags import if_match, set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
@@ -34,7 +34,9 @@ IfMatch = Annotated[str | None, Depends(if_match)]
 
 
 @router.get("", operation_id="list_jobs", response_model=list[JobRead])
-def list_(session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, caller: Viewer) -> list[JobRead]:
+def list_(
+    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, caller: ViewerCaller
+) -> list[JobRead]:
     """List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention`
     (true: only a user can bring the job to its desired state)."""
     return read_jobs(session, caller, page(session, repository.listed(), wanted, repository.FIELDS, response, unit="jobs"))
@@ -42,7 +44,7 @@ def list_(session: SessionDep, wanted: Annotated[Listing, Depends(listing)], res
 
 @router.post("", operation_id="create_job", response_model=JobRead, status_code=201, responses=answers(409))
 def create(
-    draft: JobCreate, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent, response: Response
+    draft: JobCreate, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent, response: Response
 ) -> JobRead:
     """Deploy a job: compile its code, then start it. `operation` reports the progress."""
     job = service.create(session, tasks, caller, draft)
@@ -52,7 +54,7 @@ def create(
 
 
 @router.get("/{job_id}", operation_id="get_job", response_model=JobRead, responses=answers(404))
-def get(job_id: Id, session: SessionDep, response: Response, caller: Viewer) -> JobRead:
+def get(job_id: Id, session: SessionDep, response: Response, caller: ViewerCaller) -> JobRead:
     """One job."""
     job = service.get(session, job_id)
     set_etag(response, job.version)
@@ -60,7 +62,9 @@ def get(job_id: Id, session: SessionDep, response: Response, caller: Viewer) -> 
 
 
 @router.patch("/{job_id}", operation_id="update_job", response_model=JobRead, responses=answers(404, 412, 428))
-def change(job_id: Id, wanted: JobUpdate, session: SessionDep, caller: Operator, response: Response, seen: IfMatch) -> JobRead:
+def change(
+    job_id: Id, wanted: JobUpdate, session: SessionDep, caller: OperatorCaller, response: Response, seen: IfMatch
+) -> JobRead:
     """Update the description and labels of a job. To change what it runs, add a version to its spec."""
     job = service.change(session, caller, job_id, seen, wanted)
     set_etag(response, job.version)
@@ -68,7 +72,7 @@ def change(job_id: Id, wanted: JobUpdate, session: SessionDep, caller: Operator,
 
 
 @router.delete("/{job_id}", operation_id="delete_job", status_code=204, responses=answers(404, 409, 412, 428))
-def delete(job_id: Id, session: SessionDep, caller: Operator, seen: IfMatch) -> None:
+def delete(job_id: Id, session: SessionDep, caller: OperatorCaller, seen: IfMatch) -> None:
     """Delete a job that is not running. Its checkpoints and its output remain; the logs of its runs are deleted soon."""
     service.delete(session, caller, job_id, seen)
 
@@ -76,7 +80,7 @@ def delete(job_id: Id, session: SessionDep, caller: Operator, seen: IfMatch) -> 
 @router.post(
     "/{job_id}/start", operation_id="start_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
 )
-def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
+def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Start a job from its newest checkpoint, if it has one. A failed job restarts without waiting for its restart delay."""
     return service.start(session, tasks, caller, job_id)
 
@@ -84,7 +88,7 @@ def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _o
 @router.post(
     "/{job_id}/suspend", operation_id="suspend_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
 )
-def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
+def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Stop a job with a final checkpoint, from which it resumes when it is started."""
     return service.suspend(session, tasks, caller, job_id)
 
@@ -92,7 +96,7 @@ def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, 
 @router.post(
     "/{job_id}/cancel", operation_id="cancel_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
 )
-def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
+def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Stop a job immediately, without a final checkpoint. When it is started again, it replays the input since its newest checkpoint."""
     return service.cancel(session, tasks, caller, job_id)
 
@@ -104,7 +108,7 @@ def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _
     status_code=202,
     responses=answers(404, 409),
 )
-def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
+def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Take a savepoint: a checkpoint that is kept until a user deletes it. The result of the operation contains its number."""
     return service.savepoint(session, tasks, caller, job_id)
 
@@ -116,14 +120,14 @@ def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator
     status_code=202,
     responses=answers(404, 409),
 )
-def checkpoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent) -> Operation:
+def checkpoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Trigger a checkpoint now. The result of the operation contains its number."""
     return service.checkpoint(session, tasks, caller, job_id)
 
 
 @router.get("/{job_id}/specs", operation_id="list_specs", response_model=list[SpecRead], responses=answers(404))
 def specs(
-    job_id: Id, session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer
+    job_id: Id, session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
 ) -> Sequence[Spec]:
     """List the versions of the spec of a job, newest first."""
     service.get(session, job_id)
@@ -134,14 +138,14 @@ def specs(
     "/{job_id}/specs", operation_id="add_spec", response_model=SpecRead, status_code=201, responses=answers(404, 409, 412, 428)
 )
 def add_spec(
-    job_id: Id, draft: SpecCreate, session: SessionDep, tasks: TasksDep, caller: Operator, _once: Idempotent, seen: IfMatch
+    job_id: Id, draft: SpecCreate, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent, seen: IfMatch
 ) -> Spec:
     """Add a version to the spec of a job. It is compiled immediately and runs after an upgrade to it is applied."""
     return service.add_spec(session, tasks, caller, job_id, seen, draft)
 
 
 @router.get("/{job_id}/specs/{number}", operation_id="get_spec", response_model=SpecRead, responses=answers(404))
-def get_spec(job_id: Id, number: Id, session: SessionDep, _: Viewer) -> Spec:
+def get_spec(job_id: Id, number: Id, session: SessionDep, _: ViewerCaller) -> Spec:
     """Get a version of the spec of a job."""
     return service.spec(session, job_id, number)
 
@@ -149,13 +153,13 @@ def get_spec(job_id: Id, number: Id, session: SessionDep, _: Viewer) -> Spec:
 @router.get(
     "/{job_id}/specs/{before}/diff/{after}", operation_id="diff_specs", response_model=SpecDiffRead, responses=answers(404)
 )
-def diff(job_id: Id, before: Id, after: Id, session: SessionDep, _: Viewer) -> SpecDiffRead:
+def diff(job_id: Id, before: Id, after: Id, session: SessionDep, _: ViewerCaller) -> SpecDiffRead:
     """Compare two versions of the spec of a job: settings, code and operators."""
     return service.diff(session, job_id, before, after)
 
 
 @router.get("/{job_id}/specs/{number}/graph", operation_id="get_spec_graph", response_model=SpecGraphRead, responses=answers(404))
-def graph(job_id: Id, number: Id, session: SessionDep, _: Viewer) -> Graph:
+def graph(job_id: Id, number: Id, session: SessionDep, _: ViewerCaller) -> Graph:
     """Get the logical and physical graph of a version of the spec of a job."""
     spec = service.spec(session, job_id, number)
     found = repository.find_graph(session, spec.graph_id) if spec.graph_id is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from weir_backend.actions.rules import JobFacts, job_actions
+from weir_backend.actions.rules import JobActionFacts, job_actions
 from weir_backend.jobs import repository
 from weir_backend.jobs.health import job_health
 from weir_backend.jobs.schemas import CheckpointSummaryRead, JobRead, OperationRead, RunSummaryRead
@@ -59,7 +59,7 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
                 last_checkpoint=CheckpointSummaryRead.model_validate(checkpoint) if checkpoint else None,
                 operation=OperationRead.model_validate(operation) if operation else None,
                 actions=job_actions(
-                    JobFacts(
+                    JobActionFacts(
                         name=job.name,
                         desired=job.desired_state,
                         run_state=run.state if run else None,

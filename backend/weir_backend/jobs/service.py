@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from weir_backend.actions.rules import JobFacts, job_refusal
+from weir_backend.actions.rules import JobActionFacts, job_refusal
 from weir_backend.actions.schemas import Verb
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.errors import Conflict, Invalid, NotFound
@@ -195,7 +195,7 @@ def refuse(session: Session, job: Job, run: Run | None, verb: Verb) -> None:
     applying = plans.applying(session, job.id)
     current = repository.find_spec(session, job.id, job.spec_number)
     assert current is not None, f"job {job.id} has no version {job.spec_number}"
-    facts = JobFacts(
+    facts = JobActionFacts(
         name=job.name,
         desired=job.desired_state,
         run_state=run.state if run is not None else None,

@@ -186,8 +186,7 @@ def required_permission(dependency: Callable[..., Any]) -> Permission | None:
     return _CHECKS.get(dependency)
 
 
-Visitor = Annotated[Caller | None, Depends(visitor)]
-Viewer = Annotated[Caller, Depends(require_permission(Permission.VIEW))]
-Operator = Annotated[Caller, Depends(require_permission(Permission.OPERATE))]
-Rollbacker = Annotated[Caller, Depends(require_permission(Permission.ROLLBACK))]
-Administrator = Annotated[Caller, Depends(require_permission(Permission.ADMINISTER))]
+OptionalCaller = Annotated[Caller | None, Depends(visitor)]
+ViewerCaller = Annotated[Caller, Depends(require_permission(Permission.VIEW))]
+OperatorCaller = Annotated[Caller, Depends(require_permission(Permission.OPERATE))]
+AdministratorCaller = Annotated[Caller, Depends(require_permission(Permission.ADMINISTER))]

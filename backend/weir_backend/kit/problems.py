@@ -35,11 +35,6 @@ class ProblemDetails(BaseModel):
     next_step: str = ""
 
 
-class FieldError(BaseModel):
-    where: str
-    what: str
-
-
 _TITLES = {
     400: "Bad request",
     401: "Not authenticated",

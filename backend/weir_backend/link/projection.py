@@ -18,6 +18,7 @@ from weir.protocol.events import (
     CheckpointTriggered,
     CommandAnswered,
     CommandOutcome,
+    DriverState,
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
@@ -27,7 +28,6 @@ from weir.protocol.events import (
     SamplesDropped,
     SubtaskAcknowledged,
 )
-from weir.protocol.events import RunState as Told
 from weir_backend.kit.clock import from_ms
 from weir_backend.kit.jsonb import clean_text
 from weir_backend.link.changes import Changes, CheckpointRow, CommandRow, EventRow, FailureRow, OperationEnd, RunFacts, SampleRow
@@ -170,7 +170,7 @@ class _Projection:
     def _end_failures(self, event: RunStateChanged, at: datetime) -> None:
         """Close the open failures of a run that ends. A failure that was not reported before is added."""
         kind = clean_text(event.kind)
-        if not self._failures and event.state is Told.FAILED:
+        if not self._failures and event.state is DriverState.FAILED:
             self._add_failure(FailureRow(event.generation, clean_text(event.reason), at))
         for row in self._failures:
             row.recovery = "none"

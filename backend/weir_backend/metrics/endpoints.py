@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import AwareDatetime, Field
 
-from weir_backend.kit.access import Viewer
+from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import SessionDep
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.problems import answers
@@ -26,7 +26,7 @@ JOBS_MAX = 200
     "/jobs/{job_id}/metrics", operation_id="get_job_metrics", response_model=MetricsRead, responses=answers(401, 403, 404, 422)
 )
 def get_job_metrics(
-    caller: Viewer,
+    caller: ViewerCaller,
     session: SessionDep,
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
     since: Annotated[AwareDatetime | None, Query(description="With a time zone. Default: 15 minutes ago.")] = None,
@@ -41,7 +41,7 @@ def get_job_metrics(
 
 @router.get("/metrics/jobs", operation_id="get_job_rates", response_model=list[JobRatesRead], responses=answers(401, 403, 422))
 def get_job_rates(
-    caller: Viewer,
+    caller: ViewerCaller,
     session: SessionDep,
     job_id: Annotated[
         list[Annotated[int, Field(ge=1, le=BIGINT_MAX)]],
@@ -58,6 +58,6 @@ def get_job_rates(
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **answers(401, 403)},
 )
-def get_metrics(caller: Viewer, session: SessionDep) -> Response:
+def get_metrics(caller: ViewerCaller, session: SessionDep) -> Response:
     """Get metrics of all jobs in the Prometheus format. Requires a token with the permission to view."""
     return Response(service.exposition(session), media_type=CONTENT_TYPE_LATEST)

@@ -13,7 +13,7 @@ from weir_backend.models.base import Base, Created, Key, word
 
 
 class RunState(StrEnum):
-    """Of a run as the control plane sees it. What the driver says of itself is ``weir.protocol.events.RunState``."""
+    """The state of a run as the control plane sees it. ``DriverState`` is the state that the driver reports."""
 
     CREATED = "CREATED"
     """The row exists, but the driver has not reported yet."""

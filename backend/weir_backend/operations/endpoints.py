@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from weir_backend.jobs.schemas import OperationRead
-from weir_backend.kit.access import Viewer
+from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import SessionDep
 from weir_backend.kit.listing import Listing, listing, page
 from weir_backend.kit.problems import answers
@@ -21,13 +21,13 @@ router = APIRouter(prefix="/operations", tags=["operations"], responses=answers(
 
 @router.get("", operation_id="list_operations", response_model=list[OperationRead])
 def list_(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer
+    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
 ) -> Sequence[Operation]:
     """List operations, newest first. Filters: `id`, `job_id`."""
     return page(session, repository.listed(), wanted, repository.FIELDS, response, unit="operations")
 
 
 @router.get("/{operation_id}", operation_id="get_operation", response_model=OperationRead, responses=answers(404))
-def get(operation_id: Id, session: SessionDep, _: Viewer) -> Operation:
+def get(operation_id: Id, session: SessionDep, _: ViewerCaller) -> Operation:
     """Get an operation with its steps so far. It has ended when `ended_at` is set."""
     return service.get(session, operation_id)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias, TypeVar, assert_never
 
 from weir_backend.models import DesiredState, RunState, SpecState
-from weir_backend.runs.start import Start
+from weir_backend.runs.start import RunStart
 
 SUBMIT_RETRY = timedelta(seconds=20)
 """A run whose driver has not reported by then is submitted again. The start of drivers prevents two drivers of one run."""
@@ -85,7 +85,7 @@ class JobFacts:
     strategy: Strategy
     has_run: bool = True
     """A run of this version of the spec has reached RUNNING."""
-    start: Start = Start()
+    start: RunStart = RunStart()
     """Of the next run."""
 
 
@@ -102,7 +102,7 @@ class BeginRun:
     """Create the next run."""
 
     cause: str
-    start: Start = Start()
+    start: RunStart = RunStart()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ from weir_backend.recovery import repository as plan_rows
 from weir_backend.recovery.decisions import PIN_TIMEOUT, Applied, EnterPhase, FailPlan, PlanDecision, PlanFacts, decide_plan
 from weir_backend.runs import repository
 from weir_backend.runs import service as run_service
-from weir_backend.runs.start import RequestedStart, Start, next_start
+from weir_backend.runs.start import RequestedStart, RunStart, next_start
 from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -216,7 +216,7 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
     )
 
 
-def next_start_of(session: Session, job: Job) -> Start:
+def next_start_of(session: Session, job: Job) -> RunStart:
     """Return where the next run starts."""
     wanted = RequestedStart(**job.next_start) if job.next_start is not None else None
     return next_start(wanted, has_gone_back=wanted is not None and repository.has_run_since(session, job.id, wanted.after_run))

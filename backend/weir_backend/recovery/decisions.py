@@ -26,7 +26,7 @@ from weir_backend.reconciler.decisions import (
     stop,
     submit,
 )
-from weir_backend.runs.start import Start
+from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
 """Counted from the deadline. By then a run of the plan that does not start has ended, unless its host is unreachable."""
@@ -56,7 +56,7 @@ class PlanFacts:
     ours: LastRun | None
     runs: int
     stop_with: str
-    start: Start
+    start: RunStart
     kind: str
     deadline: datetime
     target_gone: bool = False

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from weir_backend.jobs.schemas import OperationRead
-from weir_backend.kit.access import Operator, Viewer
+from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, TasksDep
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
 from weir_backend.kit.listing import Listing, listing, page
@@ -33,7 +33,7 @@ def propose(
     session: SessionDep,
     services: ServicesDep,
     tasks: TasksDep,
-    caller: Operator,
+    caller: OperatorCaller,
     _once: Idempotent,
     response: Response,
 ) -> PlanRead:
@@ -47,7 +47,11 @@ def propose(
 
 @router.get("/plans", operation_id="list_plans", response_model=list[PlanRead])
 def list_(
-    session: SessionDep, services: ServicesDep, wanted: Annotated[Listing, Depends(listing)], response: Response, caller: Viewer
+    session: SessionDep,
+    services: ServicesDep,
+    wanted: Annotated[Listing, Depends(listing)],
+    response: Response,
+    caller: ViewerCaller,
 ) -> list[PlanRead]:
     """List plans, newest first. Filters: `id`, `job_id`, `state`."""
     rows = page(session, repository.listed(), wanted, repository.FIELDS, response, unit="plans")
@@ -55,13 +59,13 @@ def list_(
 
 
 @router.get("/plans/{plan_id}", operation_id="get_plan", response_model=PlanRead, responses=answers(404))
-def get(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Viewer) -> PlanRead:
+def get(plan_id: Id, session: SessionDep, services: ServicesDep, caller: ViewerCaller) -> PlanRead:
     """Return one plan. Its preview is complete once `preview.inspection` is set."""
     return service.read(session, services.settings, caller, [service.get(session, plan_id)])[0]
 
 
 @router.post("/plans/{plan_id}/approve", operation_id="approve_plan", response_model=PlanRead, responses=answers(404, 409))
-def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Operator, _once: Idempotent) -> PlanRead:
+def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent) -> PlanRead:
     """Approve the plan as it is. A plan that revokes output needs the permission `rollback`."""
     plan = service.approve(session, services.settings, caller, plan_id)
     return service.read(session, services.settings, caller, [plan])[0]
@@ -75,14 +79,14 @@ def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Ope
     responses=answers(404, 409),
 )
 def apply(
-    plan_id: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: Operator, _once: Idempotent
+    plan_id: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent
 ) -> Operation:
     """Apply an approved plan. Refused if the job has changed since the plan was made."""
     return service.apply(session, services.settings, tasks, caller, plan_id)
 
 
 @router.post("/plans/{plan_id}/discard", operation_id="discard_plan", response_model=PlanRead, responses=answers(404, 409))
-def discard(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Operator, _once: Idempotent) -> PlanRead:
+def discard(plan_id: Id, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent) -> PlanRead:
     """Discard a plan that is not applied."""
     plan = service.discard(session, services.settings, caller, plan_id)
     return service.read(session, services.settings, caller, [plan])[0]

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from weir_backend.actions.rules import (
     OPEN,
-    PlanFacts,
+    PlanActionFacts,
     damage_refusal,
     plan_actions,
     plan_refusal,
@@ -392,7 +392,9 @@ def _refuse(session: Session, settings: Settings, job: Job, plan: RecoveryPlan, 
         raise refusal.conflict()
 
 
-def _facts(session: Session, settings: Settings, plans: Sequence[RecoveryPlan], by_id: Mapping[int, Job]) -> dict[int, PlanFacts]:
+def _facts(
+    session: Session, settings: Settings, plans: Sequence[RecoveryPlan], by_id: Mapping[int, Job]
+) -> dict[int, PlanActionFacts]:
     """Return what decides about the actions of each plan, with a few queries for any number of plans. ``by_id``: the jobs of the plans."""
     key = settings.secret_key.get_secret_value()
     undone = repository.undone(session, [plan.id for plan in plans])
@@ -409,7 +411,7 @@ def _facts(session: Session, settings: Settings, plans: Sequence[RecoveryPlan], 
         spec = specs.get((plan.job_id, plan.request.get("spec", 0)))
         safety = safeties.get((plan.job_id, plan.safety_checkpoint)) if plan.safety_checkpoint is not None else None
         other = applying.get(plan.job_id)
-        found[plan.id] = PlanFacts(
+        found[plan.id] = PlanActionFacts(
             id=plan.id,
             state=plan.state,
             revokes_output=revokes_output(plan.preview),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
-from weir_backend.kit.access import Viewer
+from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
@@ -22,20 +22,20 @@ RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 @router.get("/runs", operation_id="list_runs", responses=answers(401, 403, 422))
 def list_runs(
-    caller: Viewer, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
+    caller: ViewerCaller, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
 ) -> Sequence[RunRead]:
     """List runs with their generations. Filters: `job_id`, `state` (as last reported: an unreachable run is returned as RECONCILING)."""
     return service.list_runs(session, wanted, response)
 
 
 @router.get("/runs/{run_id}", operation_id="get_run", responses=answers(401, 403, 404, 422))
-def get_run(caller: Viewer, session: SessionDep, run_id: RunId) -> RunRead:
+def get_run(caller: ViewerCaller, session: SessionDep, run_id: RunId) -> RunRead:
     """Return one run."""
     return service.read_run(session, run_id)
 
 
 @router.get("/runs/{run_id}/graph", operation_id="get_run_graph", response_model=GraphRead, responses=answers(401, 403, 404, 422))
-def get_run_graph(caller: Viewer, session: SessionDep, run_id: RunId) -> GraphRead:
+def get_run_graph(caller: ViewerCaller, session: SessionDep, run_id: RunId) -> GraphRead:
     """Return the graph that the run deployed last: the physical graph, which contains the logical one."""
     return service.get_graph(session, run_id)
 
@@ -47,7 +47,7 @@ def get_run_graph(caller: Viewer, session: SessionDep, run_id: RunId) -> GraphRe
     responses=answers(401, 403, 404, 422),
 )
 def list_failures(
-    caller: Viewer,
+    caller: ViewerCaller,
     session: SessionDep,
     response: Response,
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
@@ -76,7 +76,7 @@ def read_log(
     run_id: Id,
     session: SessionDep,
     services: ServicesDep,
-    _: Viewer,
+    _: ViewerCaller,
     offset: Annotated[
         int, Query(ge=-BIGINT_MAX, le=BIGINT_MAX, description="In bytes from the beginning; negative: from the end")
     ] = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import DriverState
 from weir_backend.models import RunState
 
 FINAL = frozenset({RunState.FINISHED, RunState.SUSPENDED, RunState.CANCELED, RunState.FAILED})
@@ -37,27 +37,27 @@ def is_legal(current: RunState, target: RunState) -> bool:
     return target in LEGAL[current] and target is not current
 
 
-def from_driver_state(told: Told) -> RunState:
+def from_driver_state(told: DriverState) -> RunState:
     """Translate the state that a driver reports."""
     match told:
-        case Told.SUPERSEDED:
+        case DriverState.SUPERSEDED:
             return RunState.FAILED
         case (
-            Told.INITIALIZING
-            | Told.RUNNING
-            | Told.RESTARTING
-            | Told.CANCELLING
-            | Told.FINISHED
-            | Told.SUSPENDED
-            | Told.CANCELED
-            | Told.FAILED
+            DriverState.INITIALIZING
+            | DriverState.RUNNING
+            | DriverState.RESTARTING
+            | DriverState.CANCELLING
+            | DriverState.FINISHED
+            | DriverState.SUSPENDED
+            | DriverState.CANCELED
+            | DriverState.FAILED
         ):
             return RunState(told.value)
         case _:
             assert_never(told)
 
 
-def from_driver_reason(told: Told, reason: str) -> str:
-    if told is Told.SUPERSEDED:
+def from_driver_reason(told: DriverState, reason: str) -> str:
+    if told is DriverState.SUPERSEDED:
         return f"superseded: {reason or SUPERSEDED}"
     return reason

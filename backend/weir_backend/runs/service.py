@@ -24,7 +24,7 @@ from weir_backend.models import DesiredState, Failure, Job, Run, RunState, Spec
 from weir_backend.runs import repository
 from weir_backend.runs.reachability import shown_state, unreachable_before
 from weir_backend.runs.schemas import GraphRead, RunRead
-from weir_backend.runs.start import Start
+from weir_backend.runs.start import RunStart
 from weir_backend.settings import Settings
 
 
@@ -68,7 +68,7 @@ def run_token(settings: Settings, directory: str) -> str:
 
 
 def begin_run(
-    session: Session, settings: Settings, job: Job, spec: Spec, *, start: Start, cause: str, plan_id: int | None = None
+    session: Session, settings: Settings, job: Job, spec: Spec, *, start: RunStart, cause: str, plan_id: int | None = None
 ) -> Run:
     """Create the next run. Its number fences all earlier ones."""
     job.run_number += 1
@@ -99,7 +99,7 @@ def begin_run(
     return run
 
 
-def _start_as_dict(start: Start) -> dict[str, Any]:
+def _start_as_dict(start: RunStart) -> dict[str, Any]:
     if start.path is not None:
         return {"mode": "path", "path": start.path}
     return {"mode": "resume"} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint}

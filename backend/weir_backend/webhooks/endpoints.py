@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from weir_backend.kit.access import Administrator, Caller, Permission, Viewer
+from weir_backend.kit.access import AdministratorCaller, Caller, Permission, ViewerCaller
 from weir_backend.kit.dependencies import SessionDep, TasksDep
 from weir_backend.kit.etags import if_match, set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
@@ -28,7 +28,7 @@ def _shown(webhook: Webhook, caller: Caller) -> WebhookRead:
 
 @router.get("", operation_id="list_webhooks", response_model=list[WebhookRead])
 def list_(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, caller: Viewer
+    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, caller: ViewerCaller
 ) -> list[WebhookRead]:
     """List webhooks. Filters: `id`, `name` (a part of it), `enabled`."""
     rows = page(session, repository.webhooks(), wanted, repository.WEBHOOKS, response, unit="webhooks")
@@ -37,7 +37,7 @@ def list_(
 
 @router.post("", operation_id="create_webhook", response_model=WebhookRead, status_code=201, responses=answers(409))
 def create(
-    draft: WebhookCreate, session: SessionDep, caller: Administrator, _once: Idempotent, response: Response
+    draft: WebhookCreate, session: SessionDep, caller: AdministratorCaller, _once: Idempotent, response: Response
 ) -> WebhookRead:
     """Create a webhook. Send a message with `test`."""
     webhook = service.create(session, caller, draft)
@@ -47,7 +47,7 @@ def create(
 
 
 @router.get("/{webhook_id}", operation_id="get_webhook", response_model=WebhookRead, responses=answers(404))
-def get(webhook_id: Id, session: SessionDep, response: Response, caller: Viewer) -> WebhookRead:
+def get(webhook_id: Id, session: SessionDep, response: Response, caller: ViewerCaller) -> WebhookRead:
     """Return one webhook, with its ETag."""
     webhook = service.get(session, webhook_id)
     set_etag(response, webhook.version)
@@ -56,7 +56,7 @@ def get(webhook_id: Id, session: SessionDep, response: Response, caller: Viewer)
 
 @router.patch("/{webhook_id}", operation_id="update_webhook", response_model=WebhookRead, responses=answers(404, 409, 412, 428))
 def change(
-    webhook_id: Id, wanted: WebhookUpdate, session: SessionDep, caller: Administrator, response: Response, seen: IfMatch
+    webhook_id: Id, wanted: WebhookUpdate, session: SessionDep, caller: AdministratorCaller, response: Response, seen: IfMatch
 ) -> WebhookRead:
     """Update a webhook. Waiting messages are sent to its new URL."""
     webhook = service.change(session, caller, webhook_id, seen, wanted)
@@ -65,7 +65,7 @@ def change(
 
 
 @router.delete("/{webhook_id}", operation_id="delete_webhook", status_code=204, responses=answers(404, 409, 412, 428))
-def delete(webhook_id: Id, session: SessionDep, caller: Administrator, seen: IfMatch) -> None:
+def delete(webhook_id: Id, session: SessionDep, caller: AdministratorCaller, seen: IfMatch) -> None:
     """Delete a webhook that no rule uses, with its deliveries."""
     service.delete(session, caller, webhook_id, seen)
 
@@ -74,7 +74,7 @@ def delete(webhook_id: Id, session: SessionDep, caller: Administrator, seen: IfM
     "/{webhook_id}/test", operation_id="test_webhook", response_model=DeliveryRead, status_code=202, responses=answers(404)
 )
 def test(
-    webhook_id: Id, session: SessionDep, tasks: TasksDep, caller: Administrator, _once: Idempotent, response: Response
+    webhook_id: Id, session: SessionDep, tasks: TasksDep, caller: AdministratorCaller, _once: Idempotent, response: Response
 ) -> Delivery:
     """Have a worker send a message now, also if the webhook is disabled. Read the delivery at `Location` until `ended_at` is set."""
     found = service.test(session, tasks, caller, webhook_id)
@@ -84,7 +84,7 @@ def test(
 
 @router.get("/{webhook_id}/deliveries", operation_id="list_deliveries", response_model=list[DeliveryRead], responses=answers(404))
 def deliveries(
-    webhook_id: Id, session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: Viewer
+    webhook_id: Id, session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
 ) -> Sequence[Delivery]:
     """List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `about`, `state`."""
     service.get(session, webhook_id)
@@ -97,6 +97,6 @@ def deliveries(
     response_model=DeliveryRead,
     responses=answers(404),
 )
-def delivery(webhook_id: Id, delivery_id: Id, session: SessionDep, _: Viewer) -> Delivery:
+def delivery(webhook_id: Id, delivery_id: Id, session: SessionDep, _: ViewerCaller) -> Delivery:
     """Return one delivery. It has ended once `ended_at` is set."""
     return service.delivery(session, webhook_id, delivery_id)

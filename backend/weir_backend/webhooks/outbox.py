@@ -31,7 +31,7 @@ PROBLEM_CHARACTERS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WebhookMessage:
     """``body``: see ``_body``."""
 
     delivery_id: int
@@ -43,7 +43,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SendResult:
     """``status``: of HTTP, 2xx."""
 
     status: int
@@ -78,7 +78,7 @@ def release_webhook(session: Session, webhook_id: int, *, failed: bool) -> None:
     repository.hold(session, [webhook_id], now() + PAUSE_AFTER_FAILURE if failed else None)
 
 
-def claim_message(session: Session, webhook_id: int) -> Message | None:
+def claim_message(session: Session, webhook_id: int) -> WebhookMessage | None:
     """Return the next message to a claimed webhook. None: nothing is due."""
     moment = now()
     row = repository.next_due(session, webhook_id, moment)
@@ -87,7 +87,7 @@ def claim_message(session: Session, webhook_id: int) -> Message | None:
     delivery, webhook, alert, job = row
     delivery.tries += 1
     delivery.next_try_at = moment + CLAIM_DURATION
-    return Message(
+    return WebhookMessage(
         delivery.id,
         delivery.message_id,
         webhook.name,
@@ -119,7 +119,7 @@ def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | 
     }
 
 
-def record_outcome(session: Session, message: Message, outcome: Sent | NotSent) -> None:
+def record_outcome(session: Session, message: WebhookMessage, outcome: SendResult | NotSent) -> None:
     """A delivered message stays delivered, whatever the database said in between."""
     moment = now()
     seen = repository.find(session, message.delivery_id)
@@ -132,7 +132,7 @@ def record_outcome(session: Session, message: Message, outcome: Sent | NotSent) 
     if delivery is None or delivery.state is DeliveryState.DELIVERED:
         return
     match outcome:
-        case Sent(status):
+        case SendResult(status):
             delivery.state, delivery.status, delivery.problem, delivery.ended_at = DeliveryState.DELIVERED, status, None, moment
         case NotSent(problem, status) if delivery.ended_at is None:
             delivery.status, delivery.problem = status, problem[:PROBLEM_CHARACTERS_MAX]
@@ -144,7 +144,7 @@ def record_outcome(session: Session, message: Message, outcome: Sent | NotSent) 
             pass  # the webhook was disabled in between
 
 
-def _give_up(session: Session, job: Job | None, delivery: Delivery, message: Message, moment: datetime) -> None:
+def _give_up(session: Session, job: Job | None, delivery: Delivery, message: WebhookMessage, moment: datetime) -> None:
     delivery.state, delivery.ended_at = DeliveryState.FAILED, moment
     log.warning("a delivery has failed", webhook=message.webhook, about=delivery.about.value, problem=delivery.problem)
     if job is not None:

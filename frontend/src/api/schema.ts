@@ -2827,7 +2827,7 @@ export interface components {
         };
         /**
          * RunState
-         * @description Of a run as the control plane sees it. What the driver says of itself is ``weir.protocol.events.RunState``.
+         * @description The state of a run as the control plane sees it. ``DriverState`` is the state that the driver reports.
          * @enum {string}
          */
         RunState: "CREATED" | "INITIALIZING" | "RUNNING" | "RESTARTING" | "FAILING" | "CANCELLING" | "RECONCILING" | "FINISHED" | "SUSPENDED" | "CANCELED" | "FAILED";

@@ -17,20 +17,20 @@ from weir.cli.options import (
     NO_PAIRS,
     RETAINED,
     TOLERABLE_FAILED_CHECKPOINTS,
-    AllowNonRestoredState,
-    CheckpointTimeout,
-    Interval,
-    Master,
-    MinPause,
-    Parallelism,
-    Params,
-    Retained,
-    Spares,
-    SparkConf,
-    StagingDir,
-    TolerableFailedCheckpoints,
+    AllowNonRestoredStateOption,
+    CheckpointTimeoutOption,
+    IntervalOption,
+    MasterOption,
+    MinPauseOption,
+    ParallelismOption,
+    ParamsOption,
+    RetainedOption,
+    SparesOption,
+    SparkConfOption,
+    StagingDirOption,
+    TolerableFailedCheckpointsOption,
 )
-from weir.cli.output import JsonOption, Output, OutputOption, print_json, result_stream
+from weir.cli.output import JsonOption, OutputFormat, OutputOption, print_json, result_stream
 from weir.cli.plugins import PluginGroup
 from weir.errors import WeirError
 
@@ -63,17 +63,17 @@ def main(
 @app_.command("run")
 def run_command(
     target: Target,
-    params: Params = NO_PAIRS,
-    parallelism: Parallelism = 2,
-    master: Master = "local",
+    params: ParamsOption = NO_PAIRS,
+    parallelism: ParallelismOption = 2,
+    master: MasterOption = "local",
     checkpoint_dir: Annotated[
         str, typer.Option(help="Checkpoint storage: a directory, or s3://bucket/prefix, gs://..., abfss://...")
     ] = "weir-checkpoints",
-    staging_dir: StagingDir = None,
-    interval: Interval = INTERVAL,
-    checkpoint_timeout: CheckpointTimeout = CHECKPOINT_TIMEOUT,
-    min_pause: MinPause = MIN_PAUSE,
-    tolerable_failed_checkpoints: TolerableFailedCheckpoints = TOLERABLE_FAILED_CHECKPOINTS,
+    staging_dir: StagingDirOption = None,
+    interval: IntervalOption = INTERVAL,
+    checkpoint_timeout: CheckpointTimeoutOption = CHECKPOINT_TIMEOUT,
+    min_pause: MinPauseOption = MIN_PAUSE,
+    tolerable_failed_checkpoints: TolerableFailedCheckpointsOption = TOLERABLE_FAILED_CHECKPOINTS,
     from_checkpoint: Annotated[
         int | None, typer.Option("--from", metavar="ID", min=0, help="Roll back to this checkpoint; 0: start without state.")
     ] = None,
@@ -88,10 +88,10 @@ def run_command(
         int | None, typer.Option(metavar="ID", min=1, help="With --resume: fail if the newest checkpoint is older than this one.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before checkpoints are abandoned.")] = False,
-    allow_non_restored_state: AllowNonRestoredState = False,
-    spares: Spares = 0,
-    retained: Retained = RETAINED,
-    conf: SparkConf = NO_PAIRS,
+    allow_non_restored_state: AllowNonRestoredStateOption = False,
+    spares: SparesOption = 0,
+    retained: RetainedOption = RETAINED,
+    conf: SparkConfOption = NO_PAIRS,
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -102,7 +102,7 @@ def run_command(
     log_format: Annotated[LogFormat, typer.Option(help="Format of standard error.")] = LogFormat.TEXT,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log debug messages.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Run a job until its input ends. SIGTERM or Ctrl-C stops it with a final checkpoint; --resume continues it.
 
@@ -157,12 +157,12 @@ def checkpoints_command(
     job: Annotated[str | None, typer.Option(help="The job, if the directory contains several.")] = None,
     retired: Annotated[bool, typer.Option("--retired", help="Also list checkpoints whose files are deleted.")] = False,
     as_json: JsonOption = False,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """List the checkpoints of a job, show one, or verify their files. JSON lists include retired checkpoints."""
     from weir.cli.commands import checkpoints as platform_checkpoints
 
-    as_json = as_json or output is Output.JSON
+    as_json = as_json or output is OutputFormat.JSON
     if job is None and platform_checkpoints.is_job(directory):
         platform_checkpoints.run_action(directory, action, checkpoint, retired=retired, as_json=as_json)
         return
@@ -176,10 +176,10 @@ def checkpoints_command(
 @app_.command("graph")
 def graph_command(
     target: Target,
-    params: Params = NO_PAIRS,
-    parallelism: Parallelism = 2,
+    params: ParamsOption = NO_PAIRS,
+    parallelism: ParallelismOption = 2,
     as_json: JsonOption = False,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Show a job's graph: operators, chains, partitioning, generated uids. Does not run the job."""
     require_runtime()
@@ -190,7 +190,7 @@ def graph_command(
     from weir.protocol.codec import to_json
     from weir.spark.session import LazySession
 
-    with result_stream(Output.JSON if as_json else output) as result:
+    with result_stream(OutputFormat.JSON if as_json else output) as result:
         session = LazySession("local", parallelism, app_name=f"weir graph {target}", conf={})
         try:
             with session.planning():
@@ -205,7 +205,7 @@ def graph_command(
 
 
 @app_.command("params")
-def params_command(target: Target, output: OutputOption = Output.TEXT) -> None:
+def params_command(target: Target, output: OutputOption = OutputFormat.TEXT) -> None:
     """List the parameters of a job, for --set."""
     require_runtime()
     from weir.api.job_loader import declared_params

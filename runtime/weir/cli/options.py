@@ -18,24 +18,24 @@ NO_PAIRS: list[str] = []
 
 # ---- a job and its checkpoints: weir run, weir deploy, weir graph -------------------------------
 
-Params = Annotated[list[str], typer.Option("--set", metavar="NAME=VALUE", help="Set a job parameter; repeatable.")]
-Parallelism = Annotated[int, typer.Option(min=1, help="Number of slots, and default parallelism of each operator.")]
-Master = Annotated[str, typer.Option(help="Spark master: local, spark://host:port, yarn, k8s://...")]
-SparkConf = Annotated[list[str], typer.Option("--conf", metavar="NAME=VALUE", help="Set a Spark property; repeatable.")]
-StagingDir = Annotated[
+ParamsOption = Annotated[list[str], typer.Option("--set", metavar="NAME=VALUE", help="Set a job parameter; repeatable.")]
+ParallelismOption = Annotated[int, typer.Option(min=1, help="Number of slots, and default parallelism of each operator.")]
+MasterOption = Annotated[str, typer.Option(help="Spark master: local, spark://host:port, yarn, k8s://...")]
+SparkConfOption = Annotated[list[str], typer.Option("--conf", metavar="NAME=VALUE", help="Set a Spark property; repeatable.")]
+StagingDirOption = Annotated[
     str | None, typer.Option(help="Directory for staged rows of Spark queries, if checkpoints are in an object store.")
 ]
-Spares = Annotated[int, typer.Option(min=0, help="Number of spare slots that replace lost ones.")]
-AllowNonRestoredState = Annotated[
+SparesOption = Annotated[int, typer.Option(min=0, help="Number of spare slots that replace lost ones.")]
+AllowNonRestoredStateOption = Annotated[
     bool, typer.Option("--allow-non-restored-state", help="Drop the state of operators that are not in the graph.")
 ]
-Interval = Annotated[str, typer.Option(help="Time between checkpoints: 500ms, 10s, 1m; none: only a final checkpoint.")]
-Retained = Annotated[int, typer.Option(min=1, help="Number of completed checkpoints to retain.")]
-CheckpointTimeout = Annotated[str, typer.Option(help="Fail a checkpoint that takes longer: 30s, 10m.")]
-MinPause = Annotated[
+IntervalOption = Annotated[str, typer.Option(help="Time between checkpoints: 500ms, 10s, 1m; none: only a final checkpoint.")]
+RetainedOption = Annotated[int, typer.Option(min=1, help="Number of completed checkpoints to retain.")]
+CheckpointTimeoutOption = Annotated[str, typer.Option(help="Fail a checkpoint that takes longer: 30s, 10m.")]
+MinPauseOption = Annotated[
     str, typer.Option(help="Minimum pause between the end of a checkpoint and the start of the next periodic one: 0s, 5s.")
 ]
-TolerableFailedCheckpoints = Annotated[
+TolerableFailedCheckpointsOption = Annotated[
     str, typer.Option(metavar="COUNT", help="Number of consecutive checkpoint failures before the job recovers; none: unlimited.")
 ]
 INTERVAL = "10s"
@@ -46,13 +46,13 @@ TOLERABLE_FAILED_CHECKPOINTS = "3"
 
 # ---- commands that call a control plane ---------------------------------------------------------
 
-JobName = Annotated[str, typer.Argument(metavar="JOB", help="Name or id of the job.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until the operation ends. Exit code 1 if it fails.")]
-Timeout = Annotated[
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name or id of the job.")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until the operation ends. Exit code 1 if it fails.")]
+TimeoutOption = Annotated[
     str | None, typer.Option(metavar="DURATION", help="Maximum wait: 90s, 10m, 1h. Default: the deadline of the operation.")
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
-Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of rows, newest first.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of rows, newest first.")]
 
 
 def parse_duration_ms(text: str, option: str = "", *, least_ms: int = 1) -> int:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 PIPED_COLUMNS = 160
 
 
-class Output(StrEnum):
+class OutputFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Output format: text, or one JSON document.")]
+OutputOption = Annotated[OutputFormat, typer.Option("--output", "-o", help="Output format: text, or one JSON document.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Same as --output json.")]
 
 
@@ -34,12 +34,12 @@ def print_json(value: Any, to: TextIO | None = None) -> None:
 
 
 @contextmanager
-def result_stream(output: Output) -> Iterator[TextIO | None]:
+def result_stream(output: OutputFormat) -> Iterator[TextIO | None]:
     """Yield the stream for the JSON document; None if the output is text.
 
     For JSON, whatever the block prints, user code included, goes to standard error instead of standard output.
     """
-    if output is Output.TEXT:
+    if output is OutputFormat.TEXT:
         yield None
         return
     stream = sys.stdout

@@ -19,7 +19,7 @@ from weir.protocol.snapshots import Split
 DATA_BYTES_MAX = 16 << 20
 
 
-class Fault(StrEnum):
+class FailureMode(StrEnum):
     RAISE = "raise"
     """The reader raises InputError."""
     EXIT = "exit"
@@ -31,7 +31,7 @@ class FailAt:
     """Fail before emitting row ``row`` (index over all rows), in generations up to ``until_generation``."""
 
     row: int
-    how: Fault = Fault.RAISE
+    how: FailureMode = FailureMode.RAISE
     until_generation: int = 1
 
 
@@ -130,7 +130,7 @@ class IterableReader(SourceOperator):
             return end
         if begin < fault.row:
             return fault.row
-        if fault.how is Fault.EXIT:
+        if fault.how is FailureMode.EXIT:
             os._exit(70)
         raise InputError(f"Iterable source {self.context.uid!r} fails at row {fault.row}, as requested by fail_at.")
 

@@ -14,12 +14,12 @@ from weir.errors import ConfigError
 
 __all__ = ["Totals", "collect", "console", "json_lines", "parquet", "stats"]
 
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 _COMPRESSIONS = ("snappy", "zstd", "lz4", "gzip", "none")
 
 
 def parquet(
-    path: Path, *, compression: str = "snappy", rows_per_file: int | None = None, bytes_per_file: int | None = None
+    path: PathLike, *, compression: str = "snappy", rows_per_file: int | None = None, bytes_per_file: int | None = None
 ) -> ParquetSink:
     """Write Parquet files into a directory, exactly once. Readers see an epoch after its checkpoint is completed, never before.
 
@@ -30,7 +30,7 @@ def parquet(
     return ParquetSink(local_path(path), compression, rows_per_file, bytes_per_file)
 
 
-def json_lines(path: Path, *, rows_per_file: int | None = None, bytes_per_file: int | None = None) -> JsonLinesSink:
+def json_lines(path: PathLike, *, rows_per_file: int | None = None, bytes_per_file: int | None = None) -> JsonLinesSink:
     """Write JSON-lines files into a directory, exactly once like ``parquet``."""
     _check_limits("json_lines", rows_per_file, bytes_per_file)
     return JsonLinesSink(local_path(path), rows_per_file, bytes_per_file)
@@ -43,7 +43,7 @@ def console(*, rows: int = 20) -> ConsoleSink:
     return ConsoleSink(rows)
 
 
-def collect(directory: Path | None = None) -> CollectSink:
+def collect(directory: PathLike | None = None) -> CollectSink:
     """Return the result to the caller after the job, as a ``pa.Table``.
 
     ``directory``: where the result is staged; all slots must share it. None: a new temporary directory, which works on one host

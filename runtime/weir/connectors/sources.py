@@ -24,7 +24,7 @@ from weir.connectors.generated.columns import (
     zipf_words,
 )
 from weir.connectors.generated.generator_source import GeneratorSource
-from weir.connectors.iterable_source import FailAt, Fault, IterableSource
+from weir.connectors.iterable_source import FailAt, FailureMode, IterableSource
 from weir.connectors.spark.query_source import SparkQuerySource
 from weir.connectors.spark.staged_dataframe import StagedDataFrame
 from weir.errors import ConfigError
@@ -32,7 +32,7 @@ from weir.graph.schema import encode_schema
 
 __all__ = [
     "FailAt",
-    "Fault",
+    "FailureMode",
     "GeneratedColumn",
     "dataframe",
     "emitted_ns",
@@ -51,8 +51,8 @@ __all__ = [
     "zipf_words",
 ]
 
-Path = str | os.PathLike[str]
-Paths = Path | Iterable[Path]
+PathLike = str | os.PathLike[str]
+Paths = PathLike | Iterable[PathLike]
 
 
 def text(path: Paths, *, file_name: bool = False, line_numbers: bool = False, rate: float | None = None) -> TextSource:
@@ -123,7 +123,7 @@ def iterable(
     return IterableSource.of(rows, schema, splits=splits, batch_rows=batch_rows, fail_at=fail_at)
 
 
-def staged_dataframe(directory: Path, schema: pa.Schema) -> StagedDataFrame:
+def staged_dataframe(directory: PathLike, schema: pa.Schema) -> StagedDataFrame:
     """Read a DataFrame that Spark has written to ``directory``, with its ``_SUCCESS`` file."""
     return StagedDataFrame(local_paths(directory)[0], encode_schema(schema))
 

@@ -39,7 +39,7 @@ from weir.storage.manifests import WrittenManifest, checkpoint_statistics, write
 
 log = structlog.get_logger(__name__)
 
-Event = Callable[[JobMaster, int], Sequence[Effect]]
+MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
 
 
 class PendingResult(Protocol):
@@ -57,7 +57,7 @@ class Executor(Protocol):
 
 
 class StopSignal(Protocol):
-    """The methods of a ``threading.Event`` that the runner uses: set on shutdown, and waited on instead of sleeping."""
+    """The methods of a ``threading.MasterEvent`` that the runner uses: set on shutdown, and waited on instead of sleeping."""
 
     def is_set(self) -> bool: ...
 
@@ -124,7 +124,7 @@ class EffectRunner:
         self._log = job_log
         """Only the log executor accesses the log. Its immutable view is shared."""
         self._garbage = GarbageCollector(storage, self._layout, job_log, keep=plan.retained, summary_every=summary_every)
-        self._post: Callable[[Event], None] = lambda event: None
+        self._post: Callable[[MasterEvent], None] = lambda event: None
         self._executors = executors if executors is not None else Executors()
         self._open: _UnconfirmedEntry | None = None
         """The requested entry, until the log is known to contain it."""
@@ -133,7 +133,7 @@ class EffectRunner:
         self._manifests: dict[CheckpointId, _WrittenCheckpoint] = {}
         self._sinks = SinkCoordinator(plan, storage, current_view=self._current_view, append=self._append_in_executor)
 
-    def start(self, post: Callable[[Event], None]) -> None:
+    def start(self, post: Callable[[MasterEvent], None]) -> None:
         self._post = post
 
     def close(self) -> None:

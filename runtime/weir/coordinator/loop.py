@@ -40,7 +40,7 @@ CLOSE_TIMEOUT_MS = 2_000
 
 log = structlog.get_logger(__name__)
 
-Event = Callable[[JobMaster, int], Sequence[Effect]]
+MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
 """An event from another thread, to be passed to the job master."""
 
 
@@ -82,14 +82,14 @@ class Coordinator:
         self._runner = runner
         self._listeners = tuple(listeners)
         self._slot_control = slots
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[MasterEvent] = queue.SimpleQueue()
         self._incarnation_of: dict[ControlPeer, SlotIncarnation] = {}
         self._connection_of: dict[SlotIncarnation, ControlPeer] = {}
         self._tasks: dict[SlotIncarnation, int] = {}
         self._finish: Finish | None = None
         runner.start(self.post)
 
-    def post(self, event: Event) -> None:
+    def post(self, event: MasterEvent) -> None:
         self._events.put(event)
         self._server.wake()
 

@@ -30,7 +30,7 @@ class HeartbeatMonitor:
         return [(slot, silent_ms) for slot, silent_ms in silence if silent_ms >= self._timeout_ms]
 
 
-class RestartStrategy:
+class RestartPolicy:
     """Decides when a failed job restarts, when it fails for good, and how long it was down.
 
     Call ``on_failure`` for each failure, ``on_running`` when the job runs, and ``on_checkpoint_completed``.

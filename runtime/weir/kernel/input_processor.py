@@ -74,15 +74,10 @@ class InputProcessor:
         regular = {channel: start.watermark_ms for channel, start in inputs.items() if not start.feedback}
         self._watermarks = WatermarkTracker(regular, idle=[channel for channel in regular if inputs[channel].idle])
         self._end_of_input_ran = ended
-        self._inputs_ended = False
 
     @property
     def aligner(self) -> Aligner:
         return self._aligner
-
-    @property
-    def inputs_ended(self) -> bool:
-        return self._inputs_ended
 
     def is_blocked(self, channel: ChannelId) -> bool:
         return self._aligner.is_blocked(channel)
@@ -109,8 +104,6 @@ class InputProcessor:
                 return (Deliver(frame),)
             case FrameKind.BARRIER:
                 return self._aligner.on_barrier(frame.channel, CheckpointId(frame.argument), now_ns=now_ns)
-            case FrameKind.CANCEL:
-                return self._aligner.on_aborted(CheckpointId(frame.argument))
             case FrameKind.WATERMARK:
                 return self._advance(self._watermarks.on_watermark(frame.channel, frame.argument))
             case FrameKind.IDLE:
@@ -118,8 +111,6 @@ class InputProcessor:
                 return (*advanced, BecomeIdle()) if self._watermarks.idle else advanced
             case FrameKind.END:
                 return self._on_end(frame.channel, now_ns)
-            case FrameKind.ANNOUNCE:
-                return ()
             case FrameKind.CREDIT:
                 raise ProtocolError(f"{frame.channel}: a CREDIT frame is not part of the channel's order")
             case _:
@@ -146,8 +137,7 @@ class InputProcessor:
         # InputsEnded precedes a snapshot that this end completes: the output of on_end_of_input belongs to the epoch
         # before the barrier.
         aligned = self._aligner.on_end(channel, now_ns=now_ns)
-        self._inputs_ended = len(self._aligner.ended) == len(self._expected)
-        if not self._inputs_ended:
+        if len(self._aligner.ended) < len(self._expected):
             return (*advanced, *aligned)
         run_operators = not self._end_of_input_ran
         self._end_of_input_ran = True

@@ -40,7 +40,7 @@ from weir.kernel.effects import (
     StartGeneration,
     WriteManifest,
 )
-from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartStrategy
+from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint, plan_restore
 from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable
@@ -51,13 +51,13 @@ from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
     Cancelled,
-    CheckpointAborted,
-    CheckpointCompleted,
     Decline,
     Deployed,
     FromSlot,
     Heartbeat,
     Lease,
+    NotifyCheckpointAborted,
+    NotifyCheckpointCompleted,
     Register,
     RequestSplit,
     SlotMetrics,
@@ -123,7 +123,7 @@ class JobMaster:
         self._slots = SlotTable(graph.slots)
         self._deployment = Deployment(self._slots, graph, self._sources)
         self._heartbeats = HeartbeatMonitor(config.heartbeat_timeout_ms)
-        self._restarts = RestartStrategy(config.restarts)
+        self._restarts = RestartPolicy(config.restarts)
         self._phase = JobPhase.CREATED
         self._phase_since_ms = 0
         self._preparation: Preparation | None = None
@@ -429,7 +429,7 @@ class JobMaster:
                 case Aborted(checkpoint, _, reason):
                     self._assigners_at.pop(checkpoint, None)
                     effects.append(Report.aborted(checkpoint, reason))
-                    effects += self._deployment.broadcast(CheckpointAborted(self._generation, checkpoint))
+                    effects += self._deployment.broadcast(NotifyCheckpointAborted(self._generation, checkpoint))
                 case TooManyFailures(reason):
                     effects += self._fail_over(reason, "CheckpointError", now_ms)
                 case _:
@@ -442,7 +442,7 @@ class JobMaster:
         self._restore = RestorePoint.taken(pending, self._graph, self._assigners_at.pop(pending.checkpoint))
         return [
             *self._commits.add(decision.permit, pending.committables()),
-            *self._deployment.broadcast(CheckpointCompleted(self._generation, pending.checkpoint)),
+            *self._deployment.broadcast(NotifyCheckpointCompleted(self._generation, pending.checkpoint)),
             Report.completed(self._generation, pending, now_ms=now_ms),
         ]
 

@@ -11,7 +11,7 @@ from weir.kernel.effects import DropSlot, Effect, Send
 from weir.kernel.restore import SlotRestore
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
-from weir.protocol.messages import Cancel, Deploy, Peer, Register, Start, ToSlot
+from weir.protocol.messages import CancelSubtasks, Deploy, Peer, Register, Start, ToSlot
 
 
 class SlotPhase(StrEnum):
@@ -164,7 +164,7 @@ class Deployment:
         return self._move_all(SlotPhase.RUNNING, Start(generation))
 
     def cancel(self, generation: Generation) -> list[Effect]:
-        return self._move_all(SlotPhase.CANCELLING, Cancel(generation))
+        return self._move_all(SlotPhase.CANCELLING, CancelSubtasks(generation))
 
     def on_cancelled(self, slot: Slot) -> bool:
         """Return True if ``slot`` was being cancelled. It is idle now."""

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import structlog
 
-from weir.link.delivery import Delivery, EventBatch, Refused, Unavailable
+from weir.link.delivery import ControlPlaneUnavailable, EventBatch, EventDelivery, RunRefused
 from weir.link.http import LinkAddress, LinkClient
 from weir.link.reporter import Reporter
 from weir.link.spool import Spool
-from weir.protocol.events import CommandAnswered, CommandOutcome, Event, NumberedCommand, RunState, RunStateChanged
+from weir.protocol.events import CommandAnswered, CommandOutcome, DriverState, Event, NumberedCommand, RunStateChanged
 from weir.protocol.ids import CommandId, Generation
 from weir.protocol.snapshots import JsonValue
 
@@ -57,7 +57,7 @@ class ControlLink:
         self._handle_command = handle_command
         self._on_fenced = on_fenced
         self._close_timeout_s = close_timeout_s
-        self._delivery = Delivery(spool)
+        self._delivery = EventDelivery(spool)
         self._events = LinkClient(address)
         self._commands = LinkClient(address)
         self._wake = threading.Event()
@@ -112,7 +112,7 @@ class ControlLink:
         if self._delivery.refused is not None:
             log.warning("control plane refuses events of this run", reason=self._delivery.refused.reason)
             self._on_refused(self._delivery.refused)
-        elif isinstance(answer, Unavailable) and not was_failing:
+        elif isinstance(answer, ControlPlaneUnavailable) and not was_failing:
             log.warning("control plane unreachable, job continues and events are spooled", reason=answer.reason)
         elif was_failing and not self._delivery.failing:
             log.info("control plane reachable again")
@@ -124,7 +124,7 @@ class ControlLink:
         too_late = self._deliver_until is not None and time.monotonic() >= self._deliver_until
         return nothing_left or too_late or self._delivery.refused is not None
 
-    def _on_refused(self, refused: Refused) -> None:
+    def _on_refused(self, refused: RunRefused) -> None:
         if refused.fenced and not self._closing.is_set():
             self._on_fenced(f"the control plane reports that {refused.reason}")
 
@@ -201,7 +201,7 @@ class RunLink:
     def failed_to_start(self, error: BaseException) -> None:
         """Report that the run failed to start, then close the link. Not after ``start``."""
         assert self._link is None
-        self._spool.append(RunStateChanged(RunState.FAILED, Generation(0), str(error), type(error).__name__))
+        self._spool.append(RunStateChanged(DriverState.FAILED, Generation(0), str(error), type(error).__name__))
         self.start(lambda command: "the run failed to start", lambda reason: None)
         self.close()
 

@@ -43,14 +43,14 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class TooLarge:
+class RequestTooLarge:
     """The request is too large. ``permanent``: the control plane said so, not a proxy in between whose limit may change."""
 
     permanent: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RunRefused:
     """The control plane permanently refuses this run: its token is invalid, or the run is over. ``fenced``: another driver has
     taken over the job."""
 
@@ -59,17 +59,17 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Unavailable:
+class ControlPlaneUnavailable:
     """The control plane is unreachable or cannot handle the request now."""
 
     reason: str
     retry_after_ms: int = 0
 
 
-PostResult: TypeAlias = Stored | Gap | TooLarge | Refused | Unavailable
+PostResult: TypeAlias = Stored | Gap | RequestTooLarge | RunRefused | ControlPlaneUnavailable
 
 
-class Delivery:
+class EventDelivery:
     """Decides what to send. Call ``due`` at ``wait_ms`` or after an event was appended, then ``on_result``; one request at a
     time.
 
@@ -86,7 +86,7 @@ class Delivery:
         self._not_before_ms = 0
         self._lingers_since_ms: int | None = None
         self._failures = 0
-        self.refused: Refused | None = None
+        self.refused: RunRefused | None = None
         """Set once the control plane refuses the run. Nothing more is sent."""
 
     @property
@@ -128,7 +128,7 @@ class Delivery:
             case Stored(up_to) | Gap(up_to) if up_to > self._sent:
                 # An earlier, larger request may have arrived although its response was lost. But an event that was never sent
                 # cannot be stored.
-                self.on_result(Unavailable("it reports events as stored that were never sent"), now_ms, jitter=jitter)
+                self.on_result(ControlPlaneUnavailable("it reports events as stored that were never sent"), now_ms, jitter=jitter)
             case Stored(up_to):
                 self._on_success()
                 self._confirmed = max(self._confirmed, up_to)
@@ -138,16 +138,16 @@ class Delivery:
                 self._confirmed = up_to
                 # Limit the request rate if it reports the same gap again.
                 self._not_before_ms = now_ms + BACKOFF_MS_MIN
-            case TooLarge(permanent):
+            case RequestTooLarge(permanent):
                 if self._batch_bytes > BATCH_BYTES_MIN:
                     self._batch_bytes //= 2
                 elif permanent:
-                    self.refused = Refused("an event exceeds the size limit of the control plane")
+                    self.refused = RunRefused("an event exceeds the size limit of the control plane")
                 else:
-                    self.on_result(Unavailable("an event exceeds the size limit of a proxy"), now_ms, jitter=jitter)
-            case Refused():
+                    self.on_result(ControlPlaneUnavailable("an event exceeds the size limit of a proxy"), now_ms, jitter=jitter)
+            case RunRefused():
                 self.refused = result
-            case Unavailable(_, retry_after_ms):
+            case ControlPlaneUnavailable(_, retry_after_ms):
                 backoff_ms = min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** min(self._failures, 10))
                 self._failures += 1
                 self._not_before_ms = now_ms + max(retry_after_ms, int(backoff_ms * (0.5 + jitter / 2)))

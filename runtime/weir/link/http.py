@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weir.errors import ConfigError, ProtocolError
-from weir.link.delivery import EventBatch, Gap, PostResult, Refused, Stored, TooLarge, Unavailable
+from weir.link.delivery import ControlPlaneUnavailable, EventBatch, Gap, PostResult, RequestTooLarge, RunRefused, Stored
 from weir.protocol.events import NumberedCommand, decode_commands
 from weir.protocol.ids import CommandId, EventNumber
 
@@ -28,10 +28,10 @@ TIMEOUT_S = 10.0
 RESPONSE_BYTES_MAX = 4 << 20
 PROBLEM = "application/problem+json"
 _FINAL = {
-    (401, "unauthenticated"): Refused("the token of this run is invalid"),
-    (404, "no-run"): Refused("this run does not exist"),
-    (410, "fenced"): Refused("another driver has taken over the job", fenced=True),
-    (410, "over"): Refused("this run is over"),
+    (401, "unauthenticated"): RunRefused("the token of this run is invalid"),
+    (404, "no-run"): RunRefused("this run does not exist"),
+    (410, "fenced"): RunRefused("another driver has taken over the job", fenced=True),
+    (410, "over"): RunRefused("this run is over"),
 }
 """Final refusals by status and code. Any other response is retried."""
 
@@ -57,7 +57,7 @@ class Commands:
 
     commands: Sequence[NumberedCommand] = ()
     problem: str | None = None
-    refused: Refused | None = None
+    refused: RunRefused | None = None
 
 
 class LinkClient:
@@ -75,19 +75,19 @@ class LinkClient:
                 "POST", f"/events?first={batch.first}&oldest={batch.oldest}", batch.body, timeout_s=TIMEOUT_S
             )
         except (OSError, http.client.HTTPException) as error:
-            return Unavailable(_error_text(error))
+            return ControlPlaneUnavailable(_error_text(error))
         if status in (200, 409):
             stored = _stored(body)
             if stored is None:
-                return Unavailable(f"invalid response with status {status}")
+                return ControlPlaneUnavailable(f"invalid response with status {status}")
             return Stored(stored) if status == 200 else Gap(stored)
         code = _problem_code(body, headers)
         if status == 413:
-            return TooLarge(permanent=code is not None)
+            return RequestTooLarge(permanent=code is not None)
         refusal = _FINAL.get((status, code or ""))
         if refusal is not None:
             return refusal
-        return Unavailable(_status_text(status, code), _retry_after_ms(headers))
+        return ControlPlaneUnavailable(_status_text(status, code), _retry_after_ms(headers))
 
     def commands(self, *, after: CommandId, wait_s: float) -> Commands:
         try:

@@ -11,12 +11,12 @@ from weir.protocol.events import (
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointTriggered,
+    DriverState,
     Event,
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
     Recovered,
-    RunState,
     RunStateChanged,
     SubtaskAcknowledged,
 )
@@ -29,11 +29,11 @@ SAMPLE_EVERY_MS = 2_000
 """Slots report twice a second, which is more than the charts can show."""
 
 _FINAL = {
-    Outcome.FINISHED: RunState.FINISHED,
-    Outcome.SUSPENDED: RunState.SUSPENDED,
-    Outcome.FAILED: RunState.FAILED,
-    Outcome.CANCELED: RunState.CANCELED,
-    Outcome.SUPERSEDED: RunState.SUPERSEDED,
+    Outcome.FINISHED: DriverState.FINISHED,
+    Outcome.SUSPENDED: DriverState.SUSPENDED,
+    Outcome.FAILED: DriverState.FAILED,
+    Outcome.CANCELED: DriverState.CANCELED,
+    Outcome.SUPERSEDED: DriverState.SUPERSEDED,
 }
 
 
@@ -44,7 +44,7 @@ class Reporter:
         self._record = record
         self._subtasks = subtasks
         self._now_ms = now_ms
-        self._reported: tuple[RunState, Generation] | None = None
+        self._reported: tuple[DriverState, Generation] | None = None
         self._generation = Generation(0)
         self._failed = False
         """Whether the job has failed since it last ran, so the next phases are a recovery."""
@@ -97,17 +97,17 @@ class Reporter:
     def on_finish(self, finish: Finish) -> None:
         self._record(RunStateChanged(_FINAL[finish.outcome], self._generation, finish.reason, finish.kind))
 
-    def _state(self, phase: JobPhase) -> RunState:
+    def _state(self, phase: JobPhase) -> DriverState:
         if phase is JobPhase.RUNNING:
-            return RunState.RUNNING
+            return DriverState.RUNNING
         if self._failed:
-            return RunState.RESTARTING
-        return RunState.CANCELLING if phase is JobPhase.CANCELLING else RunState.INITIALIZING
+            return DriverState.RESTARTING
+        return DriverState.CANCELLING if phase is JobPhase.CANCELLING else DriverState.INITIALIZING
 
-    def _report_state(self, state: RunState, generation: Generation) -> None:
+    def _report_state(self, state: DriverState, generation: Generation) -> None:
         if self._reported != (state, generation):
             self._reported = (state, generation)
-            self._record(RunStateChanged(state, generation, self._failure if state is RunState.RESTARTING else ""))
+            self._record(RunStateChanged(state, generation, self._failure if state is DriverState.RESTARTING else ""))
 
     def _sample(self, metrics: SlotMetrics) -> None:
         now_ms = self._now_ms()

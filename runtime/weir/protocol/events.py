@@ -19,7 +19,7 @@ from weir.protocol.messages import SlotMetrics
 from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 
-class RunState(StrEnum):
+class DriverState(StrEnum):
     """The state of a run, as its driver reports it."""
 
     INITIALIZING = "INITIALIZING"
@@ -38,14 +38,16 @@ class RunState(StrEnum):
         return self in _FINAL
 
 
-_FINAL = frozenset({RunState.FINISHED, RunState.SUSPENDED, RunState.CANCELED, RunState.FAILED, RunState.SUPERSEDED})
+_FINAL = frozenset(
+    {DriverState.FINISHED, DriverState.SUSPENDED, DriverState.CANCELED, DriverState.FAILED, DriverState.SUPERSEDED}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RunStateChanged:
     """``generation``: each recovery starts a new one. ``kind``: class name of the first cause of a failure."""
 
-    state: RunState
+    state: DriverState
     generation: Generation
     reason: str = ""
     kind: str = ""

@@ -7,7 +7,7 @@ Layout, little endian, 64 bytes::
     determinants_bytes u32 | payload_bytes u32 | argument i64
 
 ``sequence`` counts the DATA frames of a channel. It never restarts, and the snapshots of both ends contain it. Frames of
-other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER or CANCEL,
+other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER,
 the watermark of a WATERMARK in ms, the bytes granted by a CREDIT, the bytes that a DATA frame uses of its credit, else 0.
 ``determinants`` belong to the slot, not to the channel: all entries that were not yet sent to the receiver, before the
 output that depends on them. They are empty, because determinants are not recorded yet. ``content_hash`` covers
@@ -35,8 +35,6 @@ assert _STRUCT.size == HEADER_BYTES
 class FrameKind(IntEnum):
     DATA = 1
     BARRIER = 2
-    CANCEL = 3
-    """The checkpoint is aborted: unblock the channel and take no snapshot."""
     WATERMARK = 4
     IDLE = 5
     """The channel is idle: it does not count for the watermark until its next DATA or WATERMARK frame."""
@@ -44,8 +42,6 @@ class FrameKind(IntEnum):
     """End of input. Barriers may follow until the final checkpoint."""
     CREDIT = 7
     """Sent from the receiver to the sender: the receiver has consumed ``argument`` bytes of the channel."""
-    ANNOUNCE = 8
-    """A barrier is queued behind data. Reserved for unaligned checkpoints: it starts the alignment timeout."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,13 +174,13 @@ class TriggerCheckpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointCompleted:
+class NotifyCheckpointCompleted:
     generation: Generation
     checkpoint: CheckpointId
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointAborted:
+class NotifyCheckpointAborted:
     generation: Generation
     checkpoint: CheckpointId
 
@@ -197,7 +197,7 @@ class AssignSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel:
+class CancelSubtasks:
     """Stop all subtasks of this and older generations, close their channels, and answer Cancelled."""
 
     generation: Generation
@@ -230,7 +230,15 @@ FromSlot: TypeAlias = (
     | SlotMetrics
 )
 ToSlot: TypeAlias = (
-    Deploy | Start | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | AssignSplit | Cancel | Lease | Stop
+    Deploy
+    | Start
+    | TriggerCheckpoint
+    | NotifyCheckpointCompleted
+    | NotifyCheckpointAborted
+    | AssignSplit
+    | CancelSubtasks
+    | Lease
+    | Stop
 )
 
 _FROM_SLOT: dict[str, type] = {
@@ -242,7 +250,7 @@ _FROM_SLOT: dict[str, type] = {
 _TO_SLOT: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        Deploy, Start, TriggerCheckpoint, CheckpointCompleted, CheckpointAborted, AssignSplit, Cancel, Lease, Stop,
+        Deploy, Start, TriggerCheckpoint, NotifyCheckpointCompleted, NotifyCheckpointAborted, AssignSplit, CancelSubtasks, Lease, Stop,
     )
 }  # fmt: skip
 

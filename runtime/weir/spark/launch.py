@@ -41,7 +41,7 @@ from weir.storage.memory import MemoryStorage
 from weir.storage.probe import SharedStorageMarker, probe_storage
 from weir.subtask.settings import ProcessSettings
 from weir.transport.control import ControlServer
-from weir.transport.handshake import Credentials
+from weir.transport.handshake import JobCredentials
 
 __all__ = ["JobLike", "JobResult", "RunOptions", "RunningJob", "launch", "run_job", "session_for"]
 
@@ -135,7 +135,7 @@ def _start(
     secret = secrets.token_bytes(32)
     address = driver_address(spark)
     server = ControlServer(
-        Credentials(secret, plan.job),
+        JobCredentials(secret, plan.job),
         host=address.bind,
         ports=options.control_ports,
         generation=run,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from weir.errors import NotFound, StorageError, StorageFull, UnknownOutcome
+from weir.errors import ObjectNotFound, StorageError, StorageFull, UnknownOutcome
 from weir.storage.base import StoredObject, validate_path, validate_prefix
 from weir.storage.direct_io import BYTES_MIN, open_direct, write_direct
 
@@ -73,7 +73,7 @@ class LocalStorage:
             try:
                 return memoryview(target.read_bytes())
             except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-                raise NotFound(f"{target} does not exist") from None
+                raise ObjectNotFound(f"{target} does not exist") from None
 
     def list(self, prefix: str) -> list[StoredObject]:
         top = self._root / validate_prefix(prefix)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from weir.errors import CheckpointError, NotFound, ProtocolError, StorageError
+from weir.errors import CheckpointError, ObjectNotFound, ProtocolError, StorageError
 from weir.protocol import codec
 from weir.protocol.job_log import Entry, LogSummarised, decode_entry, encode_entry
 from weir.protocol.log_view import LogView, base_view
@@ -46,7 +46,7 @@ class LogFiles:
         """Return an entry, or None if it does not exist. Raise CheckpointError if it is damaged."""
         try:
             data = self._storage.get(self._layout.log_entry(number))
-        except NotFound:
+        except ObjectNotFound:
             return None
         try:
             return _unseal(data)

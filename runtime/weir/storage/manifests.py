@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from weir.errors import CheckpointError, NotFound, ProtocolError
+from weir.errors import CheckpointError, ObjectNotFound, ProtocolError
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.log_view import CheckpointRecord
 from weir.protocol.manifest import CheckpointStatistics, Manifest, aggregate_statistics, decode_manifest, encode_manifest
@@ -37,7 +37,7 @@ def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: Checkpo
     path = layout.absolute(record.manifest_path)
     try:
         data = storage.get(path)
-    except NotFound:
+    except ObjectNotFound:
         raise _unusable(storage, record, path, "is missing") from None
     actual = checksum((data,))
     if actual != record.manifest_checksum:

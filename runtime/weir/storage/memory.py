@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from weir.errors import NotFound
+from weir.errors import ObjectNotFound
 from weir.storage.base import StoredObject, validate_path, validate_prefix
 
 
@@ -46,7 +46,7 @@ class MemoryStorage:
         with self._lock:
             stored = self._objects.get(validate_path(path))
         if stored is None:
-            raise NotFound(f"{path} does not exist in {self.url}")
+            raise ObjectNotFound(f"{path} does not exist in {self.url}")
         return memoryview(stored.data)
 
     def list(self, prefix: str) -> list[StoredObject]:

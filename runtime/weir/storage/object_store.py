@@ -19,7 +19,7 @@ from obstore.exceptions import (
 )
 from obstore.store import from_url
 
-from weir.errors import ConfigError, NotFound, StorageError, UnknownOutcome
+from weir.errors import ConfigError, ObjectNotFound, StorageError, UnknownOutcome
 from weir.storage.base import StoredObject, validate_path, validate_prefix
 
 SINGLE_PUT_BYTES_MAX = 8 * 1024 * 1024
@@ -117,7 +117,7 @@ def _translated(error: Exception, action: str, location: str, *, writes: bool) -
     if "NoSuchBucket" in str(error) or (absent and writes):
         return StorageError(f"cannot {action} {location}: the bucket does not exist. Create it, or correct the URL.")
     if absent:
-        return NotFound(f"{location} does not exist")
+        return ObjectNotFound(f"{location} does not exist")
     reason = _first_line(error)
     if isinstance(error, _REFUSED) or _FORBIDDEN.search(str(error)):
         return StorageError(f"cannot {action} {location}: {reason}. Check the credentials and their permissions.")

@@ -15,7 +15,7 @@ import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
-from weir.errors import ConfigError, NotFound, StorageError, StorageFull
+from weir.errors import ConfigError, ObjectNotFound, StorageError, StorageFull
 from weir.protocol.paths import encode_segment
 from weir.storage.base import CheckpointStorage
 from weir.storage.local import LocalStorage
@@ -93,7 +93,7 @@ class SharedStorageMarker:
             return
         try:
             self._storage.get(self._path)
-        except NotFound:
+        except ObjectNotFound:
             raise ConfigError(
                 f"The checkpoint directory {self._storage.url} on host {socket.gethostname()} is not the one on the driver's host. Use a "
                 "directory on a file system that all hosts share, or an object store (s3://bucket/prefix)."

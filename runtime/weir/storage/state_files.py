@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from weir.errors import CheckpointError, NotFound
+from weir.errors import CheckpointError, ObjectNotFound
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage, checksum
@@ -151,7 +151,7 @@ class StateFileChecker:
         """Return the file's bytes, or None and the problem."""
         try:
             stored = self._object(file.path)
-        except NotFound:
+        except ObjectNotFound:
             return None, "is missing"
         data = stored[file.offset : file.offset + file.bytes]
         packed = is_pack(file.path)

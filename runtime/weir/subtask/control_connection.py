@@ -16,9 +16,9 @@ from collections.abc import Callable
 import structlog
 
 from weir.protocol.ids import SlotIncarnation
-from weir.protocol.messages import Cancel, FromSlot, Heartbeat, Lease, Register, Stop, ToSlot, decode_to_slot, encode
+from weir.protocol.messages import CancelSubtasks, FromSlot, Heartbeat, Lease, Register, Stop, ToSlot, decode_to_slot, encode
 from weir.transport.control import Closed, Connected, ControlClient, Message
-from weir.transport.handshake import Credentials
+from weir.transport.handshake import JobCredentials
 
 HEARTBEAT_NS = 500_000_000
 REACTION_NS_MAX = 5_000_000_000
@@ -44,7 +44,7 @@ class ControlConnection:
 
     def __init__(
         self,
-        credentials: Credentials,
+        credentials: JobCredentials,
         *,
         host: str,
         port: int,
@@ -141,7 +141,7 @@ class ControlConnection:
                 self._inbox.append(message)
                 # Set this after appending the message. Otherwise a ``receive`` in between would clear it without having taken the
                 # message. If it did take the message, ``wake`` makes the loop call ``receive`` again.
-                if isinstance(message, Cancel | Stop) and self._order_at_ns is None:
+                if isinstance(message, CancelSubtasks | Stop) and self._order_at_ns is None:
                     self._order_at_ns = time.monotonic_ns()
                 self._wake()
             case Closed(_, reason):

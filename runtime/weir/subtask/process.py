@@ -32,7 +32,7 @@ from weir.subtask.settings import ProcessSettings, configure_logs
 from weir.subtask.slot import SlotRuntime
 from weir.subtask.timing import CoreWaitClock
 from weir.transport.exchange import DataExchange, FdReady, PeerLost
-from weir.transport.handshake import Credentials
+from weir.transport.handshake import JobCredentials
 from weir.transport.poller import Poller, Wakeup
 
 IDLE_WAIT_NS = 20_000_000
@@ -60,7 +60,7 @@ class SlotProcess:
         configure_logs(settings.logs)
         self._settings = settings
         self._incarnation = SlotIncarnation(uuid.uuid4().hex)
-        credentials = Credentials(bootstrap.secret, bootstrap.job)
+        credentials = JobCredentials(bootstrap.secret, bootstrap.job)
         host = _own_address(bootstrap.host, bootstrap.port)
         # Spark reuses its Python workers, so a failed start must close everything it opened.
         with contextlib.ExitStack() as opened:
@@ -72,7 +72,7 @@ class SlotProcess:
         bootstrap: SlotBootstrap,
         task: int,
         spark_task: SparkTaskInfo,
-        credentials: Credentials,
+        credentials: JobCredentials,
         host: str,
         opened: contextlib.ExitStack,
     ) -> None:

@@ -21,14 +21,14 @@ from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
-    Cancel,
     Cancelled,
-    CheckpointAborted,
-    CheckpointCompleted,
+    CancelSubtasks,
     Decline,
     Deploy,
     Deployed,
     Lease,
+    NotifyCheckpointAborted,
+    NotifyCheckpointCompleted,
     SlotMetrics,
     Start,
     Stop,
@@ -79,14 +79,14 @@ class SlotRuntime:
         match message:
             case Deploy():
                 self._fail_on_error(lambda: self._deploy(message), message.generation)
-            case Cancel(generation):
+            case CancelSubtasks(generation):
                 self._cancel(generation)
             case Stop(reason):
                 self._drop_deployment()
                 self.stop_reason = reason
             case Lease():
                 pass
-            case Start() | TriggerCheckpoint() | CheckpointCompleted() | CheckpointAborted() | AssignSplit():
+            case Start() | TriggerCheckpoint() | NotifyCheckpointCompleted() | NotifyCheckpointAborted() | AssignSplit():
                 deployment = self._deployment
                 if deployment is not None and not deployment.failed and message.generation == deployment.generation:
                     self._fail_on_error(lambda: self._on_current(deployment, message), deployment.generation)
@@ -115,7 +115,7 @@ class SlotRuntime:
     def _on_current(
         self,
         deployment: SlotDeployment,
-        message: Start | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | AssignSplit,
+        message: Start | TriggerCheckpoint | NotifyCheckpointCompleted | NotifyCheckpointAborted | AssignSplit,
     ) -> None:
         match message:
             case Start():
@@ -128,13 +128,13 @@ class SlotRuntime:
                 for source in self._sources(deployment):
                     if source.uid == operator and source.subtask.index == subtask:
                         source.assign(split, precedes)
-            case CheckpointCompleted(_, checkpoint):
+            case NotifyCheckpointCompleted(_, checkpoint):
                 for runtime in deployment.subtasks:
                     for operator_object in runtime.chain.operators:
                         operator_object.on_checkpoint_completed(checkpoint)
                     if isinstance(runtime, SourceSubtask):
                         runtime.source.on_checkpoint_completed(checkpoint)
-            case CheckpointAborted(_, checkpoint):
+            case NotifyCheckpointAborted(_, checkpoint):
                 self._abort_checkpoint(deployment, checkpoint)
 
     def _abort_checkpoint(self, deployment: SlotDeployment, checkpoint: CheckpointId) -> None:

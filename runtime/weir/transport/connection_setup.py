@@ -17,11 +17,11 @@ from weir.transport.handshake import (
     NONCE_BYTES,
     AcceptorHandshake,
     Claim,
-    Credentials,
+    ConnectionPurpose,
     DialerHandshake,
     Handshake,
-    Purpose,
-    State,
+    HandshakeState,
+    JobCredentials,
 )
 from weir.transport.poller import READ, WRITE, Poller
 
@@ -101,7 +101,7 @@ class HandshakeSession(Generic[M]):
         except AuthenticationError as error:
             self.drop(str(error))
             return
-        if self.send(answer) and self.machine.state in (State.PROVED, State.DONE):
+        if self.send(answer) and self.machine.state in (HandshakeState.PROVED, HandshakeState.DONE):
             self._advanced(self)
 
     def send(self, data: bytes) -> bool:
@@ -145,8 +145,8 @@ class Acceptor:
     def __init__(
         self,
         poller: Poller,
-        credentials: Credentials,
-        purpose: Purpose,
+        credentials: JobCredentials,
+        purpose: ConnectionPurpose,
         *,
         host: str,
         ports: tuple[int, int],
@@ -251,7 +251,7 @@ class Dialer:
     def __init__(
         self,
         poller: Poller,
-        credentials: Credentials,
+        credentials: JobCredentials,
         claim: Claim,
         address: tuple[str, int],
         *,
@@ -302,7 +302,7 @@ class Dialer:
         return self._deadline_ns if self.is_waiting_for_admission() else min(self._deadline_ns, self._attempt_deadline_ns)
 
     def is_waiting_for_admission(self) -> bool:
-        return self._session is not None and self._session.machine.state is State.PROVED
+        return self._session is not None and self._session.machine.state is HandshakeState.PROVED
 
     def _start_attempt(self, now_ns: int) -> None:
         self._next_attempt_ns = now_ns + self._delay_ns
@@ -332,7 +332,7 @@ class Dialer:
         self._session = None if session.is_closed else session
 
     def _advanced(self, session: HandshakeSession[DialerHandshake]) -> None:
-        if session.machine.state is State.DONE:
+        if session.machine.state is HandshakeState.DONE:
             self._session = None
             self._closed = True
             self._on_connected(session.release(), session.machine.peer_incarnation)

@@ -21,7 +21,7 @@ import pyarrow as pa
 from weir.errors import ProtocolError
 from weir.transport.connection import Connection, MessageFormat, SendQueue
 from weir.transport.connection_setup import DIAL_TIMEOUT_NS, Acceptor, AuthenticatedSession, Dialer, LogConnection
-from weir.transport.handshake import Claim, Credentials, Purpose
+from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import Poller, Wakeup
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
@@ -168,7 +168,7 @@ class ControlServer(_Endpoint):
 
     def __init__(
         self,
-        credentials: Credentials,
+        credentials: JobCredentials,
         *,
         host: str,
         ports: tuple[int, int] = (0, 0),
@@ -183,7 +183,7 @@ class ControlServer(_Endpoint):
         self._acceptor = Acceptor(
             self._poller,
             credentials,
-            Purpose.CONTROL,
+            ConnectionPurpose.CONTROL,
             host=host,
             ports=ports,
             incarnation=incarnation,
@@ -236,7 +236,7 @@ class ControlClient(_Endpoint):
 
     def __init__(
         self,
-        credentials: Credentials,
+        credentials: JobCredentials,
         *,
         host: str,
         port: int,
@@ -248,7 +248,7 @@ class ControlClient(_Endpoint):
         self._dialer = Dialer(
             self._poller,
             credentials,
-            Claim(Purpose.CONTROL, generation, 0, 0, incarnation),
+            Claim(ConnectionPurpose.CONTROL, generation, 0, 0, incarnation),
             (host, port),
             connected=functools.partial(self._connect, COORDINATOR),
             failed=lambda reason: self._events.append(Closed(COORDINATOR, reason)),

@@ -24,7 +24,7 @@ from weir.protocol.ids import Generation, SlotIndex
 from weir.transport.connection import BYTES_PER_TURN, Connection, MessageFormat, SendQueue
 from weir.transport.connection_setup import DIAL_TIMEOUT_NS, Acceptor, AuthenticatedSession, Dialer, LogConnection
 from weir.transport.framing import FrameCodec
-from weir.transport.handshake import Claim, Credentials, Purpose
+from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import READ, Poller
 
 WAITING_MAX = 512
@@ -70,7 +70,7 @@ class DataExchange:
 
     def __init__(
         self,
-        credentials: Credentials,
+        credentials: JobCredentials,
         *,
         host: str,
         ports: tuple[int, int] = (0, 0),
@@ -86,7 +86,7 @@ class DataExchange:
         self._acceptor = Acceptor(
             self._poller,
             credentials,
-            Purpose.DATA,
+            ConnectionPurpose.DATA,
             host=host,
             ports=ports,
             incarnation=incarnation,
@@ -131,7 +131,7 @@ class DataExchange:
                 link.dialer = Dialer(
                     self._poller,
                     self._credentials,
-                    Claim(Purpose.DATA, generation, own_slot, slot, self._incarnation),
+                    Claim(ConnectionPurpose.DATA, generation, own_slot, slot, self._incarnation),
                     peers[slot],
                     connected=functools.partial(self._on_dialed, link),
                     failed=functools.partial(self._on_lost, link),

@@ -36,7 +36,7 @@ HELLO_BYTES = _HELLO.size
 REPLY_BYTES = _REPLY.size + MAC_BYTES
 
 
-class Purpose(IntEnum):
+class ConnectionPurpose(IntEnum):
     CONTROL = 1
     DATA = 2
 
@@ -48,7 +48,7 @@ class Claim:
     ``dialer`` and ``acceptor`` are slot indices of a data connection, and 0 for a control connection.
     """
 
-    purpose: Purpose
+    purpose: ConnectionPurpose
     generation: int
     dialer: int
     acceptor: int
@@ -56,7 +56,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class JobCredentials:
     """The credentials that both sides share. Raise ConfigError for a secret that is too short."""
 
     secret: bytes
@@ -68,14 +68,14 @@ class Credentials:
             raise ConfigError(f"The secret of job {self.job!r} has {length} bytes, but at least {SECRET_BYTES_MIN} are required.")
 
     def __repr__(self) -> str:
-        return f"Credentials(job={self.job!r})"
+        return f"JobCredentials(job={self.job!r})"
 
-    def mac(self, purpose: Purpose, message: bytes, transcript: bytes) -> bytes:
+    def mac(self, purpose: ConnectionPurpose, message: bytes, transcript: bytes) -> bytes:
         key = hmac.digest(self.secret, b"weir handshake 1 " + purpose.name.encode() + b"\0" + self.job.encode(), hashlib.sha256)
         return hmac.digest(key, message + b"\0" + transcript, hashlib.sha256)
 
 
-class State(StrEnum):
+class HandshakeState(StrEnum):
     AWAITS_HELLO = "awaits_hello"
     AWAITS_REPLY = "awaits_reply"
     AWAITS_PROOF = "awaits_proof"
@@ -85,13 +85,13 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-LEGAL: dict[State, frozenset[State]] = {
-    State.AWAITS_HELLO: frozenset({State.AWAITS_PROOF, State.FAILED}),
-    State.AWAITS_PROOF: frozenset({State.PROVED, State.FAILED}),
-    State.AWAITS_REPLY: frozenset({State.PROVED, State.FAILED}),
-    State.PROVED: frozenset({State.DONE, State.FAILED}),
-    State.DONE: frozenset(),
-    State.FAILED: frozenset(),
+LEGAL: dict[HandshakeState, frozenset[HandshakeState]] = {
+    HandshakeState.AWAITS_HELLO: frozenset({HandshakeState.AWAITS_PROOF, HandshakeState.FAILED}),
+    HandshakeState.AWAITS_PROOF: frozenset({HandshakeState.PROVED, HandshakeState.FAILED}),
+    HandshakeState.AWAITS_REPLY: frozenset({HandshakeState.PROVED, HandshakeState.FAILED}),
+    HandshakeState.PROVED: frozenset({HandshakeState.DONE, HandshakeState.FAILED}),
+    HandshakeState.DONE: frozenset(),
+    HandshakeState.FAILED: frozenset(),
 }
 
 
@@ -114,7 +114,7 @@ class Handshake(ABC):
 
     _transcript: bytes
 
-    def __init__(self, credentials: Credentials, state: State) -> None:
+    def __init__(self, credentials: JobCredentials, state: HandshakeState) -> None:
         self._credentials = credentials
         self.state = state
 
@@ -127,15 +127,15 @@ class Handshake(ABC):
     def receive(self, data: bytes) -> bytes:
         """Process a message of ``expected_bytes`` bytes and return the answer. Raise AuthenticationError: close the connection."""
 
-    def _to(self, state: State) -> None:
+    def _to(self, state: HandshakeState) -> None:
         assert state in LEGAL[self.state], f"handshake: {self.state} to {state}"
         self.state = state
 
     def _fail(self, reason: str) -> AuthenticationError:
-        self._to(State.FAILED)
+        self._to(HandshakeState.FAILED)
         return AuthenticationError(reason)
 
-    def _verify(self, purpose: Purpose, name: bytes, mac: bytes, peer: str) -> None:
+    def _verify(self, purpose: ConnectionPurpose, name: bytes, mac: bytes, peer: str) -> None:
         if not hmac.compare_digest(mac, self._credentials.mac(purpose, name, self._transcript)):
             raise self._fail(f"the {peer} did not prove that it knows the secret of job {self._credentials.job!r}")
 
@@ -144,8 +144,8 @@ class DialerHandshake(Handshake):
     """The dialer's side. Send ``hello``, then pass exactly ``expected_bytes`` bytes at a time to ``receive`` until ``state`` is
     DONE."""
 
-    def __init__(self, credentials: Credentials, claim: Claim, *, nonce: bytes) -> None:
-        super().__init__(credentials, State.AWAITS_REPLY)
+    def __init__(self, credentials: JobCredentials, claim: Claim, *, nonce: bytes) -> None:
+        super().__init__(credentials, HandshakeState.AWAITS_REPLY)
         assert len(nonce) == NONCE_BYTES, "a nonce of another size"
         self.claim = claim
         self.peer_incarnation = ""
@@ -155,20 +155,20 @@ class DialerHandshake(Handshake):
 
     @property
     def expected_bytes(self) -> int:
-        return {State.AWAITS_REPLY: REPLY_BYTES, State.PROVED: MAC_BYTES}.get(self.state, 0)
+        return {HandshakeState.AWAITS_REPLY: REPLY_BYTES, HandshakeState.PROVED: MAC_BYTES}.get(self.state, 0)
 
     def receive(self, data: bytes) -> bytes:
         assert len(data) == self.expected_bytes > 0, "a message of another size than wanted"
         purpose = self.claim.purpose
-        if self.state is State.PROVED:
+        if self.state is HandshakeState.PROVED:
             self._verify(purpose, b"acceptance", data, "acceptor")
-            self._to(State.DONE)
+            self._to(HandshakeState.DONE)
             return b""
         reply, mac = data[: _REPLY.size], data[_REPLY.size :]
         self._transcript = self.hello + reply
         self._verify(purpose, b"reply", mac, "acceptor")
         self.peer_incarnation = _unpadded(_REPLY.unpack(reply)[0])
-        self._to(State.PROVED)
+        self._to(HandshakeState.PROVED)
         return self._credentials.mac(purpose, b"proof", self._transcript)
 
 
@@ -176,8 +176,8 @@ class AcceptorHandshake(Handshake):
     """The acceptor's side. Pass exactly ``expected_bytes`` bytes at a time to ``receive`` until PROVED; then send ``accept()`` to
     admit the dialer."""
 
-    def __init__(self, credentials: Credentials, purpose: Purpose, *, incarnation: str, nonce: bytes) -> None:
-        super().__init__(credentials, State.AWAITS_HELLO)
+    def __init__(self, credentials: JobCredentials, purpose: ConnectionPurpose, *, incarnation: str, nonce: bytes) -> None:
+        super().__init__(credentials, HandshakeState.AWAITS_HELLO)
         assert len(nonce) == NONCE_BYTES, "a nonce of another size"
         self._purpose = purpose
         self._reply = _REPLY.pack(_padded(incarnation), nonce)
@@ -185,27 +185,27 @@ class AcceptorHandshake(Handshake):
 
     @property
     def expected_bytes(self) -> int:
-        return {State.AWAITS_HELLO: HELLO_BYTES, State.AWAITS_PROOF: MAC_BYTES}.get(self.state, 0)
+        return {HandshakeState.AWAITS_HELLO: HELLO_BYTES, HandshakeState.AWAITS_PROOF: MAC_BYTES}.get(self.state, 0)
 
     @property
     def claim(self) -> Claim:
         """The proven claim. Available once both sides have proved their identity."""
-        assert self._claim is not None and self.state in (State.PROVED, State.DONE), "the claim is not proven"
+        assert self._claim is not None and self.state in (HandshakeState.PROVED, HandshakeState.DONE), "the claim is not proven"
         return self._claim
 
     def receive(self, data: bytes) -> bytes:
         assert len(data) == self.expected_bytes > 0, "a message of another size than wanted"
-        if self.state is State.AWAITS_PROOF:
+        if self.state is HandshakeState.AWAITS_PROOF:
             self._verify(self._purpose, b"proof", data, "dialer")
-            self._to(State.PROVED)
+            self._to(HandshakeState.PROVED)
             return b""
         self._claim = self._claim_of(data)
         self._transcript = data + self._reply
-        self._to(State.AWAITS_PROOF)
+        self._to(HandshakeState.AWAITS_PROOF)
         return self._reply + self._credentials.mac(self._purpose, b"reply", self._transcript)
 
     def accept(self) -> bytes:
-        self._to(State.DONE)
+        self._to(HandshakeState.DONE)
         return self._credentials.mac(self._purpose, b"acceptance", self._transcript)
 
     def _claim_of(self, hello: bytes) -> Claim:

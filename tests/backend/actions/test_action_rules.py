@@ -9,9 +9,9 @@ import pytest
 
 from weir_backend.actions.rules import (
     PLAN_VALID_FOR,
-    CheckpointFacts,
-    JobFacts,
-    PlanFacts,
+    CheckpointActionFacts,
+    JobActionFacts,
+    PlanActionFacts,
     Refusal,
     checkpoint_actions,
     checkpoint_refusal,
@@ -27,13 +27,13 @@ from weir_backend.models import CheckpointState, DesiredState, PlanState, RunSta
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ALL = frozenset(Permission)
 OPERATOR = frozenset({Permission.VIEW, Permission.OPERATE})
-RUNNING = JobFacts("flights", DesiredState.RUNNING, RunState.RUNNING, True, None, 3, SpecState.VALID)
+RUNNING = JobActionFacts("flights", DesiredState.RUNNING, RunState.RUNNING, True, None, 3, SpecState.VALID)
 NEVER_RAN = replace(RUNNING, run_state=None, live=False)
 SUSPENDED = replace(RUNNING, desired=DesiredState.SUSPENDED, run_state=RunState.SUSPENDED, live=False)
 FINISHED = replace(RUNNING, run_state=RunState.FINISHED, live=False)
 FAILED = replace(RUNNING, run_state=RunState.FAILED, live=False)
-COMPLETED = CheckpointFacts(17, CheckpointState.COMPLETED, None, None, None, None, pinned=False, applying=None)
-PROPOSED = PlanFacts(
+COMPLETED = CheckpointActionFacts(17, CheckpointState.COMPLETED, None, None, None, None, pinned=False, applying=None)
+PROPOSED = PlanActionFacts(
     id=4, state=PlanState.PROPOSED, revokes_output=True, signed=True, created_at=NOW, plan_job_version=2, job_version=2, spec=None,
     inspected=True, damage=None, incompatibility=None, safety_checkpoint=None, safety=None, undone=False, applying=None,
 )  # fmt: skip
@@ -62,7 +62,7 @@ ALWAYS = ["savepoint", "checkpoint", "upgrade", "rescale", "restore", "start_wit
         (FAILED, ["start", "cancel"]),
     ],
 )
-def test_a_job_offers_the_verbs_that_have_an_effect(facts: JobFacts, offered: list[str]) -> None:
+def test_a_job_offers_the_verbs_that_have_an_effect(facts: JobActionFacts, offered: list[str]) -> None:
     assert verbs(job_actions(facts, ALL)) == offered + ALWAYS
 
 
@@ -92,7 +92,7 @@ def test_a_job_offers_the_verbs_that_have_an_effect(facts: JobFacts, offered: li
         (Verb.SUSPEND, replace(RUNNING, applying=7), "Plan 7 is being applied to this job. Wait until it has ended."),
     ],
 )
-def test_a_job_refuses_a_verb_with_a_reason(verb: Verb, facts: JobFacts, reason: str | None) -> None:
+def test_a_job_refuses_a_verb_with_a_reason(verb: Verb, facts: JobActionFacts, reason: str | None) -> None:
     refusal = job_refusal(verb, facts)
     assert (refusal.sentence if refusal is not None else None) == reason
 
@@ -120,7 +120,7 @@ def test_a_caller_without_the_permission_is_allowed_nothing() -> None:
         ),
     ],
 )
-def test_a_checkpoint_without_files_allows_nothing(facts: CheckpointFacts, reason: str) -> None:
+def test_a_checkpoint_without_files_allows_nothing(facts: CheckpointActionFacts, reason: str) -> None:
     actions = checkpoint_actions(facts, ALL)
     assert verbs(actions) == ["roll_back", "pin", "verify", "delete"]
     assert reasons(actions) == dict.fromkeys((Verb.ROLL_BACK, Verb.PIN, Verb.VERIFY, Verb.DELETE), reason)
@@ -176,7 +176,7 @@ def test_a_plan_offers_the_verbs_of_its_state(state: PlanState, offered: list[st
         (replace(PROPOSED, state=PlanState.DISCARDED), "plan-state"),
     ],
 )
-def test_a_plan_that_would_fail_cannot_be_approved(facts: PlanFacts, code: str | None) -> None:
+def test_a_plan_that_would_fail_cannot_be_approved(facts: PlanActionFacts, code: str | None) -> None:
     refusal = plan_refusal(Verb.APPROVE, facts, NOW)
     assert (refusal.code if refusal is not None else None) == code
 
@@ -205,6 +205,6 @@ def test_revoking_output_needs_the_permission_rollback() -> None:
         (replace(APPLIED, safety=replace(COMPLETED, applying=7)), "plan-applying"),
     ],
 )
-def test_an_applied_plan_can_be_undone_once_while_its_safety_savepoint_is_there(facts: PlanFacts, code: str | None) -> None:
+def test_an_applied_plan_can_be_undone_once_while_its_safety_savepoint_is_there(facts: PlanActionFacts, code: str | None) -> None:
     refusal = plan_refusal(Verb.UNDO, facts, NOW)
     assert (refusal.code if refusal is not None else None) == code

@@ -11,8 +11,7 @@ from sqlalchemy import delete, select
 from tests.backend.conftest import RecordedTasks
 from tests.backend.jobs import MadeRun, new_job, new_run
 
-from weir.protocol.events import Event, NumberedEvent, RunStateChanged
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import DriverState, Event, NumberedEvent, RunStateChanged
 from weir.protocol.ids import EventNumber, Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -24,7 +23,7 @@ from weir_backend.settings import Settings
 from weir_workers.context import Context
 from weir_workers.tasks import alerts
 
-RUNS = RunStateChanged(Told.RUNNING, Generation(1))
+RUNS = RunStateChanged(DriverState.RUNNING, Generation(1))
 
 
 @dataclass

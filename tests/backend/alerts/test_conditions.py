@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from weir_backend.alerts.conditions import (
     CONDITIONS,
     LAG_RESOLVE_RATIO,
+    AlertFacts,
     Condition,
     Failures,
     Firing,
-    JobFacts,
     Lag,
     LagAbove,
     NoCheckpoint,
@@ -32,7 +32,7 @@ NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=3)
 MINUTE = timedelta(minutes=1)
 TEN = NoCheckpoint(minutes=10)
-RUNNING = JobFacts(
+RUNNING = AlertFacts(
     desired=DesiredState.RUNNING,
     run_state=RunState.RUNNING,
     begun_at=LONG_AGO,
@@ -44,12 +44,12 @@ RUNNING = JobFacts(
 
 
 def judged(
-    condition: Condition, facts: JobFacts, *, there_since: datetime | None = LONG_AGO, firing: bool = False, now: datetime = NOW
+    condition: Condition, facts: AlertFacts, *, there_since: datetime | None = LONG_AGO, firing: bool = False, now: datetime = NOW
 ) -> Verdict:
     return evaluate(condition, facts, there_since=there_since, firing=firing, now=now)
 
 
-def late(minutes: float) -> JobFacts:
+def late(minutes: float) -> AlertFacts:
     return replace(RUNNING, checkpoint_reported_at=NOW - minutes * MINUTE)
 
 
@@ -233,7 +233,7 @@ def test_a_storm_begins_with_enough_restarts_and_ends_with_half_of_them(gaps: li
 # ---- lag ---------------------------------------------------------------------------------------
 
 
-def behind(now: float, before: float | None, *, source: str = "in", unit: str = "records") -> JobFacts:
+def behind(now: float, before: float | None, *, source: str = "in", unit: str = "records") -> AlertFacts:
     return replace(RUNNING, lags=(Lag(source, unit, now, before),))  # type: ignore[arg-type]  # both are words of Lag
 
 
@@ -269,7 +269,7 @@ ANY_CONDITION = st.one_of(
     st.builds(LagAbove, st.integers(1, 1_000), st.floats(0.1, 1_000), st.none() | st.just("in")),
 )
 ANY_FACTS = st.builds(
-    JobFacts,
+    AlertFacts,
     desired=st.sampled_from(DesiredState), run_state=st.none() | st.sampled_from(RunState), begun_at=st.none() | MOMENTS,
     checkpoint=st.none() | st.integers(1, 9), checkpoint_reported_at=st.none() | MOMENTS, interval_s=st.none() | st.floats(0.1, 10_000),
     well_after_s=st.floats(1, 10_000), failures=st.integers(0, 100), last_failure_at=st.none() | MOMENTS,
@@ -283,7 +283,7 @@ ANY_FACTS = st.builds(
 
 @given(ANY_CONDITION, ANY_FACTS, st.none() | MOMENTS, st.booleans())
 def test_whatever_is_known_an_alert_begins_only_for_a_job_that_is_to_run_and_with_the_control_plane_there(
-    condition: Condition, facts: JobFacts, there_since: datetime | None, firing: bool
+    condition: Condition, facts: AlertFacts, there_since: datetime | None, firing: bool
 ) -> None:
     found = judged(condition, facts, there_since=there_since, firing=firing)
     if isinstance(found, Firing):

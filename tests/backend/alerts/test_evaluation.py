@@ -14,8 +14,7 @@ from tests.backend.alerts.scene import RUNS, Scene
 from tests.backend.conftest import Login
 from tests.backend.jobs import completed, end_run, new_job, new_run, triggered
 
-from weir.protocol.events import CheckpointFailed, FailureOccurred, MetricsSampled, Recovered, RunStateChanged
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import CheckpointFailed, DriverState, FailureOccurred, MetricsSampled, Recovered, RunStateChanged
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex
 from weir.protocol.messages import SlotMetrics
 from weir.protocol.snapshots import JsonValue
@@ -97,7 +96,7 @@ def test_a_job_that_is_stopped_has_no_alert_and_a_firing_one_is_over(scene: Scen
 def test_a_job_that_has_finished_has_none(scene: Scene) -> None:
     run = scene.running()
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.tell(run, RunStateChanged(Told.FINISHED, Generation(1)))
+    scene.tell(run, RunStateChanged(DriverState.FINISHED, Generation(1)))
     scene.round(60 * MINUTE)
     assert scene.alerts() == []
 
@@ -179,7 +178,7 @@ def test_failures_count_from_the_last_completed_checkpoint_on(scene: Scene) -> N
     run = scene.running()
     scene.rule(AlertKind.FAILURES, count=3)
     scene.tell(run, failure(1), recovered(2), failure(2), recovered(3), triggered(1, generation=3), completed(1, generation=3))
-    scene.tell(run, failure(3), recovered(4), failure(4), recovered(5), RunStateChanged(Told.RUNNING, Generation(5)))
+    scene.tell(run, failure(3), recovered(4), failure(4), recovered(5), RunStateChanged(DriverState.RUNNING, Generation(5)))
     scene.round()
     assert scene.alerts() == [], "two since checkpoint 1"
     with scene.database.session() as session:

@@ -12,7 +12,7 @@ from tests.backend.auth.endpoints import Endpoint, endpoints_of, status_of
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
-from weir_backend.kit.access import Operator, Permission, Viewer, permissions_of
+from weir_backend.kit.access import OperatorCaller, Permission, ViewerCaller, permissions_of
 from weir_backend.models import Role
 from weir_backend.routes import ROUTERS
 from weir_backend.settings import Settings
@@ -81,14 +81,14 @@ def careless(router: APIRouter) -> None:
 
 def too_lax(router: APIRouter) -> None:
     @router.post("/thing/{thing_id}")
-    def thing(thing_id: int, caller: Viewer) -> None:
+    def thing(thing_id: int, caller: ViewerCaller) -> None:
         """The permission is checked in the body, where the walk cannot see it."""
         caller.require(Permission.ADMINISTER)
 
 
 def failing(router: APIRouter) -> None:
     @router.post("/thing/{thing_id}")
-    def thing(thing_id: int, _: Operator) -> None:
+    def thing(thing_id: int, _: OperatorCaller) -> None:
         raise RuntimeError("always")
 
 

@@ -12,7 +12,7 @@ from tests.backend.stored import Mortal, StoredJob
 from tests.unit.storage.storage_builders import abandoned, retired, started
 
 from weir.errors import Superseded
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import DriverState
 from weir.protocol.ids import CheckpointId
 from weir.protocol.job_log import Purpose
 from weir.storage.inspection import verify
@@ -120,7 +120,7 @@ def test_a_cancelled_job_keeps_what_a_suspended_one_does(stage: Stage) -> None:
     stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
     stage.look(job.job_id)
     assert job.driver.commands() == ["Cancel"]
-    job.driver.say(Told.CANCELED)
+    job.driver.say(DriverState.CANCELED)
     job.tidy()
     assert job.kept() == [4, 5]
 
@@ -131,7 +131,7 @@ def test_a_job_that_waits_for_its_restart_is_left_alone_and_one_that_gave_up_is_
     job.tidy()
     assert job.kept() == [1, 2, 3, 4, 5]
     wait_is_over(stage, job.job_id)
-    stage.driver(job.job_id).say(Told.FAILED, "it does not fit", "RestoreError")
+    stage.driver(job.job_id).say(DriverState.FAILED, "it does not fit", "RestoreError")
     assert stage.job(job.job_id)["health"] == "needs_attention"
     job.tidy()
     assert job.kept() == [4, 5]
@@ -166,7 +166,7 @@ def _apply(stage: Stage, job: StoredJob, plan_id: int, *, last: int) -> None:
     stage.inspect(plan_id)
     assert job.driver.commands() == ["Suspend"]
     job.complete(last)
-    job.driver.say(Told.SUSPENDED)
+    job.driver.say(DriverState.SUSPENDED)
 
 
 # ---- who comes in between ----------------------------------------------------------------------

@@ -25,12 +25,12 @@ from weir.protocol.events import (
     CheckpointTriggered,
     CommandAnswered,
     CommandOutcome,
+    DriverState,
     Event,
     GraphDeployed,
     MetricsSampled,
     NumberedCommand,
     NumberedEvent,
-    RunState,
     RunStateChanged,
     Suspend,
     TakeCheckpoint,
@@ -268,20 +268,20 @@ class Driver(threading.Thread):
             CheckpointCompleted(number, Generation(1), trigger, 40, 2_000, ()),
         )
 
-    def end(self, state: RunState, reason: str = "", kind: str = "") -> None:
+    def end(self, state: DriverState, reason: str = "", kind: str = "") -> None:
         self.send(RunStateChanged(state, Generation(1), reason, kind))
         self.ended.set()
 
     def run(self) -> None:
         self.log_line("driver begins", run=self.run_id)
-        self.send(GraphDeployed(self.worker.graph), RunStateChanged(RunState.INITIALIZING, Generation(1)))
+        self.send(GraphDeployed(self.worker.graph), RunStateChanged(DriverState.INITIALIZING, Generation(1)))
         if "dies" in self.code:
             self.log_line("exiting")
-            self.end(RunState.FAILED, "there is no such input: flights.csv", "ConfigError")
+            self.end(DriverState.FAILED, "there is no such input: flights.csv", "ConfigError")
             return
-        self.send(RunStateChanged(RunState.RUNNING, Generation(1)))
+        self.send(RunStateChanged(DriverState.RUNNING, Generation(1)))
         if "faints" in self.code:
-            self.end(RunState.FAILED, "it cannot bear the number 7", "UserCodeError")
+            self.end(DriverState.FAILED, "it cannot bear the number 7", "UserCodeError")
             return
         if "restless" not in self.code:
             self.complete_checkpoint()
@@ -302,9 +302,9 @@ class Driver(threading.Thread):
                 self.complete_checkpoint("manual")
             case Suspend():
                 self.complete_checkpoint("suspend")
-                self.end(RunState.SUSPENDED)
+                self.end(DriverState.SUSPENDED)
             case Cancel():
-                self.end(RunState.CANCELED)
+                self.end(DriverState.CANCELED)
 
     def sample(self, *seconds: int) -> None:
         """Report 100 records per second at these times, in seconds; the last one is now."""

@@ -12,7 +12,7 @@ from tests.backend.cli.fake_worker import Worker
 
 from weir.cli.client.api import ApiClient
 from weir.cli.client.credentials import find_endpoint
-from weir.cli.commands.deploy import Deployment, Settings, deploy, is_same, read_code, spec_body
+from weir.cli.commands.deploy import DeployOptions, DeployRequest, deploy, is_same, read_code, spec_body
 from weir.cli.commands.waiting import Deadline
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, INSPECT, SUBMIT
@@ -65,7 +65,7 @@ def test_an_existing_version_is_reused(platform: Worker, weir: Weir, job_file: J
 
 def test_settings_without_an_option_are_kept(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     code = read_code(job_file())
-    settings = Settings([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False)
+    settings = DeployOptions([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False)
     before = spec_body(code, settings, None) | {"restart": {"attempts": 3}}
     assert spec_body(code, settings, before)["restart"] == {"attempts": 3}
     assert is_same(spec_body(code, settings, before), before)
@@ -190,8 +190,8 @@ def test_a_plan_that_is_not_inspected_is_discarded(platform: Worker, weir: Weir,
 
 def test_concurrent_deployments_of_the_same_create_one_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     """The first one creates the job; the others find it."""
-    deployment = Deployment(
-        "flights", read_code(job_file()), Settings([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False),
+    deployment = DeployRequest(
+        "flights", read_code(job_file()), DeployOptions([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False),
         "savepoint", None, "", start=True,
     )  # fmt: skip
     endpoint = find_endpoint(os.environ)

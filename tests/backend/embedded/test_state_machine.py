@@ -13,10 +13,10 @@ from weir_workers.embedded.supervisor.state_machine import (
     STEADY_S,
     Child,
     Effect,
-    Kill,
-    Start,
+    KillChild,
+    StartChild,
     State,
-    Stop,
+    StopChild,
     Supervision,
 )
 
@@ -34,7 +34,7 @@ def begun(children: Sequence[Child] = CHILDREN, now_s: float = 0.0) -> Supervisi
     supervision = Supervision(children)
     while not supervision.all_ready:
         for effect in supervision.due(now_s):
-            assert isinstance(effect, Start)
+            assert isinstance(effect, StartChild)
             if any(child.once and child.name == effect.name for child in children):
                 supervision.ended(effect.name, now_s, "ended with exit code 0", success=True)
             else:
@@ -44,15 +44,15 @@ def begun(children: Sequence[Child] = CHILDREN, now_s: float = 0.0) -> Supervisi
 
 def test_a_child_starts_when_everything_it_needs_is_ready() -> None:
     supervision = Supervision(CHILDREN)
-    assert supervision.due(0) == [Start("data"), Start("queue")]
+    assert supervision.due(0) == [StartChild("data"), StartChild("queue")]
     assert supervision.due(1) == [], "once"
     supervision.became_ready("queue", 1)
     assert supervision.due(1) == []
     supervision.became_ready("data", 2)
-    assert supervision.due(2) == [Start("schema")]
+    assert supervision.due(2) == [StartChild("schema")]
     supervision.ended("schema", 5, "ended with exit code 0", success=True)
     assert supervision.status["schema"].started_after_s == 3
-    assert supervision.due(5) == [Start("api"), Start("beat")]
+    assert supervision.due(5) == [StartChild("api"), StartChild("beat")]
     assert not supervision.all_ready
     supervision.became_ready("api", 6)
     supervision.became_ready("beat", 6)
@@ -66,7 +66,7 @@ def test_a_dead_child_restarts_with_a_delay_that_grows_to_ten_seconds() -> None:
         died_s = now_s
         while not (effects := supervision.due(now_s)):
             now_s += 0.25
-        assert effects == [Start("api")]
+        assert effects == [StartChild("api")]
         delays.append(now_s - died_s)
     assert delays[:6] == [DELAY_S_FIRST, 1.0, 2.0, 4.0, 8.0, DELAY_S_MAX]
     assert set(delays[5:]) == {DELAY_S_MAX}
@@ -82,13 +82,13 @@ def test_a_child_that_was_ready_for_a_while_restarts_with_the_first_delay() -> N
     supervision.became_ready("api", 10)
     supervision.ended("api", 10 + STEADY_S, "ended by SIGKILL", success=False)
     assert supervision.status["api"].failures == 1
-    assert supervision.due(10 + STEADY_S + DELAY_S_FIRST) == [Start("api")]
+    assert supervision.due(10 + STEADY_S + DELAY_S_FIRST) == [StartChild("api")]
 
 
 def test_a_service_that_exits_with_success_is_restarted() -> None:
     supervision = begun()
     supervision.ended("beat", 1, "ended with exit code 0", success=True)
-    assert supervision.due(1 + DELAY_S_FIRST) == [Start("beat")]
+    assert supervision.due(1 + DELAY_S_FIRST) == [StartChild("beat")]
 
 
 def test_running_children_continue_while_a_dependency_restarts_but_none_starts() -> None:
@@ -96,19 +96,19 @@ def test_running_children_continue_while_a_dependency_restarts_but_none_starts()
     supervision.ended("data", 1, "ended by SIGKILL", success=False)
     assert supervision.status["api"].state is State.READY, "it reconnects without a restart"
     supervision.ended("api", 1, "ended by SIGKILL", success=False)
-    assert supervision.due(60) == [Start("data")]
+    assert supervision.due(60) == [StartChild("data")]
     supervision.became_ready("data", 61)
-    assert supervision.due(61) == [Start("api")], "the schema process does not run again"
+    assert supervision.due(61) == [StartChild("api")], "the schema process does not run again"
 
 
 def test_a_failed_one_time_child_is_retried() -> None:
     supervision = Supervision(CHILDREN)
     supervision.due(0)
     supervision.became_ready("data", 0)
-    assert supervision.due(0) == [Start("schema")]
+    assert supervision.due(0) == [StartChild("schema")]
     supervision.ended("schema", 1, "ended with exit code 1", success=False)
     assert supervision.due(1) == []
-    assert supervision.due(1 + DELAY_S_FIRST) == [Start("schema")]
+    assert supervision.due(1 + DELAY_S_FIRST) == [StartChild("schema")]
 
 
 def test_a_child_that_does_not_become_ready_is_killed_once_and_restarted() -> None:
@@ -116,10 +116,10 @@ def test_a_child_that_does_not_become_ready_is_killed_once_and_restarted() -> No
     supervision.ended("api", 0, "ended by SIGKILL", success=False)
     supervision.due(1)
     assert supervision.due(60) == []
-    assert supervision.due(61) == [Kill("api", "not ready after 60 s")]
+    assert supervision.due(61) == [KillChild("api", "not ready after 60 s")]
     assert supervision.due(62) == []
     supervision.ended("api", 62, "ended by SIGKILL", success=False)
-    assert supervision.due(63) == [Start("api")]
+    assert supervision.due(63) == [StartChild("api")]
 
 
 def test_a_slow_child_gets_twice_the_time_at_each_restart_up_to_eight_times() -> None:
@@ -132,7 +132,7 @@ def test_a_slow_child_gets_twice_the_time_at_each_restart_up_to_eight_times() ->
         began_s = supervision.status["api"].since_s
         while not (effects := supervision.due(now_s)):
             now_s += 1
-        assert effects == [Kill("api", f"not ready after {now_s - began_s:.0f} s")]
+        assert effects == [KillChild("api", f"not ready after {now_s - began_s:.0f} s")]
         limits.append(now_s - began_s)
         supervision.ended("api", now_s, "was killed", success=False)
     assert limits == [60, 120, 240, 480, 480, 480]
@@ -144,18 +144,18 @@ def test_a_slow_child_gets_twice_the_time_at_each_restart_up_to_eight_times() ->
 def test_slow_children_are_restarted_one_at_a_time() -> None:
     names = ("api", "worker", "compiler")
     supervision = Supervision([Child(name, start_s_max=60.0) for name in names])
-    assert supervision.due(0) == [Start(name) for name in names]
-    assert supervision.due(60) == [Kill(name, "not ready after 60 s") for name in names]
+    assert supervision.due(0) == [StartChild(name) for name in names]
+    assert supervision.due(60) == [KillChild(name, "not ready after 60 s") for name in names]
     for name in names:
         supervision.ended(name, 60, "killed: not ready after 60 s", success=False)
-    assert supervision.due(70) == [Start("api")]
+    assert supervision.due(70) == [StartChild("api")]
     assert supervision.due(100) == []
     supervision.became_ready("api", 110)
-    assert supervision.due(110) == [Start("worker")]
+    assert supervision.due(110) == [StartChild("worker")]
     supervision.ended("worker", 111, "ended with exit code 1", success=False)
-    assert supervision.due(111) == [Start("compiler")], "a waiting child blocks no other"
+    assert supervision.due(111) == [StartChild("compiler")], "a waiting child blocks no other"
     supervision.became_ready("compiler", 120)
-    assert supervision.due(130) == [Start("worker")]
+    assert supervision.due(130) == [StartChild("worker")]
 
 
 def test_a_recovering_database_is_not_killed() -> None:
@@ -169,17 +169,17 @@ def test_a_start_that_fails_is_retried() -> None:
     supervision.due(0)
     supervision.did_not_start("data", 0, "cannot start: no memory")
     assert supervision.status["data"].problem == "cannot start: no memory"
-    assert supervision.due(DELAY_S_FIRST) == [Start("data")]
+    assert supervision.due(DELAY_S_FIRST) == [StartChild("data")]
 
 
 def test_children_stop_after_those_that_need_them() -> None:
     supervision = begun()
     supervision.stop(0)
-    assert supervision.due(0) == [Stop("beat"), Stop("api")]
+    assert supervision.due(0) == [StopChild("beat"), StopChild("api")]
     supervision.ended("beat", 0, "", success=True)
     assert supervision.due(0) == [], "the API still needs both servers"
     supervision.ended("api", 1, "", success=True)
-    assert supervision.due(1) == [Stop("queue"), Stop("data")]
+    assert supervision.due(1) == [StopChild("queue"), StopChild("data")]
     supervision.ended("queue", 2, "", success=True)
     assert not supervision.over
     supervision.ended("data", 2, "", success=True)
@@ -192,7 +192,7 @@ def test_a_child_that_does_not_stop_is_killed() -> None:
     supervision.stop(0)
     supervision.due(0)
     assert supervision.due(4.9) == []
-    assert supervision.due(5) == [Kill("api", "not ended 5 s after the stop signal")]
+    assert supervision.due(5) == [KillChild("api", "not ended 5 s after the stop signal")]
     assert supervision.due(6) == []
 
 
@@ -200,7 +200,7 @@ def test_a_child_that_waits_for_its_restart_stops_at_once() -> None:
     supervision = begun()
     supervision.ended("api", 0, "ended by SIGKILL", success=False)
     supervision.stop(0)
-    assert supervision.due(60) == [Stop("beat"), Stop("data")], "no running child needs the database"
+    assert supervision.due(60) == [StopChild("beat"), StopChild("data")], "no running child needs the database"
     assert supervision.status["api"].state is State.STOPPED
 
 
@@ -249,7 +249,7 @@ class World:
 
     def carry_out(self, effect: Effect, luck: random.Random) -> None:
         match effect:
-            case Start(name):
+            case StartChild(name):
                 assert not self.supervision.stopping
                 assert name not in self.running
                 assert all(self.supervision.status[one].state in (State.READY, State.DONE) for one in self.needs[name])
@@ -257,11 +257,11 @@ class World:
                     self.supervision.did_not_start(name, self.now_s, "no memory")
                 else:
                     self.running.add(name)
-            case Stop(name):
+            case StopChild(name):
                 assert self.supervision.stopping and name in self.running
                 assert not any(name in self.needs[other] for other in self.running), "children that need it have ended before"
                 self.asked.add(name)
-            case Kill(name):
+            case KillChild(name):
                 assert name in self.running
                 self.doomed.add(name)
 

@@ -20,7 +20,7 @@ from tests.backend.conftest import Login, RecordedTasks, lent_app
 from tests.backend.jobs import MadeRun, completed, new_job, new_run, numbered, sample, triggered
 from tests.backend.serving import served
 
-from weir.protocol.events import Event, FailureOccurred, MetricsSampled, RunState, RunStateChanged, SubtaskAcknowledged
+from weir.protocol.events import DriverState, Event, FailureOccurred, MetricsSampled, RunStateChanged, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir_backend.kit import subscribers
 from weir_backend.kit.clock import now
@@ -120,7 +120,7 @@ def test_a_reconnecting_client_gets_every_event_exactly_once(api: httpx2.Client,
 
 def test_a_stream_without_a_position_starts_now_with_the_current_state(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
-    tell(database, run, 1, RunStateChanged(RunState.RUNNING, Generation(1)), triggered(1))
+    tell(database, run, 1, RunStateChanged(DriverState.RUNNING, Generation(1)), triggered(1))
     answered = threading.Event()
     found: list[Message] = []
 

@@ -21,7 +21,7 @@ from weir_backend.app import create_app
 from weir_backend.errors import Conflict
 from weir_backend.housekeeping.repository import delete_idempotency_keys
 from weir_backend.kit import idempotency
-from weir_backend.kit.access import Operator
+from weir_backend.kit.access import OperatorCaller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -50,7 +50,7 @@ def things(gate: Gate) -> APIRouter:
     router = APIRouter(route_class=IdempotentRoute)
 
     @router.post("/things", status_code=201)
-    def make(body: Thing, caller: Operator, _: Idempotent, session: SessionDep, response: Response) -> dict[str, Any]:
+    def make(body: Thing, caller: OperatorCaller, _: Idempotent, session: SessionDep, response: Response) -> dict[str, Any]:
         audit(session, caller, "make", body.name, None)
         session.flush()
         if body.name == "slow":
@@ -64,11 +64,11 @@ def things(gate: Gate) -> APIRouter:
         return {"number": session.scalar(select(func.count()).select_from(AuditEntry))}
 
     @router.post("/others", status_code=204)
-    def other(caller: Operator, _: Idempotent, session: SessionDep) -> None:
+    def other(caller: OperatorCaller, _: Idempotent, session: SessionDep) -> None:
         audit(session, caller, "other", "thing", None)
 
     @router.get("/things")
-    def none_needed(caller: Operator) -> None:
+    def none_needed(caller: OperatorCaller) -> None:
         pass
 
     return router
@@ -217,7 +217,7 @@ def test_the_caller_is_authenticated_before_the_key_is_read() -> None:
     with pytest.raises(AssertionError, match="after the caller"):
 
         @router.post("/things")
-        def wrong(_: Idempotent, caller: Operator) -> None: ...
+        def wrong(_: Idempotent, caller: OperatorCaller) -> None: ...
 
 
 def test_the_openapi_document_describes_the_header(client: TestClient) -> None:

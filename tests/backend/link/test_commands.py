@@ -15,13 +15,14 @@ from tests.backend.jobs import MadeRun, completed, new_run, numbered, sample, tr
 from tests.backend.serving import served
 
 from weir.link.control_link import ControlLink, LinkOptions, RunLink
-from weir.link.delivery import EventBatch, Gap, Refused, Stored, TooLarge
+from weir.link.delivery import EventBatch, Gap, RequestTooLarge, RunRefused, Stored
 from weir.link.http import LinkAddress, LinkClient
 from weir.link.spool import Spool
 from weir.protocol.codec import JsonValue
 from weir.protocol.events import (
     Cancel,
     CommandOutcome,
+    DriverState,
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
@@ -31,7 +32,6 @@ from weir.protocol.events import (
     encode_batch,
     encode_event,
 )
-from weir.protocol.events import RunState as Told
 from weir.protocol.ids import CommandId, EventNumber, Generation
 from weir_backend.kit.database import Database
 from weir_backend.link.commands import send_command
@@ -84,14 +84,14 @@ def test_the_drivers_client_understands_every_response(settings: Settings, datab
         assert client.post(a_post(2, 3)) == Stored(EventNumber(4))
         assert client.post(a_post(7, 1, oldest=5)) == Gap(EventNumber(4))
         assert client.post(a_post(7, 1)) == Stored(EventNumber(7)), "the oldest it has"
-        assert client.post(a_post(8, 2 + (BODY_BYTES_MAX >> 20), text="x" * (1 << 20))) == TooLarge()
+        assert client.post(a_post(8, 2 + (BODY_BYTES_MAX >> 20), text="x" * (1 << 20))) == RequestTooLarge()
         assert client.post(a_post(8, 3, text="x" * (1 << 20))) == Stored(EventNumber(10)), "on the same connection"
         wrong = LinkClient(LinkAddress(address(base, run).url, "another"))
-        assert wrong.post(a_post(11, 1)) == Refused("the token of this run is invalid")
+        assert wrong.post(a_post(11, 1)) == RunRefused("the token of this run is invalid")
         assert wrong.commands(after=CommandId(0), wait_s=0).refused
         with database.session() as session:
             fence(session, run.job_id, run.id, state=RunState.FAILED, reason="replaced")
-        assert client.post(a_post(11, 1)) == Refused("another driver has taken over the job", fenced=True)
+        assert client.post(a_post(11, 1)) == RunRefused("another driver has taken over the job", fenced=True)
         assert client.commands(after=CommandId(0), wait_s=20).refused
 
 
@@ -99,7 +99,7 @@ def test_a_graph_of_the_maximum_size_is_accepted(settings: Settings, database: D
     """The graph contains the rows of an iterable. If it were refused, all later events of the run would be missing."""
     rows = "\N{LATIN SMALL LETTER U WITH DIAERESIS}" * (GRAPH_BYTES_MAX // 2)
     graph: JsonValue = {"logical": {"job": "large", "operators": [], "rows": rows}}
-    events = numbered([GraphDeployed(graph), RunStateChanged(Told.RUNNING, Generation(1))])
+    events = numbered([GraphDeployed(graph), RunStateChanged(DriverState.RUNNING, Generation(1))])
     post = EventBatch(encode_batch([encode_event(one) for one in events]), EventNumber(1), EventNumber(2), EventNumber(1))
     with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         assert LinkClient(address(base, run)).post(post) == Stored(EventNumber(2))
@@ -145,7 +145,7 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
     line.start()
     tell = spool.append
     tell(GraphDeployed({"chains": []}))
-    tell(RunStateChanged(Told.RUNNING, Generation(1)))
+    tell(RunStateChanged(DriverState.RUNNING, Generation(1)))
     with lent_app(settings, RecordedTasks()) as app, served(app, port):
         until(lambda: stored(database, run) == 2)
         give_command(database, run)
@@ -157,7 +157,7 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
     assert stored(database, run) == 3
     with lent_app(settings, RecordedTasks()) as app, served(app, port):
         until(lambda: stored(database, run) == 123)
-        tell(RunStateChanged(Told.FINISHED, Generation(1)))
+        tell(RunStateChanged(DriverState.FINISHED, Generation(1)))
         line.close()
     with database.session() as session:
         log = session.execute(select(Event.number, Event.run_event).order_by(Event.number)).all()

@@ -30,6 +30,7 @@ from weir.protocol.events import (
     CheckpointFailed,
     CommandAnswered,
     CommandOutcome,
+    DriverState,
     Event,
     FailureOccurred,
     GraphDeployed,
@@ -39,7 +40,6 @@ from weir.protocol.events import (
     RunStateChanged,
     SubtaskAcknowledged,
 )
-from weir.protocol.events import RunState as Told
 from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -85,7 +85,7 @@ def at(number: int) -> datetime:
     return datetime.fromtimestamp((AT_MS + number) / 1000, UTC)
 
 
-def state(told: Told, generation: int = 1, reason: str = "", kind: str = "") -> RunStateChanged:
+def state(told: DriverState, generation: int = 1, reason: str = "", kind: str = "") -> RunStateChanged:
     return RunStateChanged(told, Generation(generation), reason, kind)
 
 
@@ -112,7 +112,7 @@ def test_reported_events_are_in_the_tables(client: TestClient, database: Databas
     run = new_run(database)
     tell(
         client, run,
-        GraphDeployed(GRAPH), state(Told.INITIALIZING), state(Told.RUNNING), MetricsSampled(sample(0, 1)),
+        GraphDeployed(GRAPH), state(DriverState.INITIALIZING), state(DriverState.RUNNING), MetricsSampled(sample(0, 1)),
         triggered(1), ack(1, 0, 1, 7), ack(1, 0, 0, 9), completed(1, written=700),
     )  # fmt: skip
     found = the_run(database, run)
@@ -143,7 +143,7 @@ def test_reported_events_are_in_the_tables(client: TestClient, database: Databas
 
 def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
     run = new_run(database)
-    events = numbered([state(Told.RUNNING), triggered(1), ack(1, 0, 0), completed(1), triggered(2)])
+    events = numbered([state(DriverState.RUNNING), triggered(1), ack(1, 0, 0), completed(1), triggered(2)])
     for batch in (events, events, events[1:3], events[2:]):
         assert post(client, run, batch, oldest=1).json() == {"stored": 5}
     assert post(client, run, [*events[3:], *numbered([ack(2, 0, 0)], 6)]).json() == {"stored": 6}
@@ -154,7 +154,7 @@ def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database
 
 def test_a_gap_is_refused_with_the_last_stored_number(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, state(Told.RUNNING))
+    tell(client, run, state(DriverState.RUNNING))
     answer = post(client, run, numbered([triggered(1)], 4), oldest=2)
     assert answer.status_code == 409 and answer.json()["stored"] == 1
     assert "from number 2" in answer.json()["next_step"]
@@ -163,8 +163,8 @@ def test_a_gap_is_refused_with_the_last_stored_number(client: TestClient, databa
 
 def test_lost_events_are_recorded_and_skipped(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    next_number = tell(client, run, state(Told.RUNNING), triggered(1))
-    again = post(client, run, numbered([state(Told.RUNNING)], next_number + 5), oldest=next_number + 4)
+    next_number = tell(client, run, state(DriverState.RUNNING), triggered(1))
+    again = post(client, run, numbered([state(DriverState.RUNNING)], next_number + 5), oldest=next_number + 4)
     assert again.status_code == 409, "one of those missing can still be had"
     assert post(client, run, numbered([triggered(2), completed(2)], next_number + 5)).json() == {"stored": 9}
     assert the_run(database, run).missing_events == 5
@@ -199,7 +199,7 @@ def test_only_the_runs_own_token_is_accepted(client: TestClient, database: Datab
 
 def test_an_ended_run_may_repeat_its_end_and_gets_no_commands(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    events = numbered([state(Told.RUNNING), state(Told.FINISHED)])
+    events = numbered([state(DriverState.RUNNING), state(DriverState.FINISHED)])
     assert post(client, run, events).json() == {"stored": 2}
     new_run(database, run.job_id)
     assert post(client, run, events).json() == {"stored": 2}, "the answer was lost"
@@ -209,10 +209,10 @@ def test_an_ended_run_may_repeat_its_end_and_gets_no_commands(client: TestClient
 
 def test_a_fenced_run_is_refused(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, state(Told.RUNNING), triggered(1), FailureOccurred(Generation(1), "lost"))
+    tell(client, run, state(DriverState.RUNNING), triggered(1), FailureOccurred(Generation(1), "lost"))
     with database.session() as session:
         fence(session, run.job_id, run.id, state=RunState.FAILED, reason="it was not heard of", recovery="restart")
-    for events in (numbered([state(Told.RUNNING)], 4), numbered([state(Told.RUNNING)], 1)):
+    for events in (numbered([state(DriverState.RUNNING)], 4), numbered([state(DriverState.RUNNING)], 1)):
         assert post(client, run, events).status_code == 410
     assert client.get(run.url("/commands?after=0&wait_s=30"), headers=run.headers).status_code == 410
     found = the_run(database, run)
@@ -305,11 +305,11 @@ def test_unusual_text_and_times_are_stored_as_faithfully_as_possible(client: Tes
 
 def test_pending_checkpoints_of_an_old_generation_fail(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    number = tell(client, run, state(Told.RUNNING), triggered(1), state(Told.RESTARTING, 1, "slot lost"))
+    number = tell(client, run, state(DriverState.RUNNING), triggered(1), state(DriverState.RESTARTING, 1, "slot lost"))
     assert checkpoint(database, run, 1).state is CheckpointState.IN_PROGRESS, "its entry may still be on its way"
-    number = tell(client, run, state(Told.RESTARTING, 2, "slot lost"), triggered(2, generation=2), first=number)
+    number = tell(client, run, state(DriverState.RESTARTING, 2, "slot lost"), triggered(2, generation=2), first=number)
     assert "generation 2" in checkpoint(database, run, 1).failure
-    tell(client, run, state(Told.CANCELED, 2), first=number)
+    tell(client, run, state(DriverState.CANCELED, 2), first=number)
     assert "the run ended" in checkpoint(database, run, 2).failure
 
 
@@ -319,7 +319,7 @@ def test_failures_record_their_recovery(client: TestClient, database: Database) 
         client, run, FailureOccurred(Generation(1), "first"), FailureOccurred(Generation(1), "second"),
         Recovered(Generation(2), "first", 1_500), FailureOccurred(Generation(2), "third"),
     )  # fmt: skip
-    tell(client, run, state(Told.FAILED, 2, "third", "UserCodeError"), first=number)
+    tell(client, run, state(DriverState.FAILED, 2, "third", "UserCodeError"), first=number)
     with database.session() as session:
         rows = session.execute(
             select(Failure.reason, Failure.recovery, Failure.downtime_ms, Failure.recovered_at, Failure.kind).order_by(Failure.id)
@@ -331,7 +331,7 @@ def test_failures_record_their_recovery(client: TestClient, database: Database) 
 
 def test_a_run_that_cannot_start_records_a_failure(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, state(Told.FAILED, 0, "no such file", "ConfigError"))
+    tell(client, run, state(DriverState.FAILED, 0, "no such file", "ConfigError"))
     with database.session() as session:
         failure = session.scalars(select(Failure)).one()
     assert (failure.reason, failure.kind, failure.recovery) == ("no such file", "ConfigError", "none")
@@ -340,14 +340,16 @@ def test_a_run_that_cannot_start_records_a_failure(client: TestClient, database:
 
 def test_a_superseded_run_fails_with_a_reason(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, state(Told.RUNNING), state(Told.SUPERSEDED, 1, "generation 3 runs the job now"))
+    tell(client, run, state(DriverState.RUNNING), state(DriverState.SUPERSEDED, 1, "generation 3 runs the job now"))
     found = the_run(database, run)
     assert found.state is RunState.FAILED and found.reason == "superseded: generation 3 runs the job now"
 
 
 def test_an_ended_run_cannot_report_later_events(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
     run = new_run(database)
-    ending = numbered([state(Told.RUNNING), state(Told.FINISHED), state(Told.RUNNING, 5, "again"), triggered(7)])
+    ending = numbered(
+        [state(DriverState.RUNNING), state(DriverState.FINISHED), state(DriverState.RUNNING, 5, "again"), triggered(7)]
+    )
     assert post(client, run, ending).json() == {"stored": 2}, "what comes before its end is taken in"
     asked = len(tasks.asked)
     for first, more in ((3, ending[2:]), (3, numbered([MetricsSampled(sample(0, 1))], 3)), (4, ending[3:])):
@@ -363,7 +365,7 @@ def test_an_ended_run_cannot_report_later_events(client: TestClient, database: D
 def test_an_ended_run_may_answer_an_open_command_once(client: TestClient, database: Database) -> None:
     run = new_run(database)
     wanted = operation(database, run)
-    tell(client, run, state(Told.RUNNING), state(Told.FINISHED))
+    tell(client, run, state(DriverState.RUNNING), state(DriverState.FINISHED))
     refusal = numbered([answered(1, CommandOutcome.REFUSED, "it is ending")], 3)
     assert post(client, run, refusal).json() == {"stored": 3}
     assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused it: it is ending", True)
@@ -373,7 +375,7 @@ def test_an_ended_run_may_answer_an_open_command_once(client: TestClient, databa
 
 def test_events_from_the_spool_of_a_dead_driver_are_stored_up_to_its_end(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    left = numbered([state(Told.RUNNING), state(Told.FAILED, reason="lost"), triggered(1), triggered(2)])
+    left = numbered([state(DriverState.RUNNING), state(DriverState.FAILED, reason="lost"), triggered(1), triggered(2)])
     for batch in (left[:3], left[3:]):
         with database.session() as session:
             assert store_leftover(session, RecordedTasks(), run.id, batch) == 2
@@ -471,7 +473,7 @@ def test_a_refused_command_fails_its_operation(client: TestClient, database: Dat
 
 def test_checkpoints_of_another_run_are_unchanged(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, triggered(1), completed(1), state(Told.FAILED))
+    tell(client, run, triggered(1), completed(1), state(DriverState.FAILED))
     other = new_run(database, run.job_id)
     tell(client, other, triggered(1), CheckpointFailed(CheckpointId(1), "no"), completed(1, subtasks=1))
     found = checkpoint(database, run, 1)
@@ -508,7 +510,7 @@ def test_concurrent_copies_of_a_batch_are_stored_once(client: TestClient, databa
 
 def test_a_control_plane_restored_from_a_backup_records_the_lost_events(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    events = numbered([state(Told.RUNNING), triggered(1), completed(1), triggered(2), completed(2), triggered(3)])
+    events = numbered([state(DriverState.RUNNING), triggered(1), completed(1), triggered(2), completed(2), triggered(3)])
     assert post(client, run, events[:2]).json() == {"stored": 2}
     # A backup of this moment: later batches are confirmed to the driver, which drops events 1 to 4.
     answer = post(client, run, events[5:], oldest=5)

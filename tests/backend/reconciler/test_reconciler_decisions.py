@@ -28,7 +28,7 @@ from weir_backend.reconciler.decisions import (
     decide,
     must_be_killed,
 )
-from weir_backend.runs.start import RequestedStart, Start, next_start
+from weir_backend.runs.start import RequestedStart, RunStart, next_start
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 STRATEGY = Strategy(attempts=3, initial_s=1.0, max_s=60.0, multiplier=2.0, well_after_s=300.0)
@@ -137,10 +137,10 @@ def test_a_run_that_was_submitted_and_is_not_seen_is_told_to_stop_and_submitted_
 
 def test_a_job_that_is_to_go_back_does_so_until_one_of_its_runs_has_run() -> None:
     wanted = RequestedStart(checkpoint=7, after_run=3)
-    assert next_start(None, has_gone_back=False) == Start()
-    assert next_start(wanted, has_gone_back=False) == Start(7)
-    assert next_start(wanted, has_gone_back=True) == Start()
-    assert decide(job(last=replace(FAILED, state=RunState.SUSPENDED), start=Start(7)), NOW) == BeginRun("start", Start(7))
+    assert next_start(None, has_gone_back=False) == RunStart()
+    assert next_start(wanted, has_gone_back=False) == RunStart(7)
+    assert next_start(wanted, has_gone_back=True) == RunStart()
+    assert decide(job(last=replace(FAILED, state=RunState.SUSPENDED), start=RunStart(7)), NOW) == BeginRun("start", RunStart(7))
 
 
 @given(

@@ -11,8 +11,7 @@ from sqlalchemy import select, update
 from tests.backend.played import Stage
 from tests.backend.stored import StoredJob
 
-from weir.protocol.events import CheckpointTriggered, RunStateChanged
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import CheckpointTriggered, DriverState, RunStateChanged
 from weir.protocol.ids import CheckpointId, Generation
 from weir_backend.models import Checkpoint, CheckpointState, Event, Run, RunState
 from weir_workers.drivers.run_directory import RunDirectory
@@ -22,7 +21,7 @@ from weir_workers.tasks.driver_watch import watch_here
 def killed(stage: Stage) -> StoredJob:
     """With checkpoints 1 to 3 that it told of, on this machine, and its process is no more."""
     job = StoredJob.running(stage, 3)
-    job.driver.tell(RunStateChanged(Told.RUNNING, Generation(1), "", ""))
+    job.driver.tell(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
     with stage.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
         directory = RunDirectory.of(job.context.settings.data_dir, run.directory)

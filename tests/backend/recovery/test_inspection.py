@@ -22,7 +22,7 @@ from weir.storage.local import LocalStorage
 from weir.storage.manifests import write_manifest
 from weir_backend.recovery.schemas import PlanInspection
 from weir_workers.checkpoints.compatibility import Version
-from weir_workers.checkpoints.inspection import Subject, inspect_storage, newest_of
+from weir_workers.checkpoints.inspection import InspectionRequest, inspect_storage, newest_of
 
 JOB = "words"
 OTHER_KEY = graph(
@@ -85,9 +85,9 @@ def make(tmp_path: Path) -> Make:
 
 
 @pytest.fixture
-def subject(tmp_path: Path) -> Subject:
+def subject(tmp_path: Path) -> InspectionRequest:
     """Of an upgrade to the version that runs."""
-    return Subject(
+    return InspectionRequest(
         directory=str(tmp_path / "ours"), wanted=version(word_count()), checkpoint=None, anew=False, origin=None, origin_checkpoint=None,
         allowed=(str(tmp_path / "allowed"),),
     )  # fmt: skip
@@ -97,7 +97,7 @@ def would_work(found: PlanInspection) -> bool:
     return found.whole and found.misfit is None
 
 
-def test_going_back_it_says_what_is_left_behind_and_from_where_is_read_again(make: Make, subject: Subject) -> None:
+def test_going_back_it_says_what_is_left_behind_and_from_where_is_read_again(make: Make, subject: InspectionRequest) -> None:
     make("ours")
     found = inspect_storage(replace(subject, checkpoint=1))
     assert would_work(found) and found.files == 1 and found.abandoned == [2, 3] and found.returning == []
@@ -111,7 +111,7 @@ def printing() -> LogicalGraph:
 
 
 def test_of_a_sink_that_takes_nothing_back_it_says_which_records_are_handed_on_twice_and_how_many(
-    make: Make, subject: Subject, tmp_path: Path
+    make: Make, subject: InspectionRequest, tmp_path: Path
 ) -> None:
     ours = make("ours", checkpoints=0, logical=printing())
     for number in range(1, 5):
@@ -132,7 +132,7 @@ def test_of_a_sink_that_takes_nothing_back_it_says_which_records_are_handed_on_t
 
 
 def test_a_checkpoint_elsewhere_is_the_newest_there_or_the_one_that_is_named(
-    make: Make, subject: Subject, tmp_path: Path
+    make: Make, subject: InspectionRequest, tmp_path: Path
 ) -> None:
     make("ours")
     make("allowed/theirs", job="other words", checkpoints=5)
@@ -149,13 +149,13 @@ def test_a_checkpoint_elsewhere_is_the_newest_there_or_the_one_that_is_named(
     assert own.origin is not None and own.origin.checkpoint == 5
 
 
-def test_of_a_job_that_has_never_run_nothing_is_left_behind(make: Make, subject: Subject, tmp_path: Path) -> None:
+def test_of_a_job_that_has_never_run_nothing_is_left_behind(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
     make("allowed")
     found = inspect_storage(replace(subject, origin=str(tmp_path / "allowed")))
     assert would_work(found) and found.abandoned == []
 
 
-def test_what_leads_out_of_the_places_allowed_is_not_looked_into(make: Make, subject: Subject, tmp_path: Path) -> None:
+def test_what_leads_out_of_the_places_allowed_is_not_looked_into(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
     make("secret")
     (tmp_path / "allowed").mkdir()
     (tmp_path / "allowed" / "way-out").symlink_to(tmp_path / "secret")
@@ -168,13 +168,13 @@ def test_what_leads_out_of_the_places_allowed_is_not_looked_into(make: Make, sub
         assert found.origin is None and found.sources == []
 
 
-def test_a_place_that_is_a_link_itself_is_allowed_as_a_whole(make: Make, subject: Subject, tmp_path: Path) -> None:
+def test_a_place_that_is_a_link_itself_is_allowed_as_a_whole(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
     make("mounted/words")
     (tmp_path / "allowed").symlink_to(tmp_path / "mounted")
     assert would_work(inspect_storage(replace(subject, origin=str(tmp_path / "allowed" / "words"))))
 
 
-def test_what_is_damaged_or_missing_elsewhere_is_named(make: Make, subject: Subject, tmp_path: Path) -> None:
+def test_what_is_damaged_or_missing_elsewhere_is_named(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
     theirs = make("allowed/theirs")
     file = theirs.complete(4)
     path = tmp_path / "allowed" / "theirs" / theirs.layout.absolute(file.path)
@@ -188,7 +188,7 @@ def test_what_is_damaged_or_missing_elsewhere_is_named(make: Make, subject: Subj
     assert nowhere.damage is not None and "contains no job" in nowhere.damage
 
 
-def test_a_directory_of_somebody_who_means_harm_is_refused_and_not_more(subject: Subject, tmp_path: Path) -> None:
+def test_a_directory_of_somebody_who_means_harm_is_refused_and_not_more(subject: InspectionRequest, tmp_path: Path) -> None:
     log = tmp_path / "allowed" / "evil" / "log"
     log.mkdir(parents=True)
     for content in (b"", b"[" * 100_000, b"\x80\x04K\x01.", b'{"format": 1, "entry": "CheckpointCompleted"}'):
@@ -197,14 +197,16 @@ def test_a_directory_of_somebody_who_means_harm_is_refused_and_not_more(subject:
         assert not found.whole and found.damage, content[:20]
 
 
-def test_to_begin_anew_leaves_behind_whatever_there_is(make: Make, subject: Subject) -> None:
+def test_to_begin_anew_leaves_behind_whatever_there_is(make: Make, subject: InspectionRequest) -> None:
     make("ours")
     found = inspect_storage(replace(subject, anew=True, wanted=version(OTHER_KEY)))
     assert would_work(found) and found.abandoned == [1, 2, 3] and found.sources == [], "there is no state that could not fit"
 
 
 @pytest.mark.parametrize("how", ["upgrade", "rollback", "restore"])
-def test_state_that_the_graph_cannot_go_on_with_is_named(make: Make, subject: Subject, tmp_path: Path, how: str) -> None:
+def test_state_that_the_graph_cannot_go_on_with_is_named(
+    make: Make, subject: InspectionRequest, tmp_path: Path, how: str
+) -> None:
     make("ours")
     make("allowed/theirs")
     chosen = {
@@ -227,7 +229,7 @@ def test_state_that_the_graph_cannot_go_on_with_is_named(make: Make, subject: Su
     assert would_work(allowed) and any("is left behind" in note for note in allowed.notes)
 
 
-def test_a_rescale_beyond_the_key_groups_is_named_and_one_within_them_fits(make: Make, subject: Subject) -> None:
+def test_a_rescale_beyond_the_key_groups_is_named_and_one_within_them_fits(make: Make, subject: InspectionRequest) -> None:
     few = graph(
         source("lines"), row_map("split", "lines"), counts("count", "split", "word", max_parallelism=4), sink("out", "count")
     )  # fmt: skip
@@ -238,7 +240,7 @@ def test_a_rescale_beyond_the_key_groups_is_named_and_one_within_them_fits(make:
     assert found.misfit is not None and "aggregate 'count'" in found.misfit
 
 
-def test_where_even_the_version_that_made_it_seems_not_to_fit_nobody_is_held_up(make: Make, subject: Subject) -> None:
+def test_where_even_the_version_that_made_it_seems_not_to_fit_nobody_is_held_up(make: Make, subject: InspectionRequest) -> None:
     at_home = graph(
         operator("lines", OperatorKind.SOURCE, config={"kind": "text", "paths": ["/home/driver/in"]}), sink("out", "lines")
     )
@@ -251,7 +253,9 @@ def test_where_even_the_version_that_made_it_seems_not_to_fit_nobody_is_held_up(
     assert inspect_storage(replace(subject, wanted=version(compiled), maker=version(at_home))).misfit is not None
 
 
-def test_a_spark_query_is_taken_for_the_rows_that_its_driver_has_staged(make: Make, subject: Subject, tmp_path: Path) -> None:
+def test_a_spark_query_is_taken_for_the_rows_that_its_driver_has_staged(
+    make: Make, subject: InspectionRequest, tmp_path: Path
+) -> None:
     rows = {"kind": "dataframe", "directory": "/data/staged/1", "schema_ipc": "x"}
     staged = graph(operator("lines", OperatorKind.SOURCE, config=rows), sink("out", "lines"))
     query = graph(operator("lines", OperatorKind.SOURCE, config={"kind": "spark_query"}), sink("out", "lines"))
@@ -264,7 +268,7 @@ def test_a_spark_query_is_taken_for_the_rows_that_its_driver_has_staged(make: Ma
 
 
 def test_an_upgrade_of_a_job_without_checkpoints_or_out_of_reach_is_not_held_up(
-    make: Make, subject: Subject, tmp_path: Path
+    make: Make, subject: InspectionRequest, tmp_path: Path
 ) -> None:
     assert would_work(inspect_storage(subject)) and newest_of(subject) is None
     make("ours")

@@ -19,7 +19,7 @@ from weir_backend.kit.tasks import VERIFY
 from weir_backend.models import Checkpoint, Role
 from weir_backend.settings import Settings
 from weir_workers.checkpoints import inspection
-from weir_workers.checkpoints.compatibility import Compatibility
+from weir_workers.checkpoints.compatibility import CompatibilityResult
 from weir_workers.tasks.plan_inspection import VERIFIED_BEFORE, inspect_plan
 from weir_workers.tasks.verification import verify_checkpoint
 
@@ -33,7 +33,7 @@ def stage(client: TestClient, database: Database, settings: Settings, tasks: Rec
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspection, "BYTES_AT_ONCE", 1)
     # Graphs of played jobs are none.
-    monkeypatch.setattr(inspection, "fit", lambda *_, **__: Compatibility(None))
+    monkeypatch.setattr(inspection, "fit", lambda *_, **__: CompatibilityResult(None))
 
 
 def plan(job: StoredJob, number: int) -> int:

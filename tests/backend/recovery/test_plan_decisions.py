@@ -21,14 +21,14 @@ from weir_backend.recovery.decisions import (
     PlanFacts,
     decide_plan,
 )
-from weir_backend.runs.start import Start
+from weir_backend.runs.start import RunStart
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 DEADLINE = NOW + timedelta(minutes=30)
 LIVE = LiveRun(RunState.RUNNING, NOW, seen=True, commands=frozenset(), ran=True)
 FAILED = LastRun(RunState.FAILED, "", "killed", running_at=None, ended_at=NOW)
 PLAN = PlanFacts(
-    PlanPhase.VERIFYING, None, None, None, live_is_ours=False, ours=None, runs=0, stop_with="Suspend", start=Start(5), kind="rollback",
+    PlanPhase.VERIFYING, None, None, None, live_is_ours=False, ours=None, runs=0, stop_with="Suspend", start=RunStart(5), kind="rollback",
     deadline=DEADLINE,
 )  # fmt: skip
 
@@ -58,7 +58,7 @@ def test_the_job_is_stopped_with_a_checkpoint_before_another_run_is_begun() -> N
 
 def test_its_run_goes_back_and_the_plan_is_applied_once_that_runs() -> None:
     starting = replace(PLAN, phase=PlanPhase.STARTING)
-    assert decide_plan(starting, NOW) == BeginRun("rollback", Start(5))
+    assert decide_plan(starting, NOW) == BeginRun("rollback", RunStart(5))
     coming = replace(starting, live=replace(LIVE, state=RunState.INITIALIZING, ran=False), live_is_ours=True, runs=1)
     assert isinstance(decide_plan(coming, NOW), Wait)
     assert decide_plan(replace(coming, live=LIVE), NOW) == Applied()
@@ -67,13 +67,13 @@ def test_its_run_goes_back_and_the_plan_is_applied_once_that_runs() -> None:
 def test_the_job_waits_until_its_way_back_is_pinned_and_not_for_ever() -> None:
     starting = replace(PLAN, phase=PlanPhase.STARTING, way_back_held_until=NOW + PIN_TIMEOUT)
     assert decide_plan(starting, NOW) == Wait(NOW + PIN_TIMEOUT, "The checkpoint that an undo would return to is being pinned.")
-    assert decide_plan(starting, NOW + PIN_TIMEOUT) == BeginRun("rollback", Start(5)), "no job rests for the sake of an undo"
-    assert decide_plan(replace(starting, way_back_held_until=None), NOW) == BeginRun("rollback", Start(5))
+    assert decide_plan(starting, NOW + PIN_TIMEOUT) == BeginRun("rollback", RunStart(5)), "no job rests for the sake of an undo"
+    assert decide_plan(replace(starting, way_back_held_until=None), NOW) == BeginRun("rollback", RunStart(5))
 
 
 def test_a_run_that_fails_is_tried_once_more_and_then_the_job_is_brought_back() -> None:
     starting = replace(PLAN, phase=PlanPhase.STARTING, ours=FAILED, runs=1)
-    assert decide_plan(starting, NOW) == BeginRun("rollback", Start(5))
+    assert decide_plan(starting, NOW) == BeginRun("rollback", RunStart(5))
     assert decide_plan(replace(starting, runs=RUNS_MAX), NOW) == EnterPhase(PlanPhase.REVERTING)
     returned = decide_plan(replace(starting, phase=PlanPhase.REVERTING, runs=RUNS_MAX), NOW)
     assert isinstance(returned, FailPlan) and returned.bring_back and "killed" in returned.problem

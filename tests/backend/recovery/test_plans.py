@@ -12,8 +12,7 @@ from sqlalchemy import select, update
 from tests.backend.conftest import Login, RecordedTasks
 from tests.backend.played import WHOLE, Driver, Stage, wait_is_over
 
-from weir.protocol.events import IMPORTED, CheckpointCompleted
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import IMPORTED, CheckpointCompleted, DriverState
 from weir.protocol.ids import CheckpointId, Generation
 from weir_backend.checkpoints.repository import plans_with_expired_undo_pin
 from weir_backend.checkpoints.retention_gc import release_expired_undo_pins
@@ -67,7 +66,7 @@ def applying(stage: Stage, job_id: int, driver: Driver, request: Mapping[str, ob
     stage.inspect(plan_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     return plan_id, operation["id"]
 
 
@@ -146,7 +145,7 @@ def test_an_undo_goes_back_to_where_the_job_was_stopped(stage: Stage, running: t
     stage.inspect(undo_id)
     second.commands()
     second.checkpoint(6, "suspend")
-    second.say(Told.SUSPENDED)
+    second.say(DriverState.SUSPENDED)
     third = stage.driver(job_id)
     assert third.start == {"mode": "from", "checkpoint": 4} and third.cause == "undo"
     third.begin()
@@ -168,7 +167,7 @@ def test_a_driver_that_dies_on_its_way_back_is_followed_by_one_that_goes_back(st
 def test_a_job_that_does_not_start_is_brought_back_to_where_it_was_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     plan_id, operation_id = applying(stage, job_id, driver)
-    stage.driver(job_id).say(Told.FAILED, "the state of 'in' does not fit", "RestoreError")
+    stage.driver(job_id).say(DriverState.FAILED, "the state of 'in' does not fit", "RestoreError")
     operation = stage.operation(operation_id)
     assert operation["state"] == "FAILED" and "does not fit" in operation["problem"]
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "FAILED"
@@ -250,10 +249,10 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
     stage.look(job_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     second = stage.driver(job_id)
     assert second.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 2
-    second.say(Told.FAILED, "too few slots", "ConfigError")
+    second.say(DriverState.FAILED, "too few slots", "ConfigError")
     wait_is_over(stage, job_id)
     returned = stage.driver(job_id)
     assert returned.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 1, (
@@ -290,7 +289,7 @@ def test_a_checkpoint_from_elsewhere_is_looked_into_by_a_worker_then_begun_with_
     stage.inspect(plan_id, found_elsewhere(12))
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     second = stage.driver(job_id)
     assert second.start == {"mode": "path", "path": f"{path}#12"} and second.cause == "restore"
     second.die()
@@ -323,8 +322,8 @@ def test_a_restore_that_does_not_start_leaves_the_job_where_it_was_stopped(stage
     stage.inspect(plan_id, found_elsewhere(12))
     driver.commands()
     driver.checkpoint(4, "suspend")
-    driver.say(Told.SUSPENDED)
-    stage.driver(job_id).say(Told.FAILED, "source 'in' has another input", "RestoreError")
+    driver.say(DriverState.SUSPENDED)
+    stage.driver(job_id).say(DriverState.FAILED, "source 'in' has another input", "RestoreError")
     wait_is_over(stage, job_id)
     returned = stage.driver(job_id)
     assert returned.start == {"mode": "from", "checkpoint": 4}
@@ -382,7 +381,7 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     stage.look(job_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     second = stage.driver(job_id)
     assert second.start == {"mode": "from", "checkpoint": 0} and stage.job(job_id)["spec_number"] == 2
     second.begin()
@@ -395,7 +394,7 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     stage.look(job_id)
     stage.inspect(undo_id)
     second.commands()
-    second.say(Told.SUSPENDED)
+    second.say(DriverState.SUSPENDED)
     third = stage.driver(job_id)
     assert third.start == {"mode": "from", "checkpoint": 4} and stage.job(job_id)["spec_number"] == 1
     third.begin()
@@ -450,7 +449,7 @@ def rescaled(stage: Stage, job_id: int, driver: Driver, parallelism: int, *, saf
     stage.look(job_id)
     driver.commands()
     driver.checkpoint(safety, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     follower = stage.driver(job_id)
     follower.begin()
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
@@ -469,7 +468,7 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     stage.look(job_id)
     driver.commands()
     driver.checkpoint(4, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     assert pins(stage, job_id) == {4: f"an undo of plan {plan_id} would return to it"}
     assert stage.job(job_id)["run"]["number"] == 1, "no driver runs that could retire it before the log knows"
     stage.pin()
@@ -485,7 +484,7 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     stage.inspect(undo_id)
     second.commands()
     second.checkpoint(5, "suspend")
-    second.say(Told.SUSPENDED)
+    second.say(DriverState.SUSPENDED)
     stage.driver(job_id).begin()
     assert pins(stage, job_id) == {5: f"an undo of plan {undo_id} would return to it"}
 
@@ -500,7 +499,7 @@ def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, runnin
     stage.look(job_id)
     driver.commands()
     driver.checkpoint(4, "suspend")
-    driver.say(Told.SUSPENDED)
+    driver.say(DriverState.SUSPENDED)
     with stage.database.session() as session:
         session.execute(update(RecoveryPlan).values(enqueued_at=now() - PIN_TIMEOUT))
     stage.look(job_id)

@@ -12,7 +12,7 @@ from weir_backend.kit.access import digest
 from weir_backend.kit.database import Database
 from weir_backend.models import Job, Run, Spec
 from weir_backend.runs import service
-from weir_backend.runs.start import Start
+from weir_backend.runs.start import RunStart
 from weir_backend.settings import Settings
 from weir_workers.embedded.servers.postgres import Postgres
 
@@ -31,7 +31,7 @@ def first_run(server: Postgres, root: Path) -> tuple[Run, str]:
         with database.session() as session:
             job, spec = session.get_one(Job, job_id), session.query(Spec).one()
             spec.body = {"checkpointing": {"directory": None}}
-            run = service.begin_run(session, settings, job, spec, start=Start(None), cause="start")
+            run = service.begin_run(session, settings, job, spec, start=RunStart(None), cause="start")
             token = service.run_token(settings, run.directory)
             assert digest(token) == run.token_digest and service.run_token(settings, run.directory) == token, (
                 "a second start gets the same"

@@ -7,8 +7,7 @@ from fastapi.testclient import TestClient
 from tests.backend.conftest import Login, RecordedTasks
 from tests.backend.jobs import MadeRun, end_run, new_job, new_run, numbered
 
-from weir.protocol.events import Event, FailureOccurred, GraphDeployed, Recovered, RunStateChanged
-from weir.protocol.events import RunState as Told
+from weir.protocol.events import DriverState, Event, FailureOccurred, GraphDeployed, Recovered, RunStateChanged
 from weir.protocol.ids import Generation
 from weir_backend.kit.database import Database
 from weir_backend.link import service
@@ -75,15 +74,15 @@ def test_what_is_over_stays_so_and_everything_else_can_end() -> None:
         assert RunState.CREATED not in following and not is_legal(state, state)
 
 
-@pytest.mark.parametrize("told", list(Told))
-def test_everything_that_a_driver_says_of_itself_has_a_word_here(told: Told) -> None:
+@pytest.mark.parametrize("told", list(DriverState))
+def test_everything_that_a_driver_says_of_itself_has_a_word_here(told: DriverState) -> None:
     assert is_legal(RunState.CREATED, from_driver_state(told)) and (from_driver_state(told) in FINAL) == told.final
 
 
 def test_a_run_that_changed_its_state_is_looked_after(database: Database) -> None:
     run = new_run(database)
     tasks = RecordedTasks()
-    for number, told in enumerate((Told.RUNNING, Told.RUNNING, Told.FINISHED), 1):
+    for number, told in enumerate((DriverState.RUNNING, DriverState.RUNNING, DriverState.FINISHED), 1):
         with database.session() as session:
             known = service.known_run(session, run.id, run.token)
             event = RunStateChanged(told, Generation(1))

@@ -28,7 +28,7 @@ from weir_backend.models import AlertKind, Delivery, Role, Webhook
 from weir_backend.settings import Settings
 from weir_backend.webhooks import outbox
 from weir_backend.webhooks.addresses import Address, Reach
-from weir_backend.webhooks.outbox import Message
+from weir_backend.webhooks.outbox import WebhookMessage
 from weir_workers.embedded.ports import free_port
 from weir_workers.tasks import webhook_delivery
 from weir_workers.webhooks import signing
@@ -310,7 +310,7 @@ def test_what_has_arrived_has_arrived_whoever_says_so_last(scene: Scene, there: 
     with scene.database.session() as session:
         message = outbox.claim_message(session, hook)
     assert message is not None
-    for outcome in (outbox.NotSent("slow"), outbox.Sent(200), outbox.NotSent("slow")):
+    for outcome in (outbox.NotSent("slow"), outbox.SendResult(200), outbox.NotSent("slow")):
         with scene.database.session() as session:
             outbox.record_outcome(session, message, outcome)
     assert (one(scene).state.value, one(scene).status, one(scene).problem) == ("DELIVERED", 200, None)
@@ -319,8 +319,8 @@ def test_what_has_arrived_has_arrived_whoever_says_so_last(scene: Scene, there: 
 # ---- where messages must not go ----------------------------------------------------------------
 
 
-def sent(url: str, by: Sender) -> outbox.Sent | outbox.NotSent:
-    return asyncio.run(by.send(Message(1, uuid.uuid4(), "ops", url, None, {"type": "test"}), None))
+def sent(url: str, by: Sender) -> outbox.SendResult | outbox.NotSent:
+    return asyncio.run(by.send(WebhookMessage(1, uuid.uuid4(), "ops", url, None, {"type": "test"}), None))
 
 
 def test_a_name_is_looked_up_once_and_what_it_means_is_judged_and_called(there: Receiver) -> None:
@@ -332,7 +332,7 @@ def test_a_name_is_looked_up_once_and_what_it_means_is_judged_and_called(there: 
 
     by = Sender(Reach.LOOPBACK, httpx2.create_ssl_context(), rebinding)
     url = f"http://name.test:{there.port}/x"
-    assert sent(url, by) == outbox.Sent(200) and asked == ["name.test"]
+    assert sent(url, by) == outbox.SendResult(200) and asked == ["name.test"]
     assert there.received[0].headers["host"] == f"name.test:{there.port}" and there.received[0].path == "/x"
     refused = sent(url, by)
     assert isinstance(refused, outbox.NotSent) and "cloud metadata service" in refused.problem
@@ -359,7 +359,7 @@ def test_where_a_name_means_what_must_not_be_called_nothing_is(there: Receiver, 
 
 def test_of_several_addresses_one_that_may_be_called_is(there: Receiver) -> None:
     found = sent(f"http://name.test:{there.port}/", sender(Reach.LOOPBACK, name_test="169.254.169.254 127.0.0.1"))
-    assert found == outbox.Sent(200) and len(there.received) == 1
+    assert found == outbox.SendResult(200) and len(there.received) == 1
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "127.1", "localhost"])
@@ -380,7 +380,7 @@ def test_proxies_of_the_environment_are_not_asked(there: Receiver, monkeypatch: 
     with receiver() as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
-        assert sent(there.url, sender()) == outbox.Sent(200)
+        assert sent(there.url, sender()) == outbox.SendResult(200)
         assert proxy.received == [] and len(there.received) == 1
 
 
@@ -398,7 +398,7 @@ def test_a_certificate_has_to_be_that_of_the_name(made: Certificates, tmp_path: 
 
     with receiver(made.of_server(tmp_path)) as secure:
         trusting = Sender(Reach.LOOPBACK, made.trust(), here)
-        assert sent(f"https://receiver.test:{secure.port}/x", trusting) == outbox.Sent(200)
+        assert sent(f"https://receiver.test:{secure.port}/x", trusting) == outbox.SendResult(200)
         assert secure.received[0].headers["host"] == f"receiver.test:{secure.port}"
         for url, by in (
             (f"https://another.test:{secure.port}/", trusting),

@@ -21,12 +21,12 @@ from weir.protocol.events import (
     CheckpointTriggered,
     CommandAnswered,
     CommandOutcome,
+    DriverState,
     Event,
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
     Recovered,
-    RunState,
     RunStateChanged,
     SubtaskAcknowledged,
     Suspend,
@@ -54,9 +54,9 @@ def completed(seen: list[Event]) -> list[CheckpointCompleted]:
     return [event for event in seen if isinstance(event, CheckpointCompleted)]
 
 
-def states(seen: list[Event]) -> list[RunState]:
+def states(seen: list[Event]) -> list[DriverState]:
     """Return the reported states without repetitions."""
-    found: list[RunState] = []
+    found: list[DriverState] = []
     for event in seen:
         if isinstance(event, RunStateChanged) and event.state not in found[-1:]:
             found.append(event.state)
@@ -109,8 +109,8 @@ def test_a_run_reports_its_events_survives_an_outage_and_executes_commands(fresh
     assert [one.number for one in there.events] == list(range(1, len(there.events) + 1)) and there.gaps == 0
     assert list(read_unconfirmed(fresh / "spool")) == []
     assert isinstance(seen[0], GraphDeployed)
-    assert states(seen)[:4] == [RunState.INITIALIZING, RunState.RUNNING, RunState.RESTARTING, RunState.RUNNING]
-    assert states(seen)[-1] is RunState.SUSPENDED
+    assert states(seen)[:4] == [DriverState.INITIALIZING, DriverState.RUNNING, DriverState.RESTARTING, DriverState.RUNNING]
+    assert states(seen)[-1] is DriverState.SUSPENDED
     assert len([event for event in seen if isinstance(event, FailureOccurred)]) >= 1
     answers = [event for event in seen if isinstance(event, CommandAnswered)]
     assert answers == [CommandAnswered(number, CommandOutcome.ACCEPTED) for number in (savepoint, suspend)]
@@ -152,7 +152,7 @@ def test_a_run_that_cannot_start_reports_the_reason(fresh: Path, there: ControlP
     )  # fmt: skip
     assert done.returncode == 2
     (end,) = there.seen()
-    assert isinstance(end, RunStateChanged) and end.state is RunState.FAILED
+    assert isinstance(end, RunStateChanged) and end.state is DriverState.FAILED
     assert end.reason and " ".join(end.reason.split()) in " ".join(done.stderr.split())
     assert list(read_unconfirmed(fresh / "spool")) == []
 

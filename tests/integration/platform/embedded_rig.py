@@ -16,7 +16,7 @@ import psycopg
 from tests.integration.cli.weir_command import ROOT, WEIR, CommandResult, weir
 
 from weir_workers.embedded.data_dir import credentials, platform_state
-from weir_workers.embedded.data_dir.credentials import Credentials
+from weir_workers.embedded.data_dir.credentials import PlatformCredentials
 from weir_workers.embedded.data_dir.layout import DataDir
 from weir_workers.embedded.data_dir.lock import is_held
 from weir_workers.embedded.data_dir.platform_state import PlatformState
@@ -53,7 +53,7 @@ class Platform:
         return found
 
     @property
-    def secrets(self) -> Credentials:
+    def secrets(self) -> PlatformCredentials:
         found = credentials.load(self.directory.secrets)
         assert found is not None
         return found

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 from tests.chaos.dataset import write_input
 from tests.chaos.output_check import check_run, parts_of
-from tests.chaos.plan import Plan
+from tests.chaos.plan import ChaosPlan
 from tests.chaos.processes import Driver, kill_all
 
 from weir.cli.exit_codes import Exit
@@ -26,9 +26,9 @@ POLL_S = 0.01
 TRIES = 10
 
 
-def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> Plan:
+def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> ChaosPlan:
     """A job that reads 600 files at 600 records per second and slot until ``release``."""
-    return Plan(
+    return ChaosPlan(
         seed=1,
         standalone=standalone,
         parallelisms=parallelisms,
@@ -51,7 +51,7 @@ def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> P
 class Rig:
     """Call order: {start, kill}* -> release -> finish. ``close`` in any case."""
 
-    def __init__(self, directory: Path, plan: Plan, cluster: StandaloneCluster | None = None) -> None:
+    def __init__(self, directory: Path, plan: ChaosPlan, cluster: StandaloneCluster | None = None) -> None:
         self.directory = directory
         self.keys, self.groups = directory / "keys", directory / "groups"
         self.drivers: list[Driver] = []

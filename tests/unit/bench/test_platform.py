@@ -22,7 +22,7 @@ from bench.platform.offered_load import PacedDriver
 from bench.platform.options import parse
 from bench.platform.result_tables import line, show
 from bench.platform.results import Aim, Measurement, about, append
-from bench.platform.stream_clients import Stream, StreamedEvent
+from bench.platform.stream_clients import StreamedEvent, StreamRecord
 from bench.platform.table_filler import fill_plan
 from weir.protocol.events import CheckpointCompleted, CheckpointFailed, CheckpointTriggered, decode_batch
 from weir_backend.app import create_app
@@ -117,8 +117,8 @@ def test_an_endpoint_with_an_unknown_parameter_is_reported() -> None:
     ]
 
 
-def stream_of(*numbers: int) -> Stream:
-    return Stream(5, 10, [StreamedEvent(number, number, 0.0) for number in numbers])
+def stream_of(*numbers: int) -> StreamRecord:
+    return StreamRecord(5, 10, [StreamedEvent(number, number, 0.0) for number in numbers])
 
 
 def test_a_stream_must_deliver_every_event_once_and_in_order() -> None:

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from bench.ceiling_run import CeilingRun
-from bench.measured_run import Run
+from bench.measured_run import RunMeasurement
 from bench.options import parse
 from bench.process_control import CpuSeconds, cpu_seconds
 from bench.results import EVERY_SECOND, NONE, Measurement, append, measurement, percentile, show, spread
@@ -43,8 +43,8 @@ def checkpoint(number: int) -> CheckpointSummary:
     )
 
 
-def run(records: int, *, checkpoints: int = 0, wrong: str | None = None) -> Run:
-    return Run(
+def run(records: int, *, checkpoints: int = 0, wrong: str | None = None) -> RunMeasurement:
+    return RunMeasurement(
         records=records,
         seconds=10.0,
         # The observation is longer than the time between the first and the last report.

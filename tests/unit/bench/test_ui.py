@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bench.platform.job_writer import LiveRun
+from bench.platform.job_writer import RunConnection
 from bench.platform.results import Aim, Measurement
 from bench.ui.options import PARTS, parse
 from bench.ui.processor import read
 from bench.ui.smooth import judged
 from bench.ui.tables import line
-from bench.ui.wide import CHAINS, SLOTS, SUBTASKS, Counted, Driver, graph
+from bench.ui.wide import CHAINS, SLOTS, SUBTASKS, Counted, WideJobDriver, graph
 from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, MetricsSampled, SubtaskAcknowledged
 
 
@@ -27,7 +27,7 @@ def test_the_wide_job_has_200_operators_of_8_subtasks_each_in_a_chain_of_its_own
 
 
 def test_each_subtask_acknowledges_once_and_acknowledgements_are_spread_over_time() -> None:
-    driver = Driver("http://127.0.0.1:1", LiveRun(1, 1, "token"), seed=7)
+    driver = WideJobDriver("http://127.0.0.1:1", RunConnection(1, 1, "token"), seed=7)
     reported = list(driver._checkpoint(random.Random(7)))
     assert [type(event) for event in reported[0][1]] == [CheckpointTriggered]
     assert [type(event) for event in reported[-1][1]] == [CheckpointCompleted]

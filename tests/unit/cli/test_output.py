@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from weir.cli.app import app_
-from weir.cli.output import Output, print_json, result_stream
+from weir.cli.output import OutputFormat, print_json, result_stream
 
 
 def commands(group: Any, name: str = "weir") -> Iterator[tuple[str, Any]]:
@@ -31,13 +31,13 @@ def test_every_command_has_json_output() -> None:
     without = [
         name
         for name, command in found.items()
-        if not any({"--output", "-o"} == set(option.opts) and option.default is Output.TEXT for option in command.params)
+        if not any({"--output", "-o"} == set(option.opts) and option.default is OutputFormat.TEXT for option in command.params)
     ]
     assert without == []
 
 
 def test_json_output_keeps_other_text_off_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    with result_stream(Output.JSON) as stream:
+    with result_stream(OutputFormat.JSON) as stream:
         print("what user code prints")
         typer.echo("how far it is")
         print_json({"name": "flüge"}, stream)
@@ -48,7 +48,7 @@ def test_json_output_keeps_other_text_off_standard_output(capsys: pytest.Capture
 
 
 def test_text_output_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    with result_stream(Output.TEXT) as stream:
+    with result_stream(OutputFormat.TEXT) as stream:
         assert stream is None
         print("how far it is")
     assert capsys.readouterr() == ("how far it is\n", "")
@@ -56,6 +56,6 @@ def test_text_output_goes_to_standard_output(capsys: pytest.CaptureFixture[str])
 
 def test_an_error_restores_standard_output() -> None:
     before = sys.stdout
-    with pytest.raises(ValueError, match="no"), result_stream(Output.JSON):
+    with pytest.raises(ValueError, match="no"), result_stream(OutputFormat.JSON):
         raise ValueError("no")
     assert sys.stdout is before

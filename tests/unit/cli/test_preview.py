@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from weir.cli.client.schemas import Job, Plan
+from weir.cli.client.schemas import JobRead, PlanRead
 from weir.cli.commands.preview import preview_lines
 
-JOB = cast(Job, {"id": 1, "name": "flights"})
+JOB = cast(JobRead, {"id": 1, "name": "flights"})
 PREVIEW: dict[str, Any] = {
     "checkpoint": 7, "completed_at": "2026-11-21T20:00:00Z", "age_s": 300.0, "state_bytes": 3 << 20, "is_savepoint": True,
     "origin": None, "anew": False, "stop_with": "Suspend", "steps": ["stop the job", "start it"], "restarts": [], "warnings": ["it does not run now"],
@@ -21,7 +21,7 @@ INSPECTION: dict[str, Any] = {
 
 def lines(**inspection: Any) -> str:
     plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"inspection": INSPECTION | inspection}}
-    return "\n".join(preview_lines(JOB, cast(Plan, plan)))
+    return "\n".join(preview_lines(JOB, cast(PlanRead, plan)))
 
 
 def test_the_restored_checkpoint_is_shown() -> None:
@@ -55,7 +55,7 @@ def test_an_imported_checkpoint_and_a_start_without_state_are_shown() -> None:
     def text(**preview: Any) -> str:
         inspection = INSPECTION | {"origin": origin if preview.get("origin") else None, "sinks": sinks}
         plan = {"id": 3, "kind": "restore", "preview": PREVIEW | {"checkpoint": None, "inspection": inspection} | preview}
-        return "\n".join(preview_lines(JOB, cast(Plan, plan)))
+        return "\n".join(preview_lines(JOB, cast(PlanRead, plan)))
 
     out = text(origin="/srv/old")
     assert "restores a copy of savepoint 12 of job 'old flights' in /srv/old; completed 2026-11-20 20:00:00 UTC; 9 B" in out
@@ -69,7 +69,7 @@ def test_duplicates_are_shown_with_checkpoints_and_record_counts() -> None:
     sinks = [{"sink": "shown", "kind": "console", "revocable": False, "records": 41}]
     inspection = INSPECTION | {"abandoned": [8, 9], "again": [7], "sinks": sinks}
     plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"duplicates": ["shown"], "inspection": inspection}}
-    out = "\n".join(preview_lines(JOB, cast(Plan, plan)))
+    out = "\n".join(preview_lines(JOB, cast(PlanRead, plan)))
     assert "cannot revoke output in: shown (readers see these records twice)" in out
     assert "output of checkpoints 8, 9, and what is committed until the job stops" in out
     assert "output of checkpoint 7, if it was already published" in out and "shown: 41 records so far" in out

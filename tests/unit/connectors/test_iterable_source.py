@@ -61,7 +61,7 @@ def test_fail_at_fails_before_its_row_in_the_first_generation_only(batch_rows: i
 def test_fail_at_can_end_the_process() -> None:
     program = (
         "from tests.unit.connectors.connector_harness import Reading; from weir.connectors import sources\n"
-        "source = sources.iterable([{'id': 1}], fail_at=sources.FailAt(row=0, how=sources.Fault.EXIT))\n"
+        "source = sources.iterable([{'id': 1}], fail_at=sources.FailAt(row=0, how=sources.FailureMode.EXIT))\n"
         "list(Reading(source, source.splits(1)).batches())\n"
     )
     ended = subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}, check=False)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import queue
 
 from weir.coordinator.compiled_job import CompiledJob
-from weir.coordinator.effect_runner import EffectRunner, Event
+from weir.coordinator.effect_runner import EffectRunner, MasterEvent
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind
 from weir.kernel.effects import AppendLog, Finish, Outcome
@@ -36,7 +36,7 @@ def starts_while_another_completes_a_checkpoint(*, abandonable: frozenset[Checkp
     mine.read()
     other.append(CheckpointCompleted(Generation(1), CheckpointId(1), "m", "c", 0, "n2", 0), at=2)
     master = JobMaster(GRAPH, JobConfig(), sources=(), generation=Generation(2), next_checkpoint=CheckpointId(50), restore=None)
-    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    events: queue.SimpleQueue[MasterEvent] = queue.SimpleQueue()
     runner = EffectRunner(CompiledJob(GRAPH, {}, {}), storage, mine, abandonable=abandonable)
     runner.start(events.put)
     (append,) = master.start(0)

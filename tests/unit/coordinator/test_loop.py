@@ -11,7 +11,7 @@ from weir.errors import ProtocolError
 from weir.kernel.effects import DropSlot, Effect, Finish, Outcome, Send
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import Generation, SlotIncarnation
-from weir.protocol.messages import Cancel, Register, encode
+from weir.protocol.messages import CancelSubtasks, Register, encode
 from weir.transport.control import Closed, Connected, Message
 
 OLD, NEW = SlotIncarnation("old"), SlotIncarnation("new")
@@ -95,7 +95,7 @@ DONE = Finish(Outcome.FINISHED)
 def test_an_invalid_message_fails_the_job_and_not_its_slot() -> None:
     server = Server(_registers(1, OLD, 0))
     server.too_long = True
-    finish, _ = _run(server, Master([Send(OLD, Cancel(Generation(1)))]))
+    finish, _ = _run(server, Master([Send(OLD, CancelSubtasks(Generation(1)))]))
     assert (finish.outcome, finish.kind) == (Outcome.FAILED, "ProtocolError")
     assert "70000000 bytes" in finish.reason
     assert server.dropped == []

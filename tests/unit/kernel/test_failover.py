@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernel_cases import register
 
 from weir.kernel.config import RestartConfig
-from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartStrategy
+from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
 from weir.kernel.slots import SlotTable
 
 
@@ -35,7 +35,7 @@ def test_after_a_pause_of_the_coordinator_every_slot_gets_the_full_timeout() -> 
 
 
 def test_the_first_restart_is_immediate_and_later_delays_double_up_to_the_limit() -> None:
-    restarts = RestartStrategy(RestartConfig(attempts_max=5, initial_delay_ms=10, delay_max_ms=35))
+    restarts = RestartPolicy(RestartConfig(attempts_max=5, initial_delay_ms=10, delay_max_ms=35))
     for delay_ms in (0, 10, 20, 35, 35):
         assert restarts.on_failure(1_000)
         assert restarts.may_deploy(1_000 + delay_ms)
@@ -44,7 +44,7 @@ def test_the_first_restart_is_immediate_and_later_delays_double_up_to_the_limit(
 
 
 def test_a_completed_checkpoint_resets_the_restarts() -> None:
-    restarts = RestartStrategy(RestartConfig(attempts_max=2))
+    restarts = RestartPolicy(RestartConfig(attempts_max=2))
     assert [restarts.on_failure(0) for _ in range(3)] == [True, True, False]
     assert restarts.restarts == 2
     restarts.on_checkpoint_completed()
@@ -54,7 +54,7 @@ def test_a_completed_checkpoint_resets_the_restarts() -> None:
 
 
 def test_downtime_lasts_from_the_first_failure_until_the_job_runs() -> None:
-    restarts = RestartStrategy(RestartConfig(attempts_max=5, initial_delay_ms=100))
+    restarts = RestartPolicy(RestartConfig(attempts_max=5, initial_delay_ms=100))
     assert restarts.on_running(0) is None, "the first start is no recovery"
     assert restarts.on_failure(1_000)
     assert restarts.on_failure(1_500)

@@ -29,8 +29,8 @@ from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
-    Cancel,
     Cancelled,
+    CancelSubtasks,
     Decline,
     Deploy,
     Deployed,
@@ -233,7 +233,9 @@ def test_the_loss_of_a_slot_restores_the_whole_job_from_the_last_completed_check
     job.observe(job.master.savepoint(0))
     job.completed(1)
     effects = job.master.on_slot_lost(register(1).incarnation, "killed", 10)
-    assert [effect.to for effect in only(Send, effects) if isinstance(effect.message, Cancel)] == [register(0).incarnation]
+    assert [effect.to for effect in only(Send, effects) if isinstance(effect.message, CancelSubtasks)] == [
+        register(0).incarnation
+    ]
     job.receive(0, Cancelled(Generation(1)), 20)
     assert job.log == StartGeneration(Generation(2), CheckpointId(1), CheckpointId(2))
     (prepare,) = only(Prepare, job.log_created(30))
@@ -444,7 +446,7 @@ def test_a_deployment_that_times_out_is_cancelled() -> None:
     job.master.on_prepared({SOURCE: ()}, 0)
     for slot in range(SLOTS):
         job.receive(slot, register(slot))
-    assert sent(Cancel, job.master.tick(150))
+    assert sent(CancelSubtasks, job.master.tick(150))
     assert job.master.phase is JobPhase.CANCELLING
 
 

@@ -11,7 +11,7 @@ from weir.kernel.effects import DropSlot, Effect, Send
 from weir.kernel.restore import plan_restore
 from weir.kernel.slots import LEGAL, Deployment, Slot, SlotPhase, SlotTable
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.messages import Cancel, Deploy, Start, Stop
+from weir.protocol.messages import CancelSubtasks, Deploy, Start, Stop
 
 ONE = Generation(1)
 GRAPH = graph(2)
@@ -83,7 +83,7 @@ def test_slots_can_start_when_the_last_one_is_deployed() -> None:
 def test_a_deployment_is_cancelled_when_every_slot_has_answered() -> None:
     deployment, (first, second), _ = deployed(table(2))
     assert not deployment.on_cancelled(first), "it was not cancelled"
-    assert deployment.cancel(ONE) == [Send(slot.incarnation, Cancel(ONE)) for slot in (first, second)]
+    assert deployment.cancel(ONE) == [Send(slot.incarnation, CancelSubtasks(ONE)) for slot in (first, second)]
     assert deployment.on_cancelled(first)
     assert not deployment.is_cancelled
     assert deployment.on_cancelled(second)

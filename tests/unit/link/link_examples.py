@@ -11,12 +11,12 @@ from weir.protocol.events import (
     Command,
     CommandAnswered,
     CommandOutcome,
+    DriverState,
     Event,
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
     Recovered,
-    RunState,
     RunStateChanged,
     SamplesDropped,
     SubtaskAcknowledged,
@@ -33,7 +33,7 @@ SUBTASK = SubtaskId(2, 1)
 
 EVENTS: tuple[Event, ...] = (
     GraphDeployed({"chains": [{"operators": ["a"]}], "slots": 2}),
-    RunStateChanged(RunState.RUNNING, ONE),
+    RunStateChanged(DriverState.RUNNING, ONE),
     FailureOccurred(ONE, "slot 1 was lost: Verbindung getrennt \u2013 na so was"),
     Recovered(Generation(2), "slot 1 was lost", 182),
     CheckpointTriggered(SEVEN, ONE, "periodic", 4),

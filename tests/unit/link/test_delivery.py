@@ -12,14 +12,14 @@ from weir.link.delivery import (
     BACKOFF_MS_MIN,
     BATCH_BYTES,
     LINGER_MS,
-    Delivery,
+    ControlPlaneUnavailable,
     EventBatch,
+    EventDelivery,
     Gap,
     PostResult,
-    Refused,
+    RequestTooLarge,
+    RunRefused,
     Stored,
-    TooLarge,
-    Unavailable,
 )
 from weir.link.spool import Spool
 from weir.protocol.events import NumberedEvent, decode_batch
@@ -33,7 +33,7 @@ class Driver:
         self.now_ms = 0
         self.posts = 0
         self.spool = Spool(directory / "run", wall_ms=lambda: self.now_ms)
-        self.delivery = Delivery(self.spool)
+        self.delivery = EventDelivery(self.spool)
 
     def append(self, count: int = 1) -> None:
         for _ in range(count):
@@ -95,12 +95,12 @@ def test_a_request_without_response_is_retried_with_growing_delays(driver: Drive
     waits = []
     for _ in range(12):
         driver.post()
-        driver.answer(Unavailable("timed out"))
+        driver.answer(ControlPlaneUnavailable("timed out"))
         assert driver.delivery.failing
         waits.append(driver.delivery.wait_ms(driver.now_ms))
     assert waits[:3] == [BACKOFF_MS_MIN, 2 * BACKOFF_MS_MIN, 4 * BACKOFF_MS_MIN] and waits[-1] == BACKOFF_MS_MAX
     driver.post()
-    driver.answer(Unavailable("timed out"), luck=0.0)
+    driver.answer(ControlPlaneUnavailable("timed out"), luck=0.0)
     assert driver.delivery.wait_ms(driver.now_ms) == BACKOFF_MS_MAX // 2
     driver.post()
     driver.answer(Stored(EventNumber(1)))
@@ -110,7 +110,7 @@ def test_a_request_without_response_is_retried_with_growing_delays(driver: Drive
 def test_retry_after_is_obeyed(driver: Driver) -> None:
     driver.append()
     driver.post()
-    driver.answer(Unavailable("it answers 429", retry_after_ms=7_000))
+    driver.answer(ControlPlaneUnavailable("it answers 429", retry_after_ms=7_000))
     assert driver.delivery.wait_ms(driver.now_ms) == 7_000
 
 
@@ -140,7 +140,7 @@ def test_batches_shrink_until_they_fit(driver: Driver) -> None:
         driver.spool.append(sample(number))
     sizes = [len(driver.post().body)]
     while sizes[-1] > BATCH_BYTES // 8:
-        driver.answer(TooLarge())
+        driver.answer(RequestTooLarge())
         sizes.append(len(driver.post().body))
     assert len(sizes) > 1 and sizes == sorted(sizes, reverse=True)
 
@@ -149,7 +149,7 @@ def test_a_single_event_that_is_too_large_ends_the_delivery(driver: Driver) -> N
     driver.append()
     while driver.delivery.refused is None:
         driver.post()
-        driver.answer(TooLarge())
+        driver.answer(RequestTooLarge())
     assert "size limit" in driver.delivery.refused.reason and driver.due() is None
 
 
@@ -157,7 +157,7 @@ def test_a_size_limit_of_a_proxy_is_retried(driver: Driver) -> None:
     driver.append()
     for _ in range(30):
         driver.post()
-        driver.answer(TooLarge(permanent=False))
+        driver.answer(RequestTooLarge(permanent=False))
         driver.now_ms += BACKOFF_MS_MAX
     assert driver.delivery.refused is None
     driver.post()
@@ -168,11 +168,11 @@ def test_a_size_limit_of_a_proxy_is_retried(driver: Driver) -> None:
 def test_a_refused_run_sends_nothing_more(driver: Driver) -> None:
     driver.append()
     driver.post()
-    driver.answer(Refused("the run is over"))
+    driver.answer(RunRefused("the run is over"))
     driver.append()
     driver.now_ms += BACKOFF_MS_MAX
     assert driver.due() is None and driver.delivery.wait_ms(driver.now_ms) is None
-    assert driver.delivery.refused == Refused("the run is over")
+    assert driver.delivery.refused == RunRefused("the run is over")
 
 
 def test_a_confirmation_of_unsent_events_is_ignored(driver: Driver) -> None:
@@ -200,9 +200,9 @@ class ControlPlane:
 
     def take(self, post: EventBatch, *, limit: int) -> PostResult:
         if self._luck.random() < 0.2:
-            return Unavailable("the request was lost")
+            return ControlPlaneUnavailable("the request was lost")
         if len(post.body) > limit:
-            return TooLarge()
+            return RequestTooLarge()
         batch = decode_batch(post.body)
         assert (batch[0].number, batch[-1].number) == (post.first, post.last)
         if post.first > self.last + 1:
@@ -211,7 +211,7 @@ class ControlPlane:
             self.gaps += 1
         self.events += [event for event in batch if event.number > self.last]
         if self._luck.random() < 0.2:
-            return Unavailable("the answer was lost")
+            return ControlPlaneUnavailable("the answer was lost")
         return Stored(EventNumber(self.last))
 
 

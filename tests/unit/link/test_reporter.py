@@ -11,12 +11,12 @@ from weir.protocol.events import (
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointTriggered,
+    DriverState,
     Event,
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
     Recovered,
-    RunState,
     RunStateChanged,
     SubtaskAcknowledged,
 )
@@ -63,7 +63,7 @@ def test_a_start_is_reported_once(told: Recorder) -> None:
         told.reporter.on_phase(phase, ONE)
     for phase in (JobPhase.DEPLOYING, JobPhase.RUNNING, JobPhase.RUNNING):
         told.reporter.on_phase(phase, ONE)
-    assert told.since() == [RunStateChanged(RunState.INITIALIZING, ONE), RunStateChanged(RunState.RUNNING, ONE)]
+    assert told.since() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
 
 
 def test_a_failure_and_its_recovery(told: Recorder) -> None:
@@ -74,9 +74,9 @@ def test_a_failure_and_its_recovery(told: Recorder) -> None:
     told.reporter.on_report(Report.recovered(TWO, SEVEN, took_ms=150))
     assert told.since() == [
         FailureOccurred(ONE, "slot 1 was lost"),
-        RunStateChanged(RunState.RESTARTING, ONE, "slot 1 was lost"),
-        RunStateChanged(RunState.RESTARTING, TWO, "slot 1 was lost"),
-        RunStateChanged(RunState.RUNNING, TWO),
+        RunStateChanged(DriverState.RESTARTING, ONE, "slot 1 was lost"),
+        RunStateChanged(DriverState.RESTARTING, TWO, "slot 1 was lost"),
+        RunStateChanged(DriverState.RUNNING, TWO),
         Recovered(TWO, "slot 1 was lost", 150),
     ]
 
@@ -87,7 +87,7 @@ def test_a_requested_cancel_is_not_a_restart(told: Recorder) -> None:
     told.reporter.on_phase(JobPhase.ENDED, ONE)
     told.reporter.on_finish(Finish(Outcome.CANCELED, "canceled"))
     assert told.since() == [
-        RunStateChanged(RunState.CANCELLING, ONE), RunStateChanged(RunState.CANCELED, ONE, "canceled")
+        RunStateChanged(DriverState.CANCELLING, ONE), RunStateChanged(DriverState.CANCELED, ONE, "canceled")
     ]  # fmt: skip
 
 

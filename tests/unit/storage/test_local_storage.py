@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from weir.errors import ConfigError, NotFound, StorageError, StorageFull, UnknownOutcome
+from weir.errors import ConfigError, ObjectNotFound, StorageError, StorageFull, UnknownOutcome
 from weir.storage import local
 from weir.storage.local import STAGING, STAGING_AGE_MS_MAX, LocalStorage
 from weir.storage.probe import probe_storage
@@ -312,5 +312,5 @@ def test_many_small_buffers_are_written_in_order_despite_partial_writes(
 
 def test_a_directory_is_not_an_object(storage: LocalStorage) -> None:
     storage.put("a/b", (b"x",))
-    with pytest.raises(NotFound):
+    with pytest.raises(ObjectNotFound):
         storage.get("a")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from weir.errors import ConfigError, NotFound, StorageError
+from weir.errors import ConfigError, ObjectNotFound, StorageError
 from weir.storage.base import CheckpointStorage
 from weir.storage.memory import MemoryStorage
 from weir.storage.probe import probe_storage
@@ -53,7 +53,7 @@ def test_a_deleted_object_can_be_created_again(storage: CheckpointStorage) -> No
 def test_reading_an_absent_object_raises_not_found(storage: CheckpointStorage) -> None:
     storage.put("a/b", (b"x",))
     for path in ("nothing", "a", "a/b/c", "a/c"):
-        with pytest.raises(NotFound, match=path):
+        with pytest.raises(ObjectNotFound, match=path):
             storage.get(path)
 
 

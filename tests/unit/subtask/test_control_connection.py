@@ -13,9 +13,9 @@ from weir.protocol.ids import SlotIncarnation
 from weir.protocol.messages import Lease, Register, encode
 from weir.subtask.control_connection import ControlConnection
 from weir.transport.control import ControlPeer, ControlServer, Message
-from weir.transport.handshake import Credentials
+from weir.transport.handshake import JobCredentials
 
-CREDENTIALS = Credentials(b"sixteen bytes, at least", "job")
+CREDENTIALS = JobCredentials(b"sixteen bytes, at least", "job")
 ME = SlotIncarnation("slot")
 WAIT_S = 20.0
 

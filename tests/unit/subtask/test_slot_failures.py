@@ -12,8 +12,8 @@ from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
-    Cancel,
     Cancelled,
+    CancelSubtasks,
     Decline,
     SubtaskFailed,
     TriggerCheckpoint,
@@ -179,7 +179,7 @@ def test_a_cancel_succeeds_although_a_snapshot_cannot_be_discarded() -> None:
     deployment = bench.runtime._deployment
     assert deployment is not None
     deployment.checkpoints._gathered.append(_gathered())
-    bench.runtime.on_control(Cancel(ONE))
+    bench.runtime.on_control(CancelSubtasks(ONE))
     assert bench.messages(Cancelled) == [Cancelled(ONE)]
     assert bench.runtime.generation is None
 

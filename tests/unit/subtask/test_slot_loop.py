@@ -14,11 +14,11 @@ from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
-    Cancel,
     Cancelled,
-    CheckpointAborted,
+    CancelSubtasks,
     Decline,
     Deployed,
+    NotifyCheckpointAborted,
     RequestSplit,
     Start,
     SubtaskEnded,
@@ -269,7 +269,7 @@ def test_an_abort_unblocks_data() -> None:
         bench.runtime.on_frame(frame)
     bench.turns()
     assert keyed.arrived == []
-    bench.runtime.on_control(CheckpointAborted(ONE, CheckpointId(1)))
+    bench.runtime.on_control(NotifyCheckpointAborted(ONE, CheckpointId(1)))
     bench.turns()
     assert keyed.arrived == ["after"]
     assert keyed.snapshots == []
@@ -489,7 +489,7 @@ def test_frames_and_messages_of_another_generation_have_no_effect() -> None:
 
 def test_a_cancelled_generation_is_fenced_against_a_late_deployment() -> None:
     bench = Bench(ListSource([]), Collecting())
-    bench.runtime.on_control(Cancel(Generation(3)))
+    bench.runtime.on_control(CancelSubtasks(Generation(3)))
     assert bench.messages(Cancelled) == [Cancelled(Generation(3))]
     bench.deploy(generation=3)
     assert bench.runtime.generation is None

@@ -18,7 +18,7 @@ from weir.subtask.process import SlotProcess
 from weir.subtask.program import load_code
 from weir.subtask.settings import ProcessSettings
 from weir.transport.control import ControlServer
-from weir.transport.handshake import Credentials
+from weir.transport.handshake import JobCredentials
 
 SECRET = b"sixteen bytes, at least"
 TASK_INFO = SparkTaskInfo(spark_task=0, attempt=0, executor="host/1", host="host")
@@ -49,7 +49,7 @@ def test_a_slot_that_cannot_load_its_code_leaves_nothing_open(tmp_path: Path) ->
 def test_a_slot_that_cannot_register_leaves_nothing_open(tmp_path: Path) -> None:
     """Registration fails because the host name cannot be encoded."""
     server = ControlServer(
-        Credentials(SECRET, "job"), host="127.0.0.1", generation=1, incarnation="coordinator", log_connection=lambda text: None
+        JobCredentials(SECRET, "job"), host="127.0.0.1", generation=1, incarnation="coordinator", log_connection=lambda text: None
     )
     before = descriptors()
     process = SlotProcess(bootstrap(tmp_path, server.port, {}), 0, SparkTaskInfo(0, 0, "half a character: \udce9", "host"))

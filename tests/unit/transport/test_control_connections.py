@@ -21,7 +21,7 @@ from weir.transport.control import (
     ControlServer,
     Message,
 )
-from weir.transport.handshake import Claim, Credentials, Purpose
+from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 
 GENERATION = 3
 
@@ -41,7 +41,7 @@ class Wire:
     def events(self) -> End:
         return self.ends[0]
 
-    def client(self, incarnation: str = "slot-a", *, credentials: Credentials = CREDENTIALS, generation: int = GENERATION,
+    def client(self, incarnation: str = "slot-a", *, credentials: JobCredentials = CREDENTIALS, generation: int = GENERATION,
                dial_timeout_ns: int = 60_000_000_000) -> tuple[ControlClient, End]:  # fmt: skip
         client = ControlClient(credentials, host=HOST, port=self.server.port, generation=generation,
                                incarnation=incarnation, dial_timeout_ns=dial_timeout_ns)  # fmt: skip
@@ -154,7 +154,7 @@ def test_a_closed_connection_is_reported_once_with_its_peer(wire: Wire) -> None:
 
 @pytest.mark.parametrize("wrong", ["secret", "job", "run"])
 def test_a_client_of_another_secret_job_or_run_is_refused(wire: Wire, wrong: str) -> None:
-    credentials = {"secret": Credentials(b"not the secret at all", "rig"), "job": Credentials(CREDENTIALS.secret, "other")}
+    credentials = {"secret": JobCredentials(b"not the secret at all", "rig"), "job": JobCredentials(CREDENTIALS.secret, "other")}
     client, end = wire.client(credentials=credentials.get(wrong, CREDENTIALS), generation=GENERATION + (wrong == "run"),
                               dial_timeout_ns=1_000_000_000)  # fmt: skip
     client.send(b"never to be seen")
@@ -187,7 +187,7 @@ def test_unauthenticated_connections_are_dropped_without_effect_on_others(wire: 
 @pytest.mark.parametrize("length", [0, MESSAGE_BYTES_MAX + 1, 2**32 - 1])
 def test_an_invalid_length_closes_only_that_connection(wire: Wire, length: int) -> None:
     client, _ = wire.connected()
-    intruder = Intruder(wire.server.port, Claim(Purpose.CONTROL, GENERATION, 0, 0, "intruder"))
+    intruder = Intruder(wire.server.port, Claim(ConnectionPurpose.CONTROL, GENERATION, 0, 0, "intruder"))
     turn_until(wire.clock, lambda: intruder.socket is not None, wire.events.turn, intruder.turn)
     intruder.say(struct.pack("<I", length) + b"body")
     wire.until(lambda: bool(closed(wire.events)))
@@ -205,7 +205,7 @@ def test_messages_of_an_invalid_size_are_refused_at_the_sender(wire: Wire) -> No
 
 
 def test_a_peer_that_does_not_read_is_dropped(wire: Wire) -> None:
-    intruder = Intruder(wire.server.port, Claim(Purpose.CONTROL, GENERATION, 0, 0, "sleeper"))
+    intruder = Intruder(wire.server.port, Claim(ConnectionPurpose.CONTROL, GENERATION, 0, 0, "sleeper"))
     turn_until(wire.clock, lambda: intruder.socket is not None, wire.events.turn, intruder.turn)
     wire.events.turn(0)
     data = bytes(MESSAGE_BYTES_MAX)  # one object, queued repeatedly

@@ -15,7 +15,7 @@ from weir.transport import exchange
 from weir.transport.connection import SendQueue
 from weir.transport.exchange import DataExchange, PeerLost
 from weir.transport.framing import FrameCodec
-from weir.transport.handshake import Claim, Credentials, Purpose
+from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 
 
 class Mesh:
@@ -37,7 +37,7 @@ class Mesh:
         self.until(lambda: all(slot.exchange.ready() for slot in self.slots))
 
     def intrude(self, *, dialer: int, generation: int = 1, acceptor: int = 0, dial_timeout_ns: int = 60_000_000_000) -> Intruder:
-        claim = Claim(Purpose.DATA, generation, dialer, acceptor, "intruder")
+        claim = Claim(ConnectionPurpose.DATA, generation, dialer, acceptor, "intruder")
         self.intruders.append(Intruder(self.ports[acceptor], claim, dial_timeout_ns=dial_timeout_ns))
         return self.intruders[-1]
 
@@ -136,7 +136,7 @@ def test_a_claim_that_does_not_match_the_deployment_is_refused(
     mesh: Mesh, dialer: int, claimed_acceptor: int, reason: str
 ) -> None:
     mesh.open()
-    claim = Claim(Purpose.DATA, 1, dialer, claimed_acceptor, "intruder")
+    claim = Claim(ConnectionPurpose.DATA, 1, dialer, claimed_acceptor, "intruder")
     mesh.intruders.append(Intruder(mesh.ports[0], claim, dial_timeout_ns=300_000_000))
     mesh.until(lambda: bool(mesh.intruders[0].gave_up))
     assert any(reason in note for note in mesh.slots[0].notes)
@@ -152,7 +152,7 @@ def test_a_smaller_index_does_not_dial_a_larger_one(mesh: Mesh) -> None:
 
 
 def test_a_peer_with_another_secret_is_refused_without_effect_on_others(mesh: Mesh) -> None:
-    mesh.slots.append(new_slot(3, credentials=Credentials(b"this is not the secret", "rig"), dial_timeout_ns=500_000_000))
+    mesh.slots.append(new_slot(3, credentials=JobCredentials(b"this is not the secret", "rig"), dial_timeout_ns=500_000_000))
     for slot in mesh.slots:
         slot.open(1, {index: port for index, port in mesh.ports.items() if index < 3 or slot.index == 3})
     unauthenticated = mesh.slots[3]

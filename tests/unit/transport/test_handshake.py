@@ -14,31 +14,33 @@ from weir.transport.handshake import (
     LEGAL,
     AcceptorHandshake,
     Claim,
-    Credentials,
+    ConnectionPurpose,
     DialerHandshake,
-    Purpose,
-    State,
+    HandshakeState,
+    JobCredentials,
 )
 
-OURS = Credentials(b"the secret of this job", "orders")
-CLAIM = Claim(Purpose.DATA, generation=7, dialer=3, acceptor=1, incarnation="slot-3-abc")
+OURS = JobCredentials(b"the secret of this job", "orders")
+CLAIM = Claim(ConnectionPurpose.DATA, generation=7, dialer=3, acceptor=1, incarnation="slot-3-abc")
 
 
-def dialer_of(credentials: Credentials = OURS, claim: Claim = CLAIM, nonce: bytes = b"d" * 32) -> DialerHandshake:
+def dialer_of(credentials: JobCredentials = OURS, claim: Claim = CLAIM, nonce: bytes = b"d" * 32) -> DialerHandshake:
     return DialerHandshake(credentials, claim, nonce=nonce)
 
 
-def acceptor_of(credentials: Credentials = OURS, purpose: Purpose = Purpose.DATA, nonce: bytes = b"a" * 32) -> AcceptorHandshake:
+def acceptor_of(
+    credentials: JobCredentials = OURS, purpose: ConnectionPurpose = ConnectionPurpose.DATA, nonce: bytes = b"a" * 32
+) -> AcceptorHandshake:
     return AcceptorHandshake(credentials, purpose, incarnation="slot-1-xyz", nonce=nonce)
 
 
 def test_both_sides_authenticate_and_the_owner_admits_the_dialer() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     assert acceptor.receive(dialer.receive(acceptor.receive(dialer.hello))) == b""
-    assert acceptor.state is State.PROVED and dialer.state is State.PROVED
+    assert acceptor.state is HandshakeState.PROVED and dialer.state is HandshakeState.PROVED
     assert acceptor.claim == CLAIM
     dialer.receive(acceptor.accept())
-    assert dialer.state is State.DONE and acceptor.state is State.DONE
+    assert dialer.state is HandshakeState.DONE and acceptor.state is HandshakeState.DONE
     assert dialer.peer_incarnation == "slot-1-xyz"
     assert dialer.expected_bytes == acceptor.expected_bytes == 0
 
@@ -50,20 +52,22 @@ def test_a_claim_cannot_be_read_before_it_is_proven() -> None:
         _ = acceptor.claim
 
 
-@pytest.mark.parametrize("theirs", [Credentials(b"another secret, of an attacker", "orders"), Credentials(OURS.secret, "p")])
-def test_a_dialer_refuses_an_acceptor_with_another_secret_or_job(theirs: Credentials) -> None:
+@pytest.mark.parametrize(
+    "theirs", [JobCredentials(b"another secret, of an attacker", "orders"), JobCredentials(OURS.secret, "p")]
+)
+def test_a_dialer_refuses_an_acceptor_with_another_secret_or_job(theirs: JobCredentials) -> None:
     dialer, acceptor = dialer_of(), acceptor_of(theirs)
     with pytest.raises(AuthenticationError, match="acceptor did not prove"):
         dialer.receive(acceptor.receive(dialer.hello))
-    assert dialer.state is State.FAILED
+    assert dialer.state is HandshakeState.FAILED
 
 
 def test_an_acceptor_refuses_a_dialer_that_only_guesses_its_proof() -> None:
     acceptor = acceptor_of()
-    acceptor.receive(dialer_of(Credentials(b"another secret, of an attacker", "orders")).hello)
+    acceptor.receive(dialer_of(JobCredentials(b"another secret, of an attacker", "orders")).hello)
     with pytest.raises(AuthenticationError, match="dialer did not prove"):
         acceptor.receive(b"\0" * 32)
-    assert acceptor.state is State.FAILED
+    assert acceptor.state is HandshakeState.FAILED
 
 
 def test_a_recorded_transcript_is_invalid_on_another_connection() -> None:
@@ -110,11 +114,11 @@ def test_a_reply_of_another_acceptor_is_not_a_proof() -> None:
 
 def test_another_purpose_is_refused_in_the_hello_and_by_the_mac() -> None:
     with pytest.raises(AuthenticationError, match="purpose"):
-        acceptor_of(purpose=Purpose.CONTROL).receive(dialer_of().hello)
+        acceptor_of(purpose=ConnectionPurpose.CONTROL).receive(dialer_of().hello)
     # An attacker changes the purpose in transit so that the control port answers: the MACs do not match.
-    dialer, acceptor = dialer_of(), acceptor_of(purpose=Purpose.CONTROL)
+    dialer, acceptor = dialer_of(), acceptor_of(purpose=ConnectionPurpose.CONTROL)
     hello = bytearray(dialer.hello)
-    hello[9] = Purpose.CONTROL
+    hello[9] = ConnectionPurpose.CONTROL
     with pytest.raises(AuthenticationError):
         dialer.receive(acceptor.receive(bytes(hello)))
 
@@ -149,7 +153,7 @@ def test_random_bytes_are_refused(hello: bytes, proof: bytes) -> None:
     with pytest.raises(AuthenticationError):
         acceptor.receive(hello)
         acceptor.receive(proof)
-    assert acceptor.state is State.FAILED
+    assert acceptor.state is HandshakeState.FAILED
 
 
 def test_the_secret_is_neither_on_the_wire_nor_in_the_repr() -> None:
@@ -163,12 +167,12 @@ def test_the_secret_is_neither_on_the_wire_nor_in_the_repr() -> None:
 
 def test_invalid_secrets_and_incarnations_are_refused() -> None:
     with pytest.raises(ConfigError, match="at least 16"):
-        Credentials(b"short", "orders")
+        JobCredentials(b"short", "orders")
     with pytest.raises(ConfigError, match="incarnation"):
         dialer_of(claim=dataclasses.replace(CLAIM, incarnation="x" * 65))
 
 
 def test_every_state_but_the_last_can_fail_and_the_last_ones_are_final() -> None:
-    assert set(LEGAL) == set(State)
+    assert set(LEGAL) == set(HandshakeState)
     for state, targets in LEGAL.items():
-        assert (State.FAILED in targets) == (state not in (State.DONE, State.FAILED))
+        assert (HandshakeState.FAILED in targets) == (state not in (HandshakeState.DONE, HandshakeState.FAILED))

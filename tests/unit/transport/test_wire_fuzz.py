@@ -17,7 +17,7 @@ from weir.protocol.frames import DETERMINANTS_BYTES_MAX, HEADER_BYTES, PAYLOAD_B
 from weir.protocol.ids import ChannelId, Generation
 from weir.transport.connection import Connection, MessageFormat, SendQueue
 from weir.transport.framing import BatchCodec, FrameCodec, content_hash
-from weir.transport.handshake import Claim, Purpose
+from weir.transport.handshake import Claim, ConnectionPurpose
 from weir.transport.poller import Poller
 
 CASES = 3_000
@@ -184,7 +184,7 @@ def test_attackers_do_not_disturb_valid_peers() -> None:
 
     sent: list[Frame] = []
     for index in range(hostile_peers):
-        intruder = admit(clock, target, Claim(Purpose.DATA, 1, 2 + index, 0, "hostile"))
+        intruder = admit(clock, target, Claim(ConnectionPurpose.DATA, 1, 2 + index, 0, "hostile"))
         stream = bytearray(damaged(choice, valid_frames(choice)))
         intruder.say(bytes(stream) + choice.randbytes(200))
         for _ in range(5):

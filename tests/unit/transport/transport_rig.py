@@ -13,10 +13,10 @@ from weir.protocol.ids import ChannelId, Generation, SlotIndex
 from weir.transport.connection_setup import Dialer
 from weir.transport.control import ControlClient, ControlEvent, ControlServer
 from weir.transport.exchange import DataExchange, FdReady, PeerLost
-from weir.transport.handshake import Claim, Credentials
+from weir.transport.handshake import Claim, JobCredentials
 from weir.transport.poller import Poller
 
-CREDENTIALS = Credentials(b"sixteen bytes, at least", "rig")
+CREDENTIALS = JobCredentials(b"sixteen bytes, at least", "rig")
 SCHEMA = pa.schema([("key", pa.int64()), ("word", pa.string())])
 TURNS_MAX = 5_000
 TURN_NS = 10_000_000
@@ -87,7 +87,7 @@ class Slot:
         self.exchange.send(SlotIndex(target), frame)
 
 
-def new_slot(index: int, *, credentials: Credentials = CREDENTIALS, dial_timeout_ns: int = 60_000_000_000) -> Slot:
+def new_slot(index: int, *, credentials: JobCredentials = CREDENTIALS, dial_timeout_ns: int = 60_000_000_000) -> Slot:
     notes: list[str] = []
     exchange = DataExchange(
         credentials, host=HOST, incarnation=f"slot-{index}", log_connection=notes.append, dial_timeout_ns=dial_timeout_ns

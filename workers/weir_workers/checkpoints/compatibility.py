@@ -29,14 +29,14 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Compatibility:
+class CompatibilityResult:
     """``misfit`` None: compatible, as far as can be known before the job runs. ``notes``: sentences for the user."""
 
     misfit: str | None
     notes: tuple[str, ...] = ()
 
 
-def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> Compatibility:
+def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> CompatibilityResult:
     """Check ``wanted`` against the checkpoint. ``maker``: the version that took the checkpoint, if known. If even that version
     seems incompatible, the difference comes from where it was compiled (for example a path that depends on the host) and is only
     reported."""
@@ -45,15 +45,15 @@ def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> Compat
         return found
     if _check(manifest, maker).misfit is None:
         return found
-    return Compatibility(None, (f"the compatibility of its state cannot be checked in advance: {found.misfit}",))
+    return CompatibilityResult(None, (f"the compatibility of its state cannot be checked in advance: {found.misfit}",))
 
 
-def _check(manifest: Manifest, version: Version) -> Compatibility:
+def _check(manifest: Manifest, version: Version) -> CompatibilityResult:
     try:
         old = codec.from_json(PhysicalGraph, manifest.graph)
         new = codec.from_json(PhysicalGraph, dict(version.graph)).logical
     except ProtocolError as error:
-        return Compatibility(None, (f"the compatibility of its state is unknown: {error}",))
+        return CompatibilityResult(None, (f"the compatibility of its state is unknown: {error}",))
     try:
         graph = compile_graph(
             _as_staged(new, old.logical), slots=version.parallelism, fixed_max_parallelism=old.max_parallelism
@@ -65,8 +65,8 @@ def _check(manifest: Manifest, version: Version) -> Compatibility:
             allow_non_restored_state=version.allow_non_restored_state,
         )
     except (RestoreError, GraphError) as error:
-        return Compatibility(str(error))
-    return Compatibility(None, found.notes)
+        return CompatibilityResult(str(error))
+    return CompatibilityResult(None, found.notes)
 
 
 def _as_staged(new: LogicalGraph, old: LogicalGraph) -> LogicalGraph:

@@ -22,7 +22,7 @@ from weir.storage.manifests import read_manifest
 from weir_backend.recovery.schemas import PlanInspection, RestoreOrigin, SinkEffect, SourcePosition
 from weir_backend.recovery.sinks import records_in, sinks_of
 from weir_workers.checkpoints import external
-from weir_workers.checkpoints.compatibility import Compatibility, Version, fit
+from weir_workers.checkpoints.compatibility import CompatibilityResult, Version, fit
 
 SPLITS_SHOWN = 50
 MANIFESTS_COUNTED = 200
@@ -40,7 +40,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class InspectionRequest:
     """``directory``: the job's checkpoint directory. ``wanted``: the version that will run; None: its graph is unknown.
     ``checkpoint``, ``anew``, ``origin``: the start of the run, as in the plan's preview. ``allowed``: roots that may contain
     ``origin``. ``maker``: the version that took the checkpoint, if it is one of this job. ``verified``: a recent verification, if
@@ -78,11 +78,11 @@ class _Storage:
     view: LogView
 
 
-def invalid(subject: Subject, misfit: str) -> PlanInspection:
+def invalid(subject: InspectionRequest, misfit: str) -> PlanInspection:
     return _inspection(subject, misfit=misfit)
 
 
-def newest_of(subject: Subject) -> int | None:
+def newest_of(subject: InspectionRequest) -> int | None:
     """Return the number of the job's checkpoint that the plan restores. None: another job's checkpoint, no state, or unknown."""
     if subject.checkpoint is not None or subject.anew or subject.origin is not None:
         return subject.checkpoint
@@ -93,7 +93,7 @@ def newest_of(subject: Subject) -> int | None:
     return int(newest.checkpoint) if newest is not None else None
 
 
-def inspect_storage(subject: Subject) -> PlanInspection | None:
+def inspect_storage(subject: InspectionRequest) -> PlanInspection | None:
     """Return the inspection. None: the checkpoint is large and must be verified first."""
     try:
         if subject.origin is not None:
@@ -109,7 +109,7 @@ def inspect_storage(subject: Subject) -> PlanInspection | None:
     return _inspect_newest(subject)
 
 
-def _inspect_own(subject: Subject, checkpoint: CheckpointId) -> PlanInspection | None:
+def _inspect_own(subject: InspectionRequest, checkpoint: CheckpointId) -> PlanInspection | None:
     seen = _open(subject)
     manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(checkpoint))
     files = manifest.referenced_files()
@@ -137,7 +137,7 @@ def _inspect_own(subject: Subject, checkpoint: CheckpointId) -> PlanInspection |
     )
 
 
-def _inspect_external(subject: Subject, path: str) -> PlanInspection:
+def _inspect_external(subject: InspectionRequest, path: str) -> PlanInspection:
     found = external.find(path, subject.origin_checkpoint, job=subject.job, allowed=subject.allowed)
     foreign, report = found.foreign, found.report
     seen = _open(subject)
@@ -161,7 +161,7 @@ def _inspect_external(subject: Subject, path: str) -> PlanInspection:
     )
 
 
-def _inspect_newest(subject: Subject) -> PlanInspection:
+def _inspect_newest(subject: InspectionRequest) -> PlanInspection:
     """Inspect a plan that resumes from the checkpoint that stopping the job will create; its graph is that of the newest
     checkpoint."""
     try:
@@ -172,17 +172,17 @@ def _inspect_newest(subject: Subject) -> PlanInspection:
         return _inspection(
             subject, notes=[f"the compatibility of its state is unknown, because its checkpoints cannot be read: {error}"]
         )
-    found = _compatibility(subject, manifest) if manifest is not None else Compatibility(None)
+    found = _compatibility(subject, manifest) if manifest is not None else CompatibilityResult(None)
     # That checkpoint does not exist yet, so there are no positions.
     return _inspection(subject, misfit=found.misfit, notes=list(found.notes))
 
 
-def _open(subject: Subject) -> _Storage:
+def _open(subject: InspectionRequest) -> _Storage:
     storage, layout = open_storage(subject.directory), JobLayout(subject.job)
     return _Storage(storage, layout, JobLog(storage, layout).read()[0])
 
 
-def _sink_effects(subject: Subject, seen: _Storage, checkpoints: Iterable[CheckpointId]) -> list[SinkEffect]:
+def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Iterable[CheckpointId]) -> list[SinkEffect]:
     """Return the sinks with the number of records that each non-revocable one committed in these checkpoints."""
     numbers = sorted(set(checkpoints))
     kinds = {sink.sink: sink.kind for sink in subject.sinks if not sink.revocable}
@@ -210,11 +210,11 @@ def _committed_payloads(seen: _Storage, checkpoints: Iterable[CheckpointId]) -> 
                 yield one.sink, one.payload
 
 
-def _compatibility(subject: Subject, manifest: Manifest) -> Compatibility:
-    return fit(manifest, subject.wanted, maker=subject.maker) if subject.wanted is not None else Compatibility(None)
+def _compatibility(subject: InspectionRequest, manifest: Manifest) -> CompatibilityResult:
+    return fit(manifest, subject.wanted, maker=subject.maker) if subject.wanted is not None else CompatibilityResult(None)
 
 
-def _inspection(subject: Subject, manifest: Manifest | None = None, **what: Any) -> PlanInspection:
+def _inspection(subject: InspectionRequest, manifest: Manifest | None = None, **what: Any) -> PlanInspection:
     """``manifest``: that of the restored checkpoint, if known."""
     positions: dict[str, list[Any]] = {}
     notes: list[str] = what.pop("notes", [])

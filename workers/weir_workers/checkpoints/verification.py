@@ -16,16 +16,23 @@ from weir.storage.manifests import read_manifest
 from weir.storage.state_files import StateFileChecker
 from weir_backend.checkpoints.retention_rules import LogPresence, presence_in_log
 from weir_backend.checkpoints.verification import VerificationPart
-from weir_backend.checkpoints.verification_rules import Damaged, Intact, Outcome, Progress, Retired, StorageUnavailable
+from weir_backend.checkpoints.verification_rules import (
+    Damaged,
+    Intact,
+    Outcome,
+    Retired,
+    StorageUnavailable,
+    VerificationProgress,
+)
 
 BYTES_A_PART = 256 << 20
 """An approximate limit, since files are read whole."""
 
-Open = Callable[[str], CheckpointStorage]
+OpenStorage = Callable[[str], CheckpointStorage]
 
 
 def verify_part(
-    part: VerificationPart, *, time_is_up: Callable[[], bool], open_: Open = open_storage, bytes_max: int = BYTES_A_PART
+    part: VerificationPart, *, time_is_up: Callable[[], bool], open_: OpenStorage = open_storage, bytes_max: int = BYTES_A_PART
 ) -> Outcome:
     """Verify from file ``part.files_done`` on until ``bytes_max`` are read or the time is up, but at least one file.
 
@@ -76,7 +83,7 @@ def _files(
     layout: JobLayout,
     time_is_up: Callable[[], bool],
     bytes_max: int,
-) -> Progress | Intact | Damaged:
+) -> VerificationProgress | Intact | Damaged:
     examined = StateFileChecker(storage, layout)
     problems: list[str] = []
     read = size = 0
@@ -90,7 +97,7 @@ def _files(
     if problems:
         # Files of a missing pack share one problem.
         return Damaged(tuple(dict.fromkeys(problems)))
-    return Intact(read, size) if read == len(files) else Progress(read, size)
+    return Intact(read, size) if read == len(files) else VerificationProgress(read, size)
 
 
 def _presence(part: VerificationPart, view: LogView) -> LogPresence:

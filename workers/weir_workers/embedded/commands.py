@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from weir.cli.extras import RUNTIME, require
-from weir.cli.output import JsonOption, Output, OutputOption, print_json, result_stream
+from weir.cli.output import JsonOption, OutputFormat, OutputOption, print_json, result_stream
 from weir.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def up(
             help="Run in the foreground until SIGTERM or Ctrl-C, which stops the platform; for containers and systemd",
         ),
     ] = False,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Start the platform in the background: Postgres, Redis, API and workers. Existing data is kept.
 
@@ -58,7 +58,7 @@ def up(
         up.up(directory, os.environ, answer)
 
 
-def down(data_dir: Directory = None, output: OutputOption = Output.TEXT) -> None:
+def down(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT) -> None:
     """Stop the platform. Running jobs continue, and the next `weir up` finds them again."""
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli import down
@@ -66,15 +66,15 @@ def down(data_dir: Directory = None, output: OutputOption = Output.TEXT) -> None
         down.down(directory, answer)
 
 
-def doctor(data_dir: Directory = None, as_json: JsonOption = False, output: OutputOption = Output.TEXT) -> None:
+def doctor(data_dir: Directory = None, as_json: JsonOption = False, output: OutputOption = OutputFormat.TEXT) -> None:
     """Check the platform and say how to fix what is wrong. Exit code 1 if there is a problem."""
-    with _platform(data_dir) as directory, result_stream(Output.JSON if as_json else output) as answer:
+    with _platform(data_dir) as directory, result_stream(OutputFormat.JSON if as_json else output) as answer:
         from weir_workers.embedded.cli import doctor as doctor_
 
         raise typer.Exit(doctor_.report_findings(directory, os.environ, answer))
 
 
-def migrate(data_dir: Directory = None, output: OutputOption = Output.TEXT) -> None:
+def migrate(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT) -> None:
     """Upgrade the database schema to this version: that of WEIR_DATABASE_URL, or of the platform in the data directory."""
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli.access import database_url

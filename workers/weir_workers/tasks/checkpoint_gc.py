@@ -13,7 +13,7 @@ from weir_backend.kit.tasks import RECONCILE
 from weir_workers.checkpoints.pins import Pinned
 from weir_workers.checkpoints.pins import pin as pin_in_log
 from weir_workers.checkpoints.retention_gc import GcResult, JobStorage, collect, facts, open_job_storage
-from weir_workers.checkpoints.verification import Open
+from weir_workers.checkpoints.verification import OpenStorage
 from weir_workers.context import Context, current
 from weir_workers.task import task
 
@@ -38,7 +38,7 @@ def tidy(job_id: int) -> None:
     tidy_job(current(), job_id)
 
 
-def tidy_job(context: Context, job_id: int, open_: Open = open_storage) -> None:
+def tidy_job(context: Context, job_id: int, open_: OpenStorage = open_storage) -> None:
     with context.database.session() as session:
         at = retention.gc_target(session, job_id)
     if at is None:
@@ -77,7 +77,7 @@ def pin(checkpoint_id: int) -> None:
     pin_checkpoint(current(), checkpoint_id)
 
 
-def pin_checkpoint(context: Context, checkpoint_id: int, open_: Open = open_storage) -> None:
+def pin_checkpoint(context: Context, checkpoint_id: int, open_: OpenStorage = open_storage) -> None:
     with context.database.session() as session:
         wanted = pins.pin_request(session, checkpoint_id)
     if wanted is None:

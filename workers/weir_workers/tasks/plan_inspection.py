@@ -17,7 +17,7 @@ from weir_backend.recovery import repository, service
 from weir_backend.recovery.external_path import allowed_roots
 from weir_backend.runs.service import checkpoint_directory
 from weir_workers.checkpoints.compatibility import Version
-from weir_workers.checkpoints.inspection import Subject, Verified, inspect_storage, invalid, newest_of
+from weir_workers.checkpoints.inspection import InspectionRequest, Verified, inspect_storage, invalid, newest_of
 from weir_workers.context import Context, current
 from weir_workers.task import task
 
@@ -65,12 +65,12 @@ def inspect_plan(context: Context, plan_id: int) -> None:
         context.tasks.enqueue(RECONCILE, waiting)
 
 
-def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec) -> Subject:
+def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec) -> InspectionRequest:
     job = jobs.find(session, plan.job_id)
     assert job is not None, "a plan keeps its job"
     said = plan.preview["inspection"]
     resolved = said["origin"] if said is not None else None
-    return Subject(
+    return InspectionRequest(
         directory=checkpoint_directory(context.settings, job, spec),
         wanted=_version(session, spec),
         checkpoint=plan.preview["checkpoint"],

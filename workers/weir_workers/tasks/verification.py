@@ -8,8 +8,8 @@ import structlog
 
 from weir.storage.location import open_storage
 from weir_backend.checkpoints import verification
-from weir_backend.checkpoints.verification_rules import Progress, StorageUnavailable
-from weir_workers.checkpoints.verification import BYTES_A_PART, Open, verify_part
+from weir_backend.checkpoints.verification_rules import StorageUnavailable, VerificationProgress
+from weir_workers.checkpoints.verification import BYTES_A_PART, OpenStorage, verify_part
 from weir_workers.context import Context, current
 from weir_workers.task import task
 
@@ -29,7 +29,7 @@ def verify_checkpoint(
     claim: int,
     files_done: int,
     *,
-    open_: Open = open_storage,
+    open_: OpenStorage = open_storage,
     bytes_max: int = BYTES_A_PART,
 ) -> None:
     with context.database.session() as session:
@@ -40,7 +40,7 @@ def verify_checkpoint(
     found = verify_part(part, time_is_up=lambda: time.monotonic() >= until, open_=open_, bytes_max=bytes_max)
     if isinstance(found, StorageUnavailable):
         log.warning("cannot verify a checkpoint", checkpoint=part.number, job=part.place.name, reason=found.reason)
-    elif not isinstance(found, Progress):
+    elif not isinstance(found, VerificationProgress):
         log.info("checkpoint verified", checkpoint=part.number, job=part.place.name, found=type(found).__name__)
     with context.database.session() as session:
         verification.record_outcome(session, context.tasks, checkpoint_id, claim, files_done, found)

@@ -12,7 +12,7 @@ import structlog
 
 from weir.errors import ConfigError
 from weir_backend.webhooks import outbox
-from weir_backend.webhooks.outbox import Message, NotSent, Sent
+from weir_backend.webhooks.outbox import NotSent, SendResult, WebhookMessage
 from weir_workers.context import Context, current
 from weir_workers.task import task
 from weir_workers.webhooks import signing
@@ -60,7 +60,7 @@ async def _deliver_to(context: Context, webhook_id: int, sender: Sender, until_s
     await asyncio.to_thread(_release, context, webhook_id, failed)
 
 
-async def _send(context: Context, sender: Sender, message: Message) -> Sent | NotSent:
+async def _send(context: Context, sender: Sender, message: WebhookMessage) -> SendResult | NotSent:
     try:
         key = (
             signing.load_key(message.secret_reference, context.settings, os.environ)
@@ -73,12 +73,12 @@ async def _send(context: Context, sender: Sender, message: Message) -> Sent | No
     return await sender.send(message, key)
 
 
-def _claim(context: Context, webhook_id: int) -> Message | None:
+def _claim(context: Context, webhook_id: int) -> WebhookMessage | None:
     with context.database.session() as session:
         return outbox.claim_message(session, webhook_id)
 
 
-def _ended(context: Context, message: Message, outcome: Sent | NotSent) -> None:
+def _ended(context: Context, message: WebhookMessage, outcome: SendResult | NotSent) -> None:
     with context.database.session() as session:
         outbox.record_outcome(session, message, outcome)
 

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 import httpx2
 
 from weir_backend.webhooks.addresses import Address, Reach, Receiver, receiver_of, refusal_of
-from weir_backend.webhooks.outbox import Message, NotSent, Sent
+from weir_backend.webhooks.outbox import NotSent, SendResult, WebhookMessage
 from weir_workers.webhooks.signing import headers
 
 LOOK_UP_S = 5.0
@@ -40,7 +40,7 @@ class Sender:
     trust: ssl.SSLContext
     look_up: LookUp = look_up
 
-    async def send(self, message: Message, key: bytes | None) -> Sent | NotSent:
+    async def send(self, message: WebhookMessage, key: bytes | None) -> SendResult | NotSent:
         """Send the message. Never raises because of the receiver. Of the answer, only the status is read."""
         try:
             receiver = receiver_of(message.url)
@@ -57,7 +57,9 @@ class Sender:
             return NotSent(_refused(receiver, addresses, self.reach))
         return await self._send_to(allowed[0], receiver, message, key)
 
-    async def _send_to(self, address: Address, receiver: Receiver, message: Message, key: bytes | None) -> Sent | NotSent:
+    async def _send_to(
+        self, address: Address, receiver: Receiver, message: WebhookMessage, key: bytes | None
+    ) -> SendResult | NotSent:
         body = json.dumps(message.body, separators=(",", ":"), ensure_ascii=True).encode()
         said = {
             "Host": _authority(receiver),
@@ -75,7 +77,7 @@ class Sender:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             return NotSent(f"{receiver.shown} cannot be reached: {_why(error)}")
         if 200 <= status < 300:
-            return Sent(status)
+            return SendResult(status)
         if 300 <= status < 400:
             return NotSent(f"{receiver.shown} answers {status}; redirects are not followed", status)
         return NotSent(f"{receiver.shown} answers {status}", status)

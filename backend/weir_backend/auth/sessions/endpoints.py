@@ -16,7 +16,7 @@ from weir_backend.auth.schemas import (
     SessionRead,
 )
 from weir_backend.auth.sessions import service
-from weir_backend.kit.access import Permission, Viewer, Visitor, permissions_of
+from weir_backend.kit.access import OptionalCaller, Permission, ViewerCaller, permissions_of
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, address_of, request_id_of
 from weir_backend.kit.problems import answers
 from weir_backend.models import Token, User
@@ -46,13 +46,13 @@ def create_session(
 
 
 @router.get("", operation_id="get_session", response_model=SessionRead, responses=answers(401, 403))
-def get_session(caller: Viewer, session: SessionDep) -> SessionRead:
+def get_session(caller: ViewerCaller, session: SessionDep) -> SessionRead:
     """Get the caller and the permissions of the token."""
     return _read_session(*service.current(session, caller), caller.permissions)
 
 
 @router.get("/visit", operation_id="get_visit", response_model=LoginStatusRead, responses=answers(429))
-def get_visit(visitor: Visitor, services: ServicesDep, session: SessionDep) -> LoginStatusRead:
+def get_visit(visitor: OptionalCaller, services: ServicesDep, session: SessionDep) -> LoginStatusRead:
     """Get the current session and the available ways to log in. Requires no token; an invalid token counts as none."""
     seen = _read_session(*service.current(session, visitor), visitor.permissions) if visitor is not None else None
     name = oidc_display_name(services.settings)
@@ -60,14 +60,16 @@ def get_visit(visitor: Visitor, services: ServicesDep, session: SessionDep) -> L
 
 
 @router.delete("", operation_id="delete_session", status_code=204, responses=answers(401, 403, 409))
-def delete_session(caller: Viewer, response: Response, services: ServicesDep, session: SessionDep) -> None:
+def delete_session(caller: ViewerCaller, response: Response, services: ServicesDep, session: SessionDep) -> None:
     """Log out: revoke the session token and clear the cookie."""
     service.log_out(session, caller)
     clear_session(response, services.settings)
 
 
 @router.put("/password", operation_id="change_own_password", status_code=204, responses=answers(401, 403, 409, 413, 422, 429))
-def change_own_password(_: HashingTurn, body: PasswordUpdate, caller: Viewer, services: ServicesDep, session: SessionDep) -> None:
+def change_own_password(
+    _: HashingTurn, body: PasswordUpdate, caller: ViewerCaller, services: ServicesDep, session: SessionDep
+) -> None:
     """Change your password. Your other sessions end; API tokens remain valid."""
     service.change_password(
         session, services.rate_limiter, caller, body.old_password.get_secret_value(), body.new_password.get_secret_value()

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from weir_backend.auth.schemas import TokenCreate, TokenCreatedRead, TokenRead
 from weir_backend.auth.sessions.endpoints import BODY_BYTES_MAX
 from weir_backend.auth.tokens import service
-from weir_backend.kit.access import Viewer
+from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import SessionDep
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
 from weir_backend.kit.problems import answers
@@ -23,7 +23,7 @@ TokenId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 @router.get("", operation_id="list_tokens", response_model=list[TokenRead], responses=answers(401, 403, 422))
 def list_tokens(
-    caller: Viewer, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
+    caller: ViewerCaller, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
 ) -> Sequence[Token]:
     """List your tokens and sessions. Administrators list those of another user with the filter `user_id`, and all with `everybody` (true).
     Further filters: `id`, `name` (part of it), `kind`, `live`."""
@@ -33,7 +33,7 @@ def list_tokens(
 @router.post(
     "", operation_id="create_token", status_code=201, response_model=TokenCreatedRead, responses=answers(401, 403, 409, 413, 422)
 )
-def create_token(body: TokenCreate, caller: Viewer, session: SessionDep) -> TokenCreatedRead:
+def create_token(body: TokenCreate, caller: ViewerCaller, session: SessionDep) -> TokenCreatedRead:
     """Create a token for a program. Only this response contains it."""
     secret, token = service.create(
         session, caller, body.name, body.role, rollback=body.rollback, expires_in=timedelta(days=body.expires_in_days)
@@ -42,12 +42,12 @@ def create_token(body: TokenCreate, caller: Viewer, session: SessionDep) -> Toke
 
 
 @router.get("/{token_id}", operation_id="get_token", response_model=TokenRead, responses=answers(401, 403, 404, 422))
-def get_token(token_id: TokenId, caller: Viewer, session: SessionDep) -> Token:
+def get_token(token_id: TokenId, caller: ViewerCaller, session: SessionDep) -> Token:
     """Get one of your tokens. Administrators can get any token."""
     return service.get(session, caller, token_id)
 
 
 @router.delete("/{token_id}", operation_id="revoke_token", status_code=204, responses=answers(401, 403, 404, 422))
-def revoke_token(token_id: TokenId, caller: Viewer, session: SessionDep) -> None:
+def revoke_token(token_id: TokenId, caller: ViewerCaller, session: SessionDep) -> None:
     """Revoke one of your tokens. Administrators can revoke any token."""
     service.revoke(session, caller, token_id)

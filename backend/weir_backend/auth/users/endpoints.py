@@ -11,7 +11,7 @@ from weir_backend.auth.passwords import HashingTurn, hashed
 from weir_backend.auth.schemas import UserCreate, UserRead, UserUpdate
 from weir_backend.auth.sessions.endpoints import BODY_BYTES_MAX
 from weir_backend.auth.users import service
-from weir_backend.kit.access import Administrator
+from weir_backend.kit.access import AdministratorCaller
 from weir_backend.kit.dependencies import SessionDep
 from weir_backend.kit.etags import if_match, set_etag
 from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
@@ -24,14 +24,16 @@ IfMatch = Annotated[str | None, Depends(if_match)]
 
 @router.get("", operation_id="list_users", response_model=list[UserRead], responses=answers(401, 403, 422))
 def list_users(
-    _: Administrator, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
+    _: AdministratorCaller, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
 ) -> list[UserRead]:
     """List users. Filters: `id`, `name` (part of it), `role`, `rollback`, `disabled`."""
     return [UserRead.of(user) for user in repository.users(session, wanted, response)]
 
 
 @router.post("", operation_id="create_user", status_code=201, response_model=UserRead, responses=answers(401, 403, 409, 413, 422))
-def create_user(_: HashingTurn, body: UserCreate, caller: Administrator, session: SessionDep, response: Response) -> UserRead:
+def create_user(
+    _: HashingTurn, body: UserCreate, caller: AdministratorCaller, session: SessionDep, response: Response
+) -> UserRead:
     """Create a user."""
     password_hash = hashed(body.password.get_secret_value()) if body.password is not None else None
     user = service.create(session, caller, body.name, body.role, rollback=body.rollback, password_hash=password_hash)
@@ -40,7 +42,7 @@ def create_user(_: HashingTurn, body: UserCreate, caller: Administrator, session
 
 
 @router.get("/{user_id}", operation_id="get_user", response_model=UserRead, responses=answers(401, 403, 404, 422))
-def get_user(user_id: UserId, _: Administrator, session: SessionDep, response: Response) -> UserRead:
+def get_user(user_id: UserId, _: AdministratorCaller, session: SessionDep, response: Response) -> UserRead:
     """Get a user."""
     user = service.get(session, user_id)
     set_etag(response, user.version)
@@ -58,7 +60,7 @@ def change_user(
     user_id: UserId,
     body: UserUpdate,
     version: IfMatch,
-    caller: Administrator,
+    caller: AdministratorCaller,
     session: SessionDep,
     response: Response,
 ) -> UserRead:
@@ -72,6 +74,6 @@ def change_user(
 
 
 @router.delete("/{user_id}", operation_id="delete_user", status_code=204, responses=answers(401, 403, 404, 409, 412, 422))
-def delete_user(user_id: UserId, version: IfMatch, caller: Administrator, session: SessionDep) -> None:
+def delete_user(user_id: UserId, version: IfMatch, caller: AdministratorCaller, session: SessionDep) -> None:
     """Delete a user and their tokens. The audit log keeps their entries. If-Match is optional."""
     service.delete(session, caller, user_id, version)

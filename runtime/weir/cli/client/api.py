@@ -14,19 +14,19 @@ from weir.cli.client.credentials import Endpoint, find_endpoint
 from weir.cli.client.errors import Refused
 from weir.cli.client.http import RETRY_WHILE_WAITING_S, HttpClient
 from weir.cli.client.schemas import (
-    Artifact,
-    Checkpoint,
-    Diff,
-    Event,
-    Job,
-    NewSession,
-    Operation,
-    Plan,
-    Session,
-    Spec,
-    Subtask,
-    Token,
-    TokenCreate,
+    ArtifactRead,
+    CheckpointRead,
+    EventRead,
+    JobRead,
+    OperationRead,
+    PlanRead,
+    SessionCreatedRead,
+    SessionRead,
+    SpecDiffRead,
+    SpecRead,
+    SubtaskSeriesRead,
+    TokenCreatedRead,
+    TokenRead,
 )
 from weir.cli.logs import print_message
 
@@ -80,52 +80,52 @@ class ApiClient:
 
     # ---- jobs ----------------------------------------------------------------------------------
 
-    def jobs(self, **filter: Any) -> list[Job]:
-        return cast("list[Job]", self.rows("/jobs", limit=None, filter=filter))
+    def jobs(self, **filter: Any) -> list[JobRead]:
+        return cast("list[JobRead]", self.rows("/jobs", limit=None, filter=filter))
 
-    def job(self, job_id: int) -> Job:
-        return cast(Job, self._get(f"/jobs/{job_id}"))
+    def job(self, job_id: int) -> JobRead:
+        return cast(JobRead, self._get(f"/jobs/{job_id}"))
 
-    def job_named(self, name: str) -> Job | None:
+    def job_named(self, name: str) -> JobRead | None:
         rows = self.rows("/jobs", limit=1, filter={"name": name})
-        return cast(Job, rows[0]) if rows else None
+        return cast(JobRead, rows[0]) if rows else None
 
-    def create_job(self, draft: Mapping[str, Any]) -> Job:
-        return cast(Job, self._post("/jobs", draft))
+    def create_job(self, draft: Mapping[str, Any]) -> JobRead:
+        return cast(JobRead, self._post("/jobs", draft))
 
-    def update_job(self, job: Job, change: Mapping[str, Any]) -> Job:
-        return cast(Job, self.http.request("PATCH", f"/jobs/{job['id']}", json=change, headers=_if_match(job)).json())
+    def update_job(self, job: JobRead, change: Mapping[str, Any]) -> JobRead:
+        return cast(JobRead, self.http.request("PATCH", f"/jobs/{job['id']}", json=change, headers=_if_match(job)).json())
 
-    def delete_job(self, job: Job) -> None:
+    def delete_job(self, job: JobRead) -> None:
         self.http.request("DELETE", f"/jobs/{job['id']}", headers=_if_match(job))
 
-    def verb(self, job_id: int, verb: str) -> Operation:
+    def verb(self, job_id: int, verb: str) -> OperationRead:
         """``start``, ``suspend``, ``cancel``, ``savepoints``, ``checkpoints``."""
-        return cast(Operation, self._post(f"/jobs/{job_id}/{verb}"))
+        return cast(OperationRead, self._post(f"/jobs/{job_id}/{verb}"))
 
     # ---- artifacts and specs -------------------------------------------------------------------------
 
-    def artifact(self, digest: str) -> Artifact | None:
+    def artifact(self, digest: str) -> ArtifactRead | None:
         rows = self.rows("/artifacts", limit=1, filter={"digest": digest})
-        return cast(Artifact, rows[0]) if rows else None
+        return cast(ArtifactRead, rows[0]) if rows else None
 
-    def upload(self, name: str, data: bytes) -> Artifact:
+    def upload(self, name: str, data: bytes) -> ArtifactRead:
         headers = {"Content-Type": "application/octet-stream"}
         response = self.http.request("POST", "/artifacts", params={"name": name}, content=data, headers=headers)
-        return cast(Artifact, response.json())
+        return cast(ArtifactRead, response.json())
 
-    def spec(self, job_id: int, number: int) -> Spec:
-        return cast(Spec, self._get(f"/jobs/{job_id}/specs/{number}"))
+    def spec(self, job_id: int, number: int) -> SpecRead:
+        return cast(SpecRead, self._get(f"/jobs/{job_id}/specs/{number}"))
 
-    def specs(self, job_id: int, limit: int) -> list[Spec]:
+    def specs(self, job_id: int, limit: int) -> list[SpecRead]:
         """Newest first."""
-        return cast("list[Spec]", self.rows(f"/jobs/{job_id}/specs", limit=limit))
+        return cast("list[SpecRead]", self.rows(f"/jobs/{job_id}/specs", limit=limit))
 
-    def add_spec(self, job: Job, draft: Mapping[str, Any]) -> Spec:
-        return cast(Spec, self.http.request("POST", f"/jobs/{job['id']}/specs", json=draft, headers=_if_match(job)).json())
+    def add_spec(self, job: JobRead, draft: Mapping[str, Any]) -> SpecRead:
+        return cast(SpecRead, self.http.request("POST", f"/jobs/{job['id']}/specs", json=draft, headers=_if_match(job)).json())
 
-    def diff(self, job_id: int, before: int, after: int) -> Diff:
-        return cast(Diff, self._get(f"/jobs/{job_id}/specs/{before}/diff/{after}"))
+    def diff(self, job_id: int, before: int, after: int) -> SpecDiffRead:
+        return cast(SpecDiffRead, self._get(f"/jobs/{job_id}/specs/{before}/diff/{after}"))
 
     def graph(self, job_id: int, number: int) -> dict[str, Any]:
         """Return the physical graph."""
@@ -133,48 +133,50 @@ class ApiClient:
 
     # ---- operations and plans --------------------------------------------------------------------
 
-    def operation(self, operation_id: int) -> Operation:
-        return cast(Operation, self._get(f"/operations/{operation_id}"))
+    def operation(self, operation_id: int) -> OperationRead:
+        return cast(OperationRead, self._get(f"/operations/{operation_id}"))
 
-    def operations(self, job_id: int | None, limit: int) -> list[Operation]:
+    def operations(self, job_id: int | None, limit: int) -> list[OperationRead]:
         """Newest first."""
-        return cast("list[Operation]", self.rows("/operations", limit=limit, filter=_of_job(job_id)))
+        return cast("list[OperationRead]", self.rows("/operations", limit=limit, filter=_of_job(job_id)))
 
-    def propose(self, job_id: int, request: Mapping[str, Any]) -> Plan:
-        return cast(Plan, self._post(f"/jobs/{job_id}/plans", {"request": request}))
+    def propose(self, job_id: int, request: Mapping[str, Any]) -> PlanRead:
+        return cast(PlanRead, self._post(f"/jobs/{job_id}/plans", {"request": request}))
 
-    def plan(self, plan_id: int) -> Plan:
-        return cast(Plan, self._get(f"/plans/{plan_id}"))
+    def plan(self, plan_id: int) -> PlanRead:
+        return cast(PlanRead, self._get(f"/plans/{plan_id}"))
 
-    def plans(self, job_id: int | None, limit: int) -> list[Plan]:
+    def plans(self, job_id: int | None, limit: int) -> list[PlanRead]:
         """Newest first."""
-        return cast("list[Plan]", self.rows("/plans", limit=limit, filter=_of_job(job_id)))
+        return cast("list[PlanRead]", self.rows("/plans", limit=limit, filter=_of_job(job_id)))
 
-    def approve(self, plan_id: int) -> Plan:
-        return cast(Plan, self._post(f"/plans/{plan_id}/approve"))
+    def approve(self, plan_id: int) -> PlanRead:
+        return cast(PlanRead, self._post(f"/plans/{plan_id}/approve"))
 
-    def apply(self, plan_id: int) -> Operation:
-        return cast(Operation, self._post(f"/plans/{plan_id}/apply"))
+    def apply(self, plan_id: int) -> OperationRead:
+        return cast(OperationRead, self._post(f"/plans/{plan_id}/apply"))
 
-    def discard(self, plan_id: int) -> Plan:
-        return cast(Plan, self._post(f"/plans/{plan_id}/discard"))
+    def discard(self, plan_id: int) -> PlanRead:
+        return cast(PlanRead, self._post(f"/plans/{plan_id}/discard"))
 
     # ---- checkpoints, events, metrics, logs -----------------------------------------------------------------------
 
-    def checkpoints(self, job_id: int, limit: int | None) -> list[Checkpoint]:
+    def checkpoints(self, job_id: int, limit: int | None) -> list[CheckpointRead]:
         """Newest first."""
-        return cast("list[Checkpoint]", self.rows("/checkpoints", limit=limit, filter=_of_job(job_id), sort=("number", "DESC")))
+        return cast(
+            "list[CheckpointRead]", self.rows("/checkpoints", limit=limit, filter=_of_job(job_id), sort=("number", "DESC"))
+        )
 
-    def events(self, job_id: int, limit: int) -> list[Event]:
+    def events(self, job_id: int, limit: int) -> list[EventRead]:
         """Newest first."""
-        return cast("list[Event]", self.rows("/events", limit=limit, filter=_of_job(job_id), sort=("number", "DESC")))
+        return cast("list[EventRead]", self.rows("/events", limit=limit, filter=_of_job(job_id), sort=("number", "DESC")))
 
     def checkpoint(self, checkpoint_id: int) -> dict[str, Any]:
         return cast("dict[str, Any]", self._get(f"/checkpoints/{checkpoint_id}"))
 
-    def metrics(self, job_id: int, *, since: datetime) -> list[Subtask]:
+    def metrics(self, job_id: int, *, since: datetime) -> list[SubtaskSeriesRead]:
         response = self.http.request("GET", f"/jobs/{job_id}/metrics", params={"since": since.isoformat()})
-        return cast("list[Subtask]", response.json()["subtasks"])
+        return cast("list[SubtaskSeriesRead]", response.json()["subtasks"])
 
     def log(self, run_id: int, offset: int) -> tuple[bytes, int, int]:
         """Return a part of the driver's log, the size of the log, and the offset after the part. A negative offset counts from the end."""
@@ -183,28 +185,28 @@ class ApiClient:
 
     # ---- sessions and tokens --------------------------------------------------------------------------
 
-    def log_in(self, name: str, password: str) -> NewSession:
+    def log_in(self, name: str, password: str) -> SessionCreatedRead:
         return cast(
-            NewSession, self.http.request("POST", "/session", json={"name": name, "password": password}, once=True).json()
+            SessionCreatedRead, self.http.request("POST", "/session", json={"name": name, "password": password}, once=True).json()
         )
 
-    def session(self) -> Session:
-        return cast(Session, self._get("/session"))
+    def session(self) -> SessionRead:
+        return cast(SessionRead, self._get("/session"))
 
     def log_out(self) -> None:
         self.http.request("DELETE", "/session")
 
-    def tokens(self) -> list[Token]:
-        return cast("list[Token]", self.rows("/tokens", limit=None))
+    def tokens(self) -> list[TokenRead]:
+        return cast("list[TokenRead]", self.rows("/tokens", limit=None))
 
-    def create_token(self, draft: Mapping[str, Any]) -> TokenCreate:
-        return cast(TokenCreate, self.http.request("POST", "/tokens", json=draft, once=True).json())
+    def create_token(self, draft: Mapping[str, Any]) -> TokenCreatedRead:
+        return cast(TokenCreatedRead, self.http.request("POST", "/tokens", json=draft, once=True).json())
 
     def revoke_token(self, token_id: int) -> None:
         self.http.request("DELETE", f"/tokens/{token_id}")
 
 
-def _if_match(job: Job) -> dict[str, str]:
+def _if_match(job: JobRead) -> dict[str, str]:
     return {"If-Match": f'"{job["version"]}"'}
 
 
@@ -223,7 +225,7 @@ def open_client(endpoint: Endpoint | None = None) -> Iterator[ApiClient]:
         client.close()
 
 
-def find_job(client: ApiClient, name_or_id: str) -> Job:
+def find_job(client: ApiClient, name_or_id: str) -> JobRead:
     """Return the job with this name, else with this id. Raises Refused, with similar names."""
     job = _job_or_none(client, name_or_id)
     if job is None:
@@ -232,7 +234,7 @@ def find_job(client: ApiClient, name_or_id: str) -> Job:
     return job
 
 
-def _job_or_none(client: ApiClient, name_or_id: str) -> Job | None:
+def _job_or_none(client: ApiClient, name_or_id: str) -> JobRead | None:
     job = client.job_named(name_or_id)
     if job is not None or not (name_or_id.isascii() and name_or_id.isdigit() and len(name_or_id) <= 18 and int(name_or_id) > 0):
         return job

@@ -38,7 +38,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class SavedLogin:
     """The content of the credentials file. ``name``: the user that the token belongs to."""
 
     url: str
@@ -100,11 +100,11 @@ def _check_token(token: str) -> str:
     return token
 
 
-def read_credentials(path: Path) -> Credentials | None:
+def read_credentials(path: Path) -> SavedLogin | None:
     """Return None if there is no such file. Raises Refused."""
     try:
         content = json.loads(path.read_text())
-        return Credentials(
+        return SavedLogin(
             url=parse_url(content["url"], "url"),
             token=_check_token(content["token"]),
             name=str(content.get("name", "")),
@@ -118,7 +118,7 @@ def read_credentials(path: Path) -> Credentials | None:
         raise Refused(f"{path} is damaged. Delete it and run weir login.") from None
 
 
-def write_credentials(path: Path, credentials: Credentials) -> None:
+def write_credentials(path: Path, credentials: SavedLogin) -> None:
     """Write the file atomically, readable by this user only. Raises Refused."""
     content = {
         "url": credentials.url,

@@ -6,7 +6,7 @@ CommandError
 │   └── NotAllowed   the token is not valid, or its permissions do not allow the request
 ├── Unreachable      the API does not respond
 ├── OperationFailed  the operation failed, or did not end in time
-└── Aborted          the user answered no, or interrupted a wait
+└── AbortedByUser    the user answered no, or interrupted a wait
 """
 
 from __future__ import annotations
@@ -40,5 +40,5 @@ class OperationFailed(CommandError):
     exit = Exit.JOB_FAILED
 
 
-class Aborted(CommandError):
+class AbortedByUser(CommandError):
     exit = Exit.CANCELED

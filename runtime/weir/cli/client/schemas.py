@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 
-class Operation(TypedDict):
+class OperationRead(TypedDict):
     """It has ended if ``ended_at`` is set."""
 
     id: int
@@ -21,7 +21,7 @@ class Operation(TypedDict):
     ended_at: str | None
 
 
-class Run(TypedDict):
+class RunRead(TypedDict):
     id: int
     number: int
     state: str
@@ -33,7 +33,7 @@ class Run(TypedDict):
     ended_at: str | None
 
 
-class LastCheckpoint(TypedDict):
+class LastCheckpointRead(TypedDict):
     number: int
     completed_at: str
     is_savepoint: bool
@@ -41,7 +41,7 @@ class LastCheckpoint(TypedDict):
     state_bytes: int | None
 
 
-class Job(TypedDict):
+class JobRead(TypedDict):
     id: int
     name: str
     description: str
@@ -53,12 +53,12 @@ class Job(TypedDict):
     spec_state: str
     version: int
     restarts: int
-    run: Run | None
-    last_checkpoint: LastCheckpoint | None
-    operation: Operation | None
+    run: RunRead | None
+    last_checkpoint: LastCheckpointRead | None
+    operation: OperationRead | None
 
 
-class Spec(TypedDict):
+class SpecRead(TypedDict):
     id: int
     number: int
     body: dict[str, Any]
@@ -67,7 +67,7 @@ class Spec(TypedDict):
     comment: str
 
 
-class Artifact(TypedDict):
+class ArtifactRead(TypedDict):
     id: int
     digest: str
     name: str
@@ -81,12 +81,12 @@ class SinkEffect(TypedDict):
     records: int | None
 
 
-class Source(TypedDict):
+class SourcePosition(TypedDict):
     source: str
     splits: list[Any]
 
 
-class Origin(TypedDict):
+class RestoreOrigin(TypedDict):
     job: str
     checkpoint: int
     completed_at: str
@@ -94,7 +94,7 @@ class Origin(TypedDict):
     is_savepoint: bool
 
 
-class Inspection(TypedDict):
+class PlanInspection(TypedDict):
     whole: bool
     damage: str | None
     files: int
@@ -102,14 +102,14 @@ class Inspection(TypedDict):
     abandoned: list[int]
     returning: list[int]
     again: list[int]
-    sources: list[Source]
+    sources: list[SourcePosition]
     sinks: list[SinkEffect]
     notes: list[str]
     misfit: str | None
-    origin: Origin | None
+    origin: RestoreOrigin | None
 
 
-class Preview(TypedDict):
+class PlanPreview(TypedDict):
     checkpoint: int | None
     completed_at: str | None
     age_s: float | None
@@ -122,17 +122,17 @@ class Preview(TypedDict):
     restarts: list[str]
     warnings: list[str]
     duplicates: list[str]
-    inspection: Inspection | None
+    inspection: PlanInspection | None
 
 
-class Plan(TypedDict):
+class PlanRead(TypedDict):
     id: int
     job_id: int
     kind: str
     state: str
     phase: str | None
     request: dict[str, Any]
-    preview: Preview
+    preview: PlanPreview
     safety_checkpoint: int | None
     problem: str | None
     operation_id: int | None
@@ -140,23 +140,23 @@ class Plan(TypedDict):
     ended_at: str | None
 
 
-class Change(TypedDict):
+class FieldChange(TypedDict):
     path: str
     before: Any
     after: Any
 
 
-class Diff(TypedDict):
+class SpecDiffRead(TypedDict):
     before: int
     after: int
-    changes: list[Change]
+    changes: list[FieldChange]
     code: str | None
     operators_added: list[str]
     operators_removed: list[str]
     operators_changed: list[str]
 
 
-class Token(TypedDict):
+class TokenRead(TypedDict):
     id: int
     name: str
     kind: str
@@ -168,22 +168,22 @@ class Token(TypedDict):
     revoked_at: str | None
 
 
-class TokenCreate(Token):
+class TokenCreatedRead(TokenRead):
     token: str
 
 
-class Session(TypedDict):
+class SessionRead(TypedDict):
     name: str
     role: str
     permissions: list[str]
     expires_at: str
 
 
-class NewSession(Session):
+class SessionCreatedRead(SessionRead):
     token: str
 
 
-class Checkpoint(TypedDict):
+class CheckpointRead(TypedDict):
     id: int
     number: int
     state: str
@@ -199,23 +199,23 @@ class Checkpoint(TypedDict):
     failure: str | None
 
 
-class Event(TypedDict):
+class EventRead(TypedDict):
     number: int
     kind: str
     fields: dict[str, Any]
     at: str
 
 
-class OperatorName(TypedDict):
+class OperatorNameRead(TypedDict):
     uid: str
 
 
-class Subtask(TypedDict):
+class SubtaskSeriesRead(TypedDict):
     """Time series of one subtask; all lists have the length of ``at``."""
 
     chain: int
     index: int
-    operators: list[OperatorName]
+    operators: list[OperatorNameRead]
     at: list[str]
     records_in_per_s: list[float]
     records_out_per_s: list[float]

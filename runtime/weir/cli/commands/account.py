@@ -13,11 +13,11 @@ import typer
 
 from weir.cli.client import credentials
 from weir.cli.client.api import open_client
-from weir.cli.client.credentials import Credentials, Endpoint
-from weir.cli.client.errors import Aborted, NotAllowed, NotConfigured, Refused
-from weir.cli.client.schemas import Token
+from weir.cli.client.credentials import Endpoint, SavedLogin
+from weir.cli.client.errors import AbortedByUser, NotAllowed, NotConfigured, Refused
+from weir.cli.client.schemas import TokenRead
 from weir.cli.logs import print_message
-from weir.cli.output import Output, OutputOption, parse_time, print_json, print_rows, time_of
+from weir.cli.output import OutputFormat, OutputOption, parse_time, print_json, print_rows, time_of
 
 PASSWORD_BYTES_MAX = 64 << 10
 
@@ -44,7 +44,7 @@ def login(
     ] = None,
     name: Annotated[str | None, typer.Option(help="User name. Default: that of the last login, or a prompt.")] = None,
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")] = False,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Log in to a platform and save the token for the next commands. It expires after some hours."""
     file = credentials.credentials_file(os.environ)
@@ -61,8 +61,8 @@ def login(
     with open_client(endpoint) as client:
         session = client.log_in(name, password)
     expires_at = session["expires_at"]
-    credentials.write_credentials(file, Credentials(endpoint.url, session["token"], session["name"], expires_at))
-    if output is Output.JSON:
+    credentials.write_credentials(file, SavedLogin(endpoint.url, session["token"], session["name"], expires_at))
+    if output is OutputFormat.JSON:
         user = {"name": session["name"], "role": session["role"], "permissions": session["permissions"]}
         print_json({"url": endpoint.url, **user, "expires_at": expires_at, "credentials_file": str(file)})
     else:
@@ -71,14 +71,14 @@ def login(
         print_message(f"note: {credentials.TOKEN} is set and takes precedence. Unset it to use this login.")
 
 
-def _last_login(file: Path) -> Credentials | None:
+def _last_login(file: Path) -> SavedLogin | None:
     try:
         return credentials.read_credentials(file)
     except Refused:
         return None  # a damaged file is overwritten
 
 
-def _endpoint(url: str | None, last: Credentials | None) -> Endpoint:
+def _endpoint(url: str | None, last: SavedLogin | None) -> Endpoint:
     if url is not None:
         return Endpoint(credentials.parse_url(url, "--url"))
     if variable := os.environ.get(credentials.URL, "").strip():
@@ -104,7 +104,7 @@ def _prompt(text: str, *, hidden: bool) -> str:
     try:
         return str(typer.prompt(text, hide_input=hidden, err=True))
     except typer.Abort:
-        raise Aborted("Canceled. You are not logged in.") from None
+        raise AbortedByUser("Canceled. You are not logged in.") from None
 
 
 def _password_from_stdin() -> str:
@@ -119,7 +119,7 @@ def _password_from_stdin() -> str:
     return password
 
 
-def logout(output: OutputOption = Output.TEXT) -> None:
+def logout(output: OutputOption = OutputFormat.TEXT) -> None:
     """End the session and delete the saved token."""
     file = credentials.credentials_file(os.environ)
     saved = credentials.read_credentials(file)
@@ -133,7 +133,7 @@ def logout(output: OutputOption = Output.TEXT) -> None:
     finally:
         # Delete the token even if the API does not respond.
         credentials.delete_credentials(file)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json({"logged_out": saved.url})
     else:
         typer.echo(f"Logged out of {saved.url}.")
@@ -144,12 +144,12 @@ def create_token(
     role: Annotated[Role, typer.Option(help="Role of the token, at most your own.")] = Role.OPERATOR,
     rollback: Annotated[bool, typer.Option("--rollback", help="Also allow rollback and undo.")] = False,
     days: Annotated[int, typer.Option(min=1, max=365, help="Days until it expires.")] = 90,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Create a token for a script. Standard output is the token alone; it is shown only once."""
     with open_client() as client:
         token = client.create_token({"name": name, "role": role.value, "rollback": rollback, "expires_in_days": days})
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(token)
         return
     expires = time_of(token["expires_at"])
@@ -157,36 +157,36 @@ def create_token(
     typer.echo(token["token"])
 
 
-def list_tokens(output: OutputOption = Output.TEXT) -> None:
+def list_tokens(output: OutputOption = OutputFormat.TEXT) -> None:
     """List your tokens and sessions."""
     with open_client() as client:
         found = client.tokens()
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(found)
     else:
         columns = ("id", "name", "kind", "role", "expires (UTC)", "last used", "state")
         print_rows(columns, map(_token_row, found), right=frozenset({"id"}))
 
 
-def _token_row(token: Token) -> tuple[str, ...]:
+def _token_row(token: TokenRead) -> tuple[str, ...]:
     expired = parse_time(token["expires_at"]) <= datetime.now(UTC)
     state = "revoked" if token["revoked_at"] else "expired" if expired else "valid"
     times = (time_of(token["expires_at"]), time_of(token["last_used_at"]))
     return (str(token["id"]), token["name"], token["kind"], _role_text(token), *times, state)
 
 
-def _role_text(token: Token) -> str:
+def _role_text(token: TokenRead) -> str:
     return token["role"] + (" with rollback" if token["rollback"] else "")
 
 
 def revoke_token(
     token_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="Id from weir tokens list.")],
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Revoke a token. Requests with it fail from now on."""
     with open_client() as client:
         client.revoke_token(token_id)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json({"revoked": token_id})
     else:
         typer.echo(f"Revoked token {token_id}.")

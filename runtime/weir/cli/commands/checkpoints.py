@@ -12,7 +12,7 @@ import typer
 from weir.cli.client.api import find_job, open_client
 from weir.cli.client.credentials import is_configured
 from weir.cli.client.errors import Refused
-from weir.cli.client.schemas import Checkpoint, Job
+from weir.cli.client.schemas import CheckpointRead, JobRead
 from weir.cli.output import print_fields, print_json, print_rows, size_text, time_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -62,7 +62,7 @@ def print_list(name: str, *, retired: bool, as_json: bool) -> None:
         typer.echo(f"Only the newest {ROWS_MAX} are listed; --json lists all.")
 
 
-def _row(checkpoint: Checkpoint) -> tuple[str, ...]:
+def _row(checkpoint: CheckpointRead) -> tuple[str, ...]:
     took = f"{checkpoint['end_to_end_ms']} ms" if checkpoint["end_to_end_ms"] is not None else ""
     size = size_text(checkpoint["state_bytes"]) if checkpoint["state_bytes"] is not None else ""
     trigger = "savepoint" if checkpoint["is_savepoint"] else checkpoint["trigger"]
@@ -70,7 +70,7 @@ def _row(checkpoint: Checkpoint) -> tuple[str, ...]:
     return (str(checkpoint["number"]), completed, checkpoint["state"], trigger, took, size, ", ".join(_notes(checkpoint)))
 
 
-def _notes(checkpoint: Checkpoint) -> list[str]:
+def _notes(checkpoint: CheckpointRead) -> list[str]:
     return [
         *(["pinned"] if checkpoint["pinned"] else []),
         *(["files deleted"] if checkpoint["discarded_at"] else []),
@@ -92,7 +92,7 @@ def print_one(name: str, number: int, *, as_json: bool) -> None:
         _print_detail(job, detail)
 
 
-def _print_detail(job: Job, detail: dict[str, Any]) -> None:
+def _print_detail(job: JobRead, detail: dict[str, Any]) -> None:
     kind = "savepoint" if detail["is_savepoint"] else "checkpoint"
     written = detail["statistics"]["checkpointed_size"]
     print_fields(

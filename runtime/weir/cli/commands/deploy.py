@@ -14,7 +14,7 @@ import typer
 
 from weir.cli.client.api import ApiClient, open_client
 from weir.cli.client.errors import OperationFailed, Refused
-from weir.cli.client.schemas import Job, Operation, Spec
+from weir.cli.client.schemas import JobRead, OperationRead, SpecRead
 from weir.cli.commands.plans import discarded_on_error
 from weir.cli.commands.waiting import (
     Deadline,
@@ -31,25 +31,25 @@ from weir.cli.options import (
     NO_PAIRS,
     RETAINED,
     TOLERABLE_FAILED_CHECKPOINTS,
-    AllowNonRestoredState,
-    CheckpointTimeout,
-    Interval,
-    Master,
-    MinPause,
-    Parallelism,
-    Params,
-    Retained,
-    Spares,
-    SparkConf,
-    StagingDir,
-    Timeout,
-    TolerableFailedCheckpoints,
+    AllowNonRestoredStateOption,
+    CheckpointTimeoutOption,
+    IntervalOption,
+    MasterOption,
+    MinPauseOption,
+    ParallelismOption,
+    ParamsOption,
+    RetainedOption,
+    SparesOption,
+    SparkConfOption,
+    StagingDirOption,
+    TimeoutOption,
+    TolerableFailedCheckpointsOption,
     parse_count,
     parse_duration_ms,
     parse_pairs,
     timeout_s,
 )
-from weir.cli.output import Output, OutputOption, print_json
+from weir.cli.output import OutputFormat, OutputOption, print_json
 
 SPECS_COMPARED_MAX = 50
 """How many older versions are compared with the new one."""
@@ -80,21 +80,21 @@ def deploy_command(
         str, typer.Argument(metavar="FILE[:FUNCTION]", help="JOB.py, JOB.py:function, or ARCHIVE.whl:package.module:function.")
     ],
     name: Annotated[str, typer.Option(help="Name of the job.")],
-    params: Params = NO_PAIRS,
-    parallelism: Parallelism = 2,
-    master: Master = "local",
-    interval: Interval = INTERVAL,
-    checkpoint_timeout: CheckpointTimeout = CHECKPOINT_TIMEOUT,
-    min_pause: MinPause = MIN_PAUSE,
-    tolerable_failed_checkpoints: TolerableFailedCheckpoints = TOLERABLE_FAILED_CHECKPOINTS,
-    retained: Retained = RETAINED,
+    params: ParamsOption = NO_PAIRS,
+    parallelism: ParallelismOption = 2,
+    master: MasterOption = "local",
+    interval: IntervalOption = INTERVAL,
+    checkpoint_timeout: CheckpointTimeoutOption = CHECKPOINT_TIMEOUT,
+    min_pause: MinPauseOption = MIN_PAUSE,
+    tolerable_failed_checkpoints: TolerableFailedCheckpointsOption = TOLERABLE_FAILED_CHECKPOINTS,
+    retained: RetainedOption = RETAINED,
     checkpoint_dir: Annotated[
         str | None, typer.Option(help="Checkpoint storage, as the platform sees it. Default: a directory of the platform.")
     ] = None,
-    staging_dir: StagingDir = None,
-    conf: SparkConf = NO_PAIRS,
-    spares: Spares = 0,
-    allow_non_restored_state: AllowNonRestoredState = False,
+    staging_dir: StagingDirOption = None,
+    conf: SparkConfOption = NO_PAIRS,
+    spares: SparesOption = 0,
+    allow_non_restored_state: AllowNonRestoredStateOption = False,
     mode: Annotated[
         DeployMode,
         typer.Option(help="savepoint: stop with a final checkpoint; last-state: stop at once and restore the newest checkpoint."),
@@ -105,18 +105,18 @@ def deploy_command(
         bool, typer.Option("--no-start", help="Create the version, but do not start or upgrade the job.")
     ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job runs. Exit code 1 if it does not start.")] = False,
-    timeout: Timeout = None,
-    output: OutputOption = Output.TEXT,
+    timeout: TimeoutOption = None,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Create a job from a file, or upgrade a job to a new version of it. Deploying the same again changes nothing.
 
     Options that are left out have their defaults, even if the job has other values now.
     """
     deadline = Deadline(timeout_s(timeout))
-    deployment = Deployment(
+    deployment = DeployRequest(
         name=name,
         code=read_code(target),
-        settings=Settings(
+        settings=DeployOptions(
             parameters=params,
             parallelism=parallelism,
             master=master,
@@ -146,19 +146,19 @@ def deploy_command(
                 problem = error
                 outcome.job = client.job(outcome.job["id"])
                 outcome.operation = client.operation(outcome.operation["id"]) if outcome.operation is not None else None
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         # Also after a failure: a script needs the plan to undo it.
         print_json(outcome.as_json())
     if problem is not None:
         raise problem
-    if output is Output.TEXT:
+    if output is OutputFormat.TEXT:
         for note in outcome.notes:
             typer.echo(f"Job '{name}': {note}")
         if outcome.changed or wait:
             typer.echo(_result(outcome, waited=wait))
 
 
-def _result(outcome: Outcome, *, waited: bool) -> str:
+def _result(outcome: DeployResult, *, waited: bool) -> str:
     job = outcome.job
     name, run = job["name"], job["run"]
     if waited and run is not None:
@@ -185,7 +185,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DeployOptions:
     """The unparsed options of the command line."""
 
     parameters: list[str]
@@ -204,12 +204,12 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class DeployRequest:
     """``description`` None: unchanged. ``start`` False: only create the version."""
 
     name: str
     code: Code
-    settings: Settings
+    settings: DeployOptions
     mode: str
     description: str | None
     comment: str
@@ -244,7 +244,7 @@ def _entry(path: Path, given: str | None) -> str:
     return given
 
 
-def spec_body(code: Code, settings: Settings, current: Mapping[str, Any] | None) -> dict[str, Any]:
+def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the body of a spec. Fields without an option keep their value of ``current``. Raises Refused, ConfigError."""
     if settings.interval != "none":
         parse_duration_ms(settings.interval, "--interval")
@@ -293,15 +293,15 @@ def is_same(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 @dataclass(slots=True)
-class Outcome:
+class DeployResult:
     """``operation`` None: the job did not need one. ``plan``: the upgrade; undoing it returns to the version before."""
 
-    job: Job
+    job: JobRead
     spec: int
     spec_before: int | None
     changed: bool
     plan: int | None = None
-    operation: Operation | None = None
+    operation: OperationRead | None = None
     notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -315,7 +315,7 @@ class Outcome:
         }
 
 
-def deploy(client: ApiClient, deployment: Deployment, deadline: Deadline) -> Outcome:
+def deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> DeployResult:
     """Create or upgrade the job, without waiting until it runs. Raises Refused, OperationFailed, Aborted, Unreachable."""
     for attempts_left in reversed(range(ATTEMPTS)):
         try:
@@ -327,7 +327,7 @@ def deploy(client: ApiClient, deployment: Deployment, deadline: Deadline) -> Out
     raise AssertionError("the last attempt returns or raises")
 
 
-def _deploy(client: ApiClient, deployment: Deployment, deadline: Deadline) -> Outcome:
+def _deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> DeployResult:
     job = client.job_named(deployment.name)
     if job is None:
         return _create(client, deployment)
@@ -342,7 +342,7 @@ def _deploy(client: ApiClient, deployment: Deployment, deadline: Deadline) -> Ou
     job = client.job(job["id"])
     if not deployment.start:
         note = f"created version {spec['number']}; version {job['spec_number']} stays the current one (--no-start)."
-        return Outcome(job, spec["number"], job["spec_number"], changed=True, notes=[note])
+        return DeployResult(job, spec["number"], job["spec_number"], changed=True, notes=[note])
     return _upgrade(client, deployment, job, spec, deadline)
 
 
@@ -352,7 +352,7 @@ def _upload(client: ApiClient, code: Code) -> None:
         client.upload(code.name, code.data)
 
 
-def _create(client: ApiClient, deployment: Deployment) -> Outcome:
+def _create(client: ApiClient, deployment: DeployRequest) -> DeployResult:
     body = spec_body(deployment.code, deployment.settings, None)
     _upload(client, deployment.code)
     draft = {
@@ -363,21 +363,23 @@ def _create(client: ApiClient, deployment: Deployment) -> Outcome:
         "start": deployment.start,
     }
     job = client.create_job(draft)
-    return Outcome(job, 1, None, changed=True, operation=job["operation"])
+    return DeployResult(job, 1, None, changed=True, operation=job["operation"])
 
 
-def _update_description(client: ApiClient, job: Job, deployment: Deployment) -> Job | None:
+def _update_description(client: ApiClient, job: JobRead, deployment: DeployRequest) -> JobRead | None:
     """Return the updated job; None if the description does not change."""
     if deployment.description is None or deployment.description == job["description"]:
         return None
     return client.update_job(job, {"description": deployment.description})
 
 
-def _keep_version(client: ApiClient, deployment: Deployment, job: Job, current: Spec, *, changed: bool) -> Outcome:
+def _keep_version(
+    client: ApiClient, deployment: DeployRequest, job: JobRead, current: SpecRead, *, changed: bool
+) -> DeployResult:
     number = current["number"]
     if current["state"] == "INVALID":
         raise OperationFailed(f"This is version {number} of job '{job['name']}', which does not compile: {current['problem']}")
-    outcome = Outcome(job, number, number, changed, operation=job["operation"])
+    outcome = DeployResult(job, number, number, changed, operation=job["operation"])
     if deployment.start and job["desired_state"] != "RUNNING":
         outcome.operation = client.verb(job["id"], "start")
         outcome.changed = True
@@ -387,7 +389,7 @@ def _keep_version(client: ApiClient, deployment: Deployment, job: Job, current: 
     return outcome
 
 
-def _find_or_add_spec(client: ApiClient, job: Job, body: dict[str, Any], deployment: Deployment) -> Spec:
+def _find_or_add_spec(client: ApiClient, job: JobRead, body: dict[str, Any], deployment: DeployRequest) -> SpecRead:
     """Return a version with this body: an existing one after an interrupted deployment or a rollback, else a new one."""
     for spec in client.specs(job["id"], SPECS_COMPARED_MAX):
         if spec["state"] != "INVALID" and is_same(body, spec["body"]):
@@ -396,7 +398,7 @@ def _find_or_add_spec(client: ApiClient, job: Job, body: dict[str, Any], deploym
     return client.add_spec(job, {"spec": body, "comment": deployment.comment})
 
 
-def _upgrade(client: ApiClient, deployment: Deployment, job: Job, spec: Spec, deadline: Deadline) -> Outcome:
+def _upgrade(client: ApiClient, deployment: DeployRequest, job: JobRead, spec: SpecRead, deadline: Deadline) -> DeployResult:
     before = job["spec_number"]
     spec = wait_for_compilation(client, job, spec, deadline)
     plan = client.propose(job["id"], {"kind": "upgrade", "spec": spec["number"], "mode": deployment.mode})
@@ -405,10 +407,10 @@ def _upgrade(client: ApiClient, deployment: Deployment, job: Job, spec: Spec, de
         client.approve(plan["id"])
         operation = client.apply(plan["id"])
     print_message(f"  Upgrading job '{job['name']}' from version {before} to {spec['number']} (plan {plan['id']})")
-    return Outcome(client.job(job["id"]), spec["number"], before, changed=True, plan=plan["id"], operation=operation)
+    return DeployResult(client.job(job["id"]), spec["number"], before, changed=True, plan=plan["id"], operation=operation)
 
 
-def wait_until_deployed(client: ApiClient, deployment: Deployment, outcome: Outcome, deadline: Deadline) -> None:
+def wait_until_deployed(client: ApiClient, deployment: DeployRequest, outcome: DeployResult, deadline: Deadline) -> None:
     """Wait until the job runs; without a start, until the version compiles. Raises OperationFailed, Aborted, Unreachable."""
     job = outcome.job
     if deployment.start or outcome.spec_before is None:

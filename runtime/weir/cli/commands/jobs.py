@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from weir.cli.client.api import ApiClient, find_job, open_client
-from weir.cli.client.errors import Aborted, OperationFailed, Refused
-from weir.cli.client.schemas import Job, Operation, Subtask
+from weir.cli.client.errors import AbortedByUser, OperationFailed, Refused
+from weir.cli.client.schemas import JobRead, OperationRead, SubtaskSeriesRead
 from weir.cli.commands.waiting import Deadline, wait_for_operation, wait_until_healthy
 from weir.cli.logs import print_message
-from weir.cli.options import JobName, Limit, Timeout, Wait, Yes, timeout_s
-from weir.cli.output import Output, OutputOption, age_of, print_fields, print_json, print_rows, size_text, time_of
+from weir.cli.options import JobArgument, LimitOption, TimeoutOption, WaitOption, YesOption, timeout_s
+from weir.cli.output import OutputFormat, OutputOption, age_of, print_fields, print_json, print_rows, size_text, time_of
 
 METRICS_AGE_MAX = timedelta(seconds=90)
 """Older samples do not describe the current throughput."""
@@ -31,11 +31,11 @@ def add_to(app: typer.Typer) -> None:
 # ---- weir jobs, weir status --------------------------------------------------------------------
 
 
-def jobs(output: OutputOption = Output.TEXT) -> None:
+def jobs(output: OutputOption = OutputFormat.TEXT) -> None:
     """List all jobs."""
     with open_client() as client:
         found = client.jobs()
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(found)
     elif not found:
         typer.echo("No jobs yet. Create one with weir deploy.")
@@ -44,7 +44,7 @@ def jobs(output: OutputOption = Output.TEXT) -> None:
         print_rows(columns, map(_job_row, found), right=frozenset({"id", "version"}))
 
 
-def _job_row(job: Job) -> tuple[str, ...]:
+def _job_row(job: JobRead) -> tuple[str, ...]:
     last = job["last_checkpoint"]
     checkpoint = f"{last['number']}, {age_of(last['completed_at'])}" if last else "none"
     return (
@@ -58,14 +58,14 @@ def _job_row(job: Job) -> tuple[str, ...]:
     )
 
 
-def status(name: JobName, output: OutputOption = Output.TEXT) -> None:
+def status(name: JobArgument, output: OutputOption = OutputFormat.TEXT) -> None:
     """Show the state and health of a job, its run, last checkpoint, current operation and operators."""
     with open_client() as client:
         job = find_job(client, name)
         operators = _operators(client, job)
         metrics = client.metrics(job["id"], since=datetime.now(UTC) - METRICS_AGE_MAX) if job["run"] is not None else []
         add_rates(operators, metrics)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json({**job, "operators": operators})
         return
     print_fields(_status_fields(job))
@@ -75,7 +75,7 @@ def status(name: JobName, output: OutputOption = Output.TEXT) -> None:
         print_rows(columns, map(_operator_row, operators), right=frozenset(columns[2:6]))
 
 
-def _status_fields(job: Job) -> list[tuple[str, str]]:
+def _status_fields(job: JobRead) -> list[tuple[str, str]]:
     run, last, operation = job["run"], job["last_checkpoint"], job["operation"]
     desired = "" if job["desired_state"] == job["state"] else f" (desired: {job['desired_state']})"
     fields = [
@@ -107,7 +107,7 @@ def _checkpoint_text(last: Any) -> str:
     return ", ".join(parts)
 
 
-def _operators(client: ApiClient, job: Job) -> list[dict[str, Any]]:
+def _operators(client: ApiClient, job: JobRead) -> list[dict[str, Any]]:
     """Return the operators of the job's version; none if it is not compiled yet."""
     try:
         graph = client.graph(job["id"], job["spec_number"])
@@ -127,7 +127,7 @@ def _operators(client: ApiClient, job: Job) -> list[dict[str, Any]]:
     ]
 
 
-def add_rates(operators: Sequence[dict[str, Any]], subtasks: Sequence[Subtask]) -> None:
+def add_rates(operators: Sequence[dict[str, Any]], subtasks: Sequence[SubtaskSeriesRead]) -> None:
     """Add to each operator the newest rates, summed over its subtasks, and the worst backpressure of one.
 
     The operators of a chain share one measurement.
@@ -153,50 +153,60 @@ def _operator_row(operator: dict[str, Any]) -> tuple[str, ...]:
 
 
 def wait(
-    name: JobName,
+    name: JobArgument,
     checkpoint: Annotated[
         bool, typer.Option("--checkpoint", help="Also wait until the newest run has completed a checkpoint.")
     ] = False,
-    timeout: Timeout = "5m",
-    output: OutputOption = Output.TEXT,
+    timeout: TimeoutOption = "5m",
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Wait until a job runs or has finished. Exit code 1 if it needs attention or the timeout expires."""
     deadline = Deadline(timeout_s(timeout))
     with open_client() as client:
         job = wait_until_healthy(client, find_job(client, name), deadline, checkpoint=checkpoint)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(job)
     else:
         last = job["last_checkpoint"]
         typer.echo(f"Job '{job['name']}' is {job['state']}" + (f", last checkpoint {last['number']}." if last else "."))
 
 
-def start(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+def start(
+    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
+) -> None:
     """Start a job from its newest checkpoint, if it has one. Restarts a failed job at once."""
     _run_verb(name, "start", wait=wait, timeout=timeout, output=output)
 
 
-def suspend(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+def suspend(
+    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
+) -> None:
     """Stop a job with a final checkpoint. weir start resumes it."""
     _run_verb(name, "suspend", wait=wait, timeout=timeout, output=output)
 
 
-def cancel(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+def cancel(
+    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
+) -> None:
     """Stop a job without a final checkpoint. weir start replays from its newest checkpoint."""
     _run_verb(name, "cancel", wait=wait, timeout=timeout, output=output)
 
 
-def savepoint(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+def savepoint(
+    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
+) -> None:
     """Take a savepoint, which is kept until a user deletes it. With --wait, print its number."""
     _run_verb(name, "savepoint", wait=wait, timeout=timeout, output=output)
 
 
-def checkpoint(name: JobName, wait: Wait = False, timeout: Timeout = None, output: OutputOption = Output.TEXT) -> None:
+def checkpoint(
+    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
+) -> None:
     """Take a checkpoint now. With --wait, print its number."""
     _run_verb(name, "checkpoint", wait=wait, timeout=timeout, output=output)
 
 
-def _run_verb(name: str, verb: str, *, wait: bool, timeout: str | None, output: Output) -> None:
+def _run_verb(name: str, verb: str, *, wait: bool, timeout: str | None, output: OutputFormat) -> None:
     deadline = Deadline(timeout_s(timeout))
     with open_client() as client:
         job = find_job(client, name)
@@ -208,15 +218,15 @@ def _run_verb(name: str, verb: str, *, wait: bool, timeout: str | None, output: 
             except OperationFailed as error:
                 problem = error
                 operation = client.operation(operation["id"])
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(operation)
     if problem is not None:
         raise problem
-    if output is Output.TEXT:
+    if output is OutputFormat.TEXT:
         typer.echo(_verb_result(job, operation, waited=wait))
 
 
-def _verb_result(job: Job, operation: Operation, *, waited: bool) -> str:
+def _verb_result(job: JobRead, operation: OperationRead, *, waited: bool) -> str:
     name = job["name"]
     result = operation["result"] or {}
     if not waited:
@@ -229,14 +239,14 @@ def _verb_result(job: Job, operation: Operation, *, waited: bool) -> str:
     return f"Job '{name}' is {state}{last}."
 
 
-def delete(name: JobName, yes: Yes = False, output: OutputOption = Output.TEXT) -> None:
+def delete(name: JobArgument, yes: YesOption = False, output: OutputOption = OutputFormat.TEXT) -> None:
     """Delete a job that does not run. Its checkpoints and its output are kept."""
     with open_client() as client:
         job = find_job(client, name)
         if not yes:
             confirm(f"Delete job '{job['name']}' and its history?", "The job was not deleted.")
         client.delete_job(job)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json({"deleted": job})
     else:
         typer.echo(f"Deleted job '{job['name']}'. Its checkpoints and its output are kept.")
@@ -251,7 +261,7 @@ def confirm(question: str, otherwise: str) -> None:
     except typer.Abort:
         confirmed = False
     if not confirmed:
-        raise Aborted(f"Canceled. {otherwise}")
+        raise AbortedByUser(f"Canceled. {otherwise}")
 
 
 # ---- weir operations ---------------------------------------------------------------------------
@@ -259,15 +269,15 @@ def confirm(question: str, otherwise: str) -> None:
 
 def operations(
     name: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Name or id of the job. Default: all jobs.")] = None,
-    limit: Limit = 25,
-    output: OutputOption = Output.TEXT,
+    limit: LimitOption = 25,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """List operations and their outcomes, newest first."""
     with open_client() as client:
         job = find_job(client, name) if name is not None else None
         found = client.operations(job["id"] if job else None, limit)
-        names = {} if job or not found or output is Output.JSON else {one["id"]: one["name"] for one in client.jobs()}
-    if output is Output.JSON:
+        names = {} if job or not found or output is OutputFormat.JSON else {one["id"]: one["name"] for one in client.jobs()}
+    if output is OutputFormat.JSON:
         print_json(found)
     elif not found:
         typer.echo("No operations yet.")
@@ -277,7 +287,7 @@ def operations(
         print_rows(columns, rows, right=frozenset({"id"}))
 
 
-def _operation_row(operation: Operation, job: str) -> tuple[str, ...]:
+def _operation_row(operation: OperationRead, job: str) -> tuple[str, ...]:
     result = ", ".join(f"{name} {value}" for name, value in (operation["result"] or {}).items() if value is not None)
     text = operation["problem"] or result
     if not text and operation["ended_at"] is None and operation["steps"]:

@@ -13,10 +13,10 @@ import typer
 from weir.cli.client.api import ApiClient, find_job, open_client
 from weir.cli.client.errors import Refused
 from weir.cli.client.http import stream_events
-from weir.cli.client.schemas import Job
+from weir.cli.client.schemas import JobRead
 from weir.cli.logs import print_message
-from weir.cli.options import JobName
-from weir.cli.output import Output, OutputOption, clock_of, print_json, sanitized, sanitized_for_terminal, time_of
+from weir.cli.options import JobArgument
+from weir.cli.output import OutputFormat, OutputOption, clock_of, print_json, sanitized, sanitized_for_terminal, time_of
 
 CHUNK_BYTES = 256 << 10
 POLL_EVERY_S = 1.0
@@ -33,16 +33,16 @@ def add_to(app: typer.Typer) -> None:
 
 
 def events(
-    name: JobName,
+    name: JobArgument,
     follow: Follow = False,
     limit: Annotated[int, typer.Option(min=0, max=100_000, help="Number of past events.")] = 50,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Show the events of a job, oldest first. JSON with --follow: one object a line."""
     with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
         job = find_job(client, name)
         found = list(reversed(client.events(job["id"], limit))) if limit else []
-        if output is Output.JSON and not follow:
+        if output is OutputFormat.JSON and not follow:
             print_json(found)
             return
         for event in found:
@@ -53,15 +53,15 @@ def events(
             typer.echo(f"No events of job '{job['name']}' yet.")
 
 
-def _follow_events(client: ApiClient, job: Job, after: int | None, output: Output) -> None:
+def _follow_events(client: ApiClient, job: JobRead, after: int | None, output: OutputFormat) -> None:
     for message in stream_events(client.http, f"/jobs/{job['id']}/events/stream", after=after):
         # The stream also carries updates for pages of the web interface.
         if message.kind == "event":
             _print_event(message.data, output)
 
 
-def _print_event(event: Any, output: Output) -> None:
-    if output is Output.JSON:
+def _print_event(event: Any, output: OutputFormat) -> None:
+    if output is OutputFormat.JSON:
         typer.echo(json.dumps(event))
         return
     fields = ", ".join(f"{name} {_text_of(value)}" for name, value in event["fields"].items() if value not in (None, ""))
@@ -76,10 +76,10 @@ def _text_of(value: Any) -> str:
 
 
 def logs(
-    name: JobName,
+    name: JobArgument,
     follow: Follow = False,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Number of past lines.")] = 200,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Show the log of the driver of a job's newest run. JSON: the original lines, one object a line."""
     with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
@@ -92,7 +92,7 @@ def logs(
         _print_logs(client, job, lines, follow=follow, output=output)
 
 
-def _print_logs(client: ApiClient, job: Job, lines: int, *, follow: bool, output: Output) -> None:
+def _print_logs(client: ApiClient, job: JobRead, lines: int, *, follow: bool, output: OutputFormat) -> None:
     run = job["run"]
     reader = _LogReader(client, run["id"], output) if run is not None else None
     if reader is not None:
@@ -113,7 +113,7 @@ def _print_logs(client: ApiClient, job: Job, lines: int, *, follow: bool, output
             time.sleep(POLL_EVERY_S)
 
 
-def _has_ended(job: Job) -> bool:
+def _has_ended(job: JobRead) -> bool:
     """Whether no new run starts until a user acts."""
     run = job["run"]
     if run is not None and run["ended_at"] is None:
@@ -124,7 +124,7 @@ def _has_ended(job: Job) -> bool:
 class _LogReader:
     """Reads the log of one run in chunks and prints complete lines."""
 
-    def __init__(self, client: ApiClient, run_id: int, output: Output) -> None:
+    def __init__(self, client: ApiClient, run_id: int, output: OutputFormat) -> None:
         self.run_id = run_id
         self._client = client
         self._output = output
@@ -158,7 +158,7 @@ class _LogReader:
 
     def _print(self, lines: list[str]) -> None:
         for line in lines:
-            typer.echo(line if self._output is Output.JSON else sanitized_for_terminal(format_line(line)))
+            typer.echo(line if self._output is OutputFormat.JSON else sanitized_for_terminal(format_line(line)))
 
 
 def format_line(line: str) -> str:

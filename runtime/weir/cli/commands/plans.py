@@ -12,14 +12,14 @@ import typer
 
 from weir.cli.client.api import ApiClient, find_job, open_client
 from weir.cli.client.errors import OperationFailed, Refused
-from weir.cli.client.schemas import Diff, Job, Operation, Plan
+from weir.cli.client.schemas import JobRead, OperationRead, PlanRead, SpecDiffRead
 from weir.cli.commands.jobs import confirm
 from weir.cli.commands.preview import preview_lines
 from weir.cli.commands.waiting import Deadline, wait_for_compilation, wait_for_inspection, wait_for_operation
 from weir.cli.exit_codes import CommandError
 from weir.cli.logs import print_message
-from weir.cli.options import JobName, Limit, Timeout, Wait, Yes, timeout_s
-from weir.cli.output import Output, OutputOption, print_json, print_rows, sanitized, time_of
+from weir.cli.options import JobArgument, LimitOption, TimeoutOption, WaitOption, YesOption, timeout_s
+from weir.cli.output import OutputFormat, OutputOption, print_json, print_rows, sanitized, time_of
 from weir.errors import ConfigError
 
 NOT_CHANGED = "The job was not changed."
@@ -38,7 +38,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def rollback(
-    name: JobName,
+    name: JobArgument,
     to: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Checkpoint or savepoint of this job.")] = None,
     to_path: Annotated[
         str | None,
@@ -47,10 +47,10 @@ def rollback(
         ),
     ] = None,
     dry_run: DryRun = False,
-    yes: Yes = False,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    output: OutputOption = Output.TEXT,
+    yes: YesOption = False,
+    wait: WaitOption = False,
+    timeout: TimeoutOption = None,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Roll back a job to a checkpoint and revoke the output committed after it.
 
@@ -74,13 +74,13 @@ def _rollback_request(to: int | None, to_path: str | None) -> dict[str, Any]:
 
 
 def undo(
-    name: JobName,
+    name: JobArgument,
     plan: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Plan to undo. Default: the one applied last.")] = None,
     dry_run: DryRun = False,
-    yes: Yes = False,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    output: OutputOption = Output.TEXT,
+    yes: YesOption = False,
+    wait: WaitOption = False,
+    timeout: TimeoutOption = None,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Undo a plan: return the job to its version and state before the plan was applied."""
     request = {"kind": "undo", "plan": plan}
@@ -88,7 +88,7 @@ def undo(
 
 
 def upgrade(
-    name: JobName,
+    name: JobArgument,
     to: Annotated[int | None, typer.Option(metavar="VERSION", min=1, help="Version to run. Default: the newest.")] = None,
     mode: Annotated[
         UpgradeMode,
@@ -97,10 +97,10 @@ def upgrade(
         ),
     ] = UpgradeMode.SAVEPOINT,
     dry_run: DryRun = False,
-    yes: Yes = False,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    output: OutputOption = Output.TEXT,
+    yes: YesOption = False,
+    wait: WaitOption = False,
+    timeout: TimeoutOption = None,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Upgrade a job to a version that exists. Shows the plan first. weir deploy --no-start creates a version."""
     request = {"kind": "upgrade", "spec": to, "mode": mode.value}
@@ -111,11 +111,11 @@ def upgrade(
 
 
 def _run_plan(
-    name: str, request: dict[str, Any], *, dry_run: bool, yes: bool, wait: bool, timeout: str | None, output: Output
+    name: str, request: dict[str, Any], *, dry_run: bool, yes: bool, wait: bool, timeout: str | None, output: OutputFormat
 ) -> None:
     """``request``: of the API. An undo without a plan undoes the last one; an upgrade without a version takes the newest."""
     deadline = Deadline(timeout_s(timeout))
-    as_json = output is Output.JSON
+    as_json = output is OutputFormat.JSON
     with open_client() as client:
         job = find_job(client, name)
         if request["kind"] == "undo" and request["plan"] is None:
@@ -139,7 +139,7 @@ def _run_plan(
             typer.echo(_plan_result(client, job, plan, applied=operation is not None, waited=wait))
 
 
-def _plan_result(client: ApiClient, job: Job, plan: Plan, *, applied: bool, waited: bool) -> str:
+def _plan_result(client: ApiClient, job: JobRead, plan: PlanRead, *, applied: bool, waited: bool) -> str:
     if not applied:
         return "Dry run: the plan was discarded."
     if not waited:
@@ -148,15 +148,15 @@ def _plan_result(client: ApiClient, job: Job, plan: Plan, *, applied: bool, wait
     return f"Applied plan {plan['id']}: job '{job['name']}' is {state}. To undo: weir undo {job['name']} --plan {plan['id']}"
 
 
-def _compiled_version(client: ApiClient, job: Job, number: int | None, deadline: Deadline) -> int:
+def _compiled_version(client: ApiClient, job: JobRead, number: int | None, deadline: Deadline) -> int:
     """Return a version that compiles; None: the newest. Raises OperationFailed."""
     spec = client.spec(job["id"], number) if number is not None else client.specs(job["id"], 1)[0]
     return wait_for_compilation(client, job, spec, deadline)["number"]
 
 
 def _propose_and_apply(
-    client: ApiClient, job: Job, request: Mapping[str, Any], deadline: Deadline, *, dry_run: bool, yes: bool, as_json: bool
-) -> tuple[Plan, Operation | None]:
+    client: ApiClient, job: JobRead, request: Mapping[str, Any], deadline: Deadline, *, dry_run: bool, yes: bool, as_json: bool
+) -> tuple[PlanRead, OperationRead | None]:
     """Propose a plan, show it, ask for confirmation, approve and apply it. A dry run discards it and returns no operation.
 
     Raises Refused if the plan cannot work or standard input is not a terminal, Aborted if the user answers no.
@@ -184,7 +184,7 @@ def _propose_and_apply(
 
 
 @contextlib.contextmanager
-def discarded_on_error(client: ApiClient, plan: Plan) -> Iterator[None]:
+def discarded_on_error(client: ApiClient, plan: PlanRead) -> Iterator[None]:
     """Discard the plan if the block fails, so that nobody applies it later."""
     try:
         yield
@@ -195,7 +195,7 @@ def discarded_on_error(client: ApiClient, plan: Plan) -> Iterator[None]:
         raise
 
 
-def newest_applied(client: ApiClient, job: Job) -> int:
+def newest_applied(client: ApiClient, job: JobRead) -> int:
     """Return the id of the plan applied last. Raises Refused."""
     for plan in client.plans(job["id"], 100):
         if plan["state"] == "APPLIED":
@@ -208,12 +208,12 @@ def newest_applied(client: ApiClient, job: Job) -> int:
 # ---- weir plans --------------------------------------------------------------------------------
 
 
-def plans(name: JobName, limit: Limit = 25, output: OutputOption = Output.TEXT) -> None:
+def plans(name: JobArgument, limit: LimitOption = 25, output: OutputOption = OutputFormat.TEXT) -> None:
     """List the plans of a job, newest first."""
     with open_client() as client:
         job = find_job(client, name)
         found = client.plans(job["id"], limit)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(found)
     elif not found:
         typer.echo(f"No plans for job '{job['name']}' yet.")
@@ -222,7 +222,7 @@ def plans(name: JobName, limit: Limit = 25, output: OutputOption = Output.TEXT) 
         print_rows(columns, map(_plan_row, found), right=frozenset({"id"}))
 
 
-def _plan_row(plan: Plan) -> tuple[str, ...]:
+def _plan_row(plan: PlanRead) -> tuple[str, ...]:
     preview, spec = plan["preview"], plan["request"].get("spec")
     target = [f"checkpoint {preview['checkpoint']}"] if preview["checkpoint"] is not None else []
     if preview["origin"] is not None:
@@ -247,21 +247,21 @@ def _plan_row(plan: Plan) -> tuple[str, ...]:
 
 
 def diff(
-    name: JobName,
+    name: JobArgument,
     before: Annotated[int, typer.Argument(metavar="A", min=1, help="A version.")],
     after: Annotated[int, typer.Argument(metavar="B", min=1, help="Another version.")],
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Compare two versions of a job: settings, operators, code."""
     with open_client() as client:
         found = client.diff(find_job(client, name)["id"], before, after)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(found)
     else:
         _print_diff(found)
 
 
-def _print_diff(found: Diff) -> None:
+def _print_diff(found: SpecDiffRead) -> None:
     if found["changes"]:
         rows = [(change["path"], _value_text(change["before"]), _value_text(change["after"])) for change in found["changes"]]
         print_rows(("setting", f"version {found['before']}", f"version {found['after']}"), rows)

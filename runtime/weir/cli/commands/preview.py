@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from weir.cli.client.schemas import Inspection, Job, Plan, Preview
+from weir.cli.client.schemas import JobRead, PlanInspection, PlanPreview, PlanRead
 from weir.cli.output import duration_text, sanitized, size_text, time_of
 
 SPLITS_MAX = 5
@@ -14,7 +14,7 @@ NUMBERS_MAX = 20
 _TITLES = {"rollback": "Roll back", "undo": "Undo a plan of", "upgrade": "Upgrade", "rescale": "Rescale", "restore": "Restore"}
 
 
-def preview_lines(job: Job, plan: Plan) -> Iterator[str]:
+def preview_lines(job: JobRead, plan: PlanRead) -> Iterator[str]:
     preview = plan["preview"]
     inspection = preview["inspection"]
     yield f"{_TITLES.get(plan['kind'], plan['kind'])} job '{job['name']}' (plan {plan['id']})"
@@ -34,7 +34,7 @@ def preview_lines(job: Job, plan: Plan) -> Iterator[str]:
         yield f"    {number}. {sanitized(step)}"
 
 
-def _checkpoint(preview: Preview, inspection: Inspection | None) -> str:
+def _checkpoint(preview: PlanPreview, inspection: PlanInspection | None) -> str:
     kind = "savepoint" if preview["is_savepoint"] else "checkpoint"
     parts = [f"{kind} {preview['checkpoint']}"]
     if preview["completed_at"]:
@@ -45,7 +45,7 @@ def _checkpoint(preview: Preview, inspection: Inspection | None) -> str:
     return "; ".join([*parts, *_verification(inspection)])
 
 
-def _imported_checkpoint(path: str, inspection: Inspection | None) -> str:
+def _imported_checkpoint(path: str, inspection: PlanInspection | None) -> str:
     origin = inspection["origin"] if inspection is not None else None
     if origin is None:
         return "; ".join([sanitized(path), *_verification(inspection)])
@@ -58,14 +58,14 @@ def _imported_checkpoint(path: str, inspection: Inspection | None) -> str:
     return "; ".join([*parts, *_verification(inspection)])
 
 
-def _verification(inspection: Inspection | None) -> Iterator[str]:
+def _verification(inspection: PlanInspection | None) -> Iterator[str]:
     if inspection is not None and inspection["whole"]:
         yield "verified"
     elif inspection is not None:
         yield f"DAMAGED: {sanitized(inspection['damage'] or '')}"
 
 
-def _inspection_lines(inspection: Inspection) -> Iterator[str]:
+def _inspection_lines(inspection: PlanInspection) -> Iterator[str]:
     if inspection["abandoned"]:
         yield f"  abandons {_numbers(inspection['abandoned'])} (deletes none; undo returns to them)"
     if inspection["returning"]:
@@ -97,7 +97,7 @@ def _split(split: Any) -> str:
     return json.dumps(split)
 
 
-def _sink_lines(preview: Preview, inspection: Inspection | None) -> Iterator[str]:
+def _sink_lines(preview: PlanPreview, inspection: PlanInspection | None) -> Iterator[str]:
     revocable = [sink["sink"] for sink in inspection["sinks"] if sink["revocable"]] if inspection is not None else []
     if revocable and (preview["checkpoint"] is not None or preview["origin"] is not None or preview["anew"]):
         yield f"  revokes output in: {sanitized(', '.join(revocable))} (undo reinstates it)"
@@ -106,7 +106,7 @@ def _sink_lines(preview: Preview, inspection: Inspection | None) -> Iterator[str
         yield from _duplicate_lines(preview, inspection) if inspection is not None else ()
 
 
-def _duplicate_lines(preview: Preview, inspection: Inspection) -> Iterator[str]:
+def _duplicate_lines(preview: PlanPreview, inspection: PlanInspection) -> Iterator[str]:
     """List the records that readers see twice. If the plan stops a running job first, a warning covers later ones."""
     abandoned, again = inspection["abandoned"], inspection.get("again", [])
     if abandoned:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from weir.cli.client.api import ApiClient
-from weir.cli.client.errors import Aborted, OperationFailed, Unreachable
-from weir.cli.client.schemas import Job, Operation, Plan, Spec
+from weir.cli.client.errors import AbortedByUser, OperationFailed, Unreachable
+from weir.cli.client.schemas import JobRead, OperationRead, PlanRead, SpecRead
 from weir.cli.logs import print_message
 from weir.cli.output import clock_of, duration_text, parse_time, sanitized
 
@@ -42,12 +42,12 @@ def _waiting(client: ApiClient, background: str) -> Iterator[None]:
         with client.long_retries():
             yield
     except KeyboardInterrupt:
-        raise Aborted(f"Stopped waiting. {background}") from None
+        raise AbortedByUser(f"Stopped waiting. {background}") from None
     except Unreachable as error:
         raise Unreachable(f"{error} {background}") from None
 
 
-def wait_for_operation(client: ApiClient, job: Job, operation: Operation, deadline: Deadline) -> Operation:
+def wait_for_operation(client: ApiClient, job: JobRead, operation: OperationRead, deadline: Deadline) -> OperationRead:
     """Wait until the operation succeeds, and print its steps. Raises OperationFailed, Aborted, Unreachable."""
     ended = _wait_for_end(client, job, operation, deadline)
     if ended["state"] != "SUCCEEDED":
@@ -55,7 +55,7 @@ def wait_for_operation(client: ApiClient, job: Job, operation: Operation, deadli
     return ended
 
 
-def _wait_for_end(client: ApiClient, job: Job, operation: Operation, deadline: Deadline) -> Operation:
+def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, deadline: Deadline) -> OperationRead:
     number, printed, last_reason = operation["id"], 0, ""
     name = f"operation {number} ({operation['kind']})"
     with _waiting(client, f"Operation {number} ({operation['kind']}) continues: weir operations {job['name']} shows its state."):
@@ -80,13 +80,13 @@ def _print_if_new(reason: str, last_reason: str) -> str:
     return reason
 
 
-def _failure(job: Job, operation: Operation) -> str:
+def _failure(job: JobRead, operation: OperationRead) -> str:
     ended = {"FAILED": "failed", "SUPERSEDED": "was superseded"}.get(operation["state"], f"is {operation['state']}")
     problem = sanitized(operation["problem"] or "no reason was reported")
     return f"Operation {operation['id']} ({operation['kind']}) of job '{job['name']}' {ended}: {problem}"
 
 
-def wait_for_compilation(client: ApiClient, job: Job, spec: Spec, deadline: Deadline) -> Spec:
+def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadline: Deadline) -> SpecRead:
     """Wait until a worker has compiled the version. Raises OperationFailed if it does not compile."""
     number = spec["number"]
     with _waiting(client, f"The compilation of version {number} of job '{job['name']}' continues. The version is not started."):
@@ -102,7 +102,7 @@ def wait_for_compilation(client: ApiClient, job: Job, spec: Spec, deadline: Dead
     return spec
 
 
-def wait_for_inspection(client: ApiClient, plan: Plan, deadline: Deadline) -> Plan:
+def wait_for_inspection(client: ApiClient, plan: PlanRead, deadline: Deadline) -> PlanRead:
     """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if no worker does."""
     with _waiting(client, f"Plan {plan['id']} is proposed and not applied."):
         since = time.monotonic()
@@ -121,7 +121,7 @@ def _require_worker(since: float, problem: str) -> None:
 # ---- jobs --------------------------------------------------------------------------------------
 
 
-def wait_until_healthy(client: ApiClient, job: Job, deadline: Deadline, *, checkpoint: bool) -> Job:
+def wait_until_healthy(client: ApiClient, job: JobRead, deadline: Deadline, *, checkpoint: bool) -> JobRead:
     """Wait until the job runs or has finished. ``checkpoint``: and until its newest run has completed a checkpoint.
 
     Raises OperationFailed, Aborted, Unreachable.
@@ -137,7 +137,7 @@ def wait_until_healthy(client: ApiClient, job: Job, deadline: Deadline, *, check
             deadline.pause(f"Job '{job['name']}' {reason}")
 
 
-def why_not_healthy(job: Job, *, checkpoint: bool) -> str | None:
+def why_not_healthy(job: JobRead, *, checkpoint: bool) -> str | None:
     """Return what is missing, as a predicate of the job; None if nothing. Raises OperationFailed if waiting cannot help."""
     name = job["name"]
     if job["desired_state"] != "RUNNING":
@@ -156,7 +156,7 @@ def why_not_healthy(job: Job, *, checkpoint: bool) -> str | None:
     return None
 
 
-def _has_checkpoint(job: Job) -> bool:
+def _has_checkpoint(job: JobRead) -> bool:
     """Compare two times of the driver's clock: the last checkpoint may belong to the run before."""
     run, last = job["run"], job["last_checkpoint"]
     if run is None or last is None or run["running_at"] is None:

@@ -11,7 +11,7 @@ from weir.kernel.effects import Finish, Outcome
 from weir.protocol.messages import Deploy
 from weir.testing.sim.driver import SimDriver
 from weir.testing.sim.invariants import InvariantChecker
-from weir.testing.sim.network import Connection, End
+from weir.testing.sim.network import ConnectionEnd, SimConnection
 from weir.testing.sim.process import Process
 from weir.testing.sim.scenario import FAULTS_END_NS, SLOTS_MAX, Fault, FaultKind, Scenario
 from weir.testing.sim.simulation import MS, Simulation, Violation
@@ -139,9 +139,9 @@ class Cluster:
     def _link(self, one: SimSlot, one_index: int, other: SimSlot, other_index: int) -> None:
         if not other.alive:
             return
-        link = Connection(
-            End(one, one.on_frame, lambda reason: one.on_link_closed(other_index, reason)),
-            End(other, other.on_frame, lambda reason: other.on_link_closed(one_index, reason)),
+        link = SimConnection(
+            ConnectionEnd(one, one.on_frame, lambda reason: one.on_link_closed(other_index, reason)),
+            ConnectionEnd(other, other.on_frame, lambda reason: other.on_link_closed(one_index, reason)),
             slowness=self.scenario.slowness,
         )
         one.links[other_index] = link

@@ -31,7 +31,7 @@ from weir.protocol.messages import Acknowledge, TriggerCheckpoint
 from weir.protocol.snapshots import JsonValue, Split
 from weir.storage.job_log import JobLog
 from weir.testing.sim.graphs import JOB, SourceShape
-from weir.testing.sim.network import Connection, End
+from weir.testing.sim.network import ConnectionEnd, SimConnection
 from weir.testing.sim.process import Process
 from weir.testing.sim.scenario import Scenario
 from weir.testing.sim.simulation import MS, US, Simulation
@@ -40,7 +40,7 @@ from weir.testing.sim.slot import LAYOUT, SimSlot, serialise_messages
 from weir.testing.sim.storage import SimStorage, StoragePort
 from weir.testing.sim.threads import SimExecutor, Threads
 
-Event = Callable[[JobMaster, int], Sequence[Effect]]
+MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
 
 
 class DriverObserver(Protocol):
@@ -78,7 +78,7 @@ class SimDriver(Process):
         self._rolls_back = rolls_back
         self._port = StoragePort(cluster.storage, cluster.threads, self.name)
         self._runner: EffectRunner | None = None
-        self._connections: dict[SlotIncarnation, tuple[SimSlot, Connection]] = {}
+        self._connections: dict[SlotIncarnation, tuple[SimSlot, SimConnection]] = {}
         self._waiting: list[tuple[SlotIncarnation, object]] = []
         starting = self.executor().submit(self._find_start)
         starting.on_done(lambda: self.post(0, lambda: self._begin(starting.exception(), starting)))
@@ -155,21 +155,21 @@ class SimDriver(Process):
             self.cluster.checker.on_tick(self)
             self.post(self.cluster.scenario.tick_ns, self._tick)
 
-    def feed(self, event: Event) -> None:
+    def feed(self, event: MasterEvent) -> None:
         if self.finish is None and self.master is not None:
             self.execute(event(self.master, self._now_ms()))
 
     # ---- slots ---------------------------------------------------------------------------------
 
-    def accept(self, slot: SimSlot) -> Connection:
+    def accept(self, slot: SimSlot) -> SimConnection:
         """The operating system accepts connections even while the process is paused."""
-        connection = Connection(
-            End(
+        connection = SimConnection(
+            ConnectionEnd(
                 self,
                 lambda message: self._on_message(slot.incarnation, message),
                 lambda reason: self._on_closed(slot.incarnation, reason),
             ),
-            End(slot, slot.on_control, slot.on_control_closed),
+            ConnectionEnd(slot, slot.on_control, slot.on_control_closed),
             slowness=self.cluster.scenario.slowness,
         )
         self._connections[slot.incarnation] = (slot, connection)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weir.graph.logical import LogicalGraph, OperatorKind, Partitioning
 from weir.protocol.ids import OperatorUid
 from weir.testing.sim.graphs import SourceShape, transform
-from weir.testing.sim.records import Identity, Row, base_key, chain_hash, key_of, through
+from weir.testing.sim.records import Identity, SimRow, base_key, chain_hash, key_of, through
 from weir.testing.sim.simulation import Violation
 
 Prefix = Mapping[tuple[OperatorUid, int], int]
@@ -69,14 +69,14 @@ class ChainCheck:
         """``moves``: splits may have been reassigned to other subtasks."""
         self._logical = logical
         self._moves = moves
-        self._links: dict[tuple[OperatorUid, int], dict[int, tuple[int, Row, int]]] = {}
+        self._links: dict[tuple[OperatorUid, int], dict[int, tuple[int, SimRow, int]]] = {}
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SimRow) -> None:
         for depth, stamp in enumerate(row.stamps):
             chain = self._links.setdefault((stamp.fold, stamp.key), {})
             at_fold = row.identity.path.index(stamp.fold)
             arrived = row.identity._replace(path=row.identity.path[:at_fold])
-            link = (stamp.hash, Row(arrived, row.stamps[:depth]), stamp.number)
+            link = (stamp.hash, SimRow(arrived, row.stamps[:depth]), stamp.number)
             existing = chain.setdefault(stamp.number, link)
             if existing != link:
                 raise Violation(f"{stamp.fold} key {stamp.key}: number {stamp.number} is both {existing} and {link}")
@@ -93,7 +93,7 @@ class ChainCheck:
                     raise Violation(f"{fold} key {key}: the hash chain breaks at number {number}, {row.identity}")
                 self._check_order(fold, row, last_of)
 
-    def _check_order(self, fold: OperatorUid, row: Row, last_of: dict[object, tuple[int, int]]) -> None:
+    def _check_order(self, fold: OperatorUid, row: SimRow, last_of: dict[object, tuple[int, int]]) -> None:
         """Records of one split and key that took the same channels must arrive in the order of the split and of each earlier fold."""
         identity = row.identity
         if self._ordered((identity.source, *identity.path, fold)):

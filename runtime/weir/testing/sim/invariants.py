@@ -31,7 +31,7 @@ JOB_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotErro
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
+class CompletedCheckpoint:
     """A completed checkpoint. ``committed``: the paths of all output that is visible after its commit."""
 
     graph: PhysicalGraph
@@ -55,7 +55,7 @@ class InvariantChecker:
         self._simulation = cluster.simulation
         self._logical = cluster.scenario.logical
         self._written: dict[tuple[Generation, CheckpointId], WriteManifest] = {}
-        self._completed: dict[CheckpointId, Completed] = {}
+        self._completed: dict[CheckpointId, CompletedCheckpoint] = {}
         self._may_be_published: set[str] = set()
         self._open: dict[str, dict[CheckpointId, int]] = {}
         self._account_starts: dict[int, tuple[object, list[int]]] = {}
@@ -209,14 +209,14 @@ class InvariantChecker:
         committed = frozenset(paths) | (before.committed if before is not None else frozenset())
         sequences = {end.channel: end.sequence for snapshot in pending.snapshots.values() for end in snapshot.outputs}
         self._check_sequences(entry.checkpoint, graph, sequences, before)
-        self._completed[entry.checkpoint] = Completed(graph, sequences, committed)
+        self._completed[entry.checkpoint] = CompletedCheckpoint(graph, sequences, committed)
         self._tip = entry.checkpoint
         self._may_be_published |= committed
         self._check_effect_of_prefix(entry.checkpoint, effect, committed)
 
     @staticmethod
     def _check_sequences(
-        checkpoint: CheckpointId, graph: PhysicalGraph, sequences: dict[ChannelId, int], before: Completed | None
+        checkpoint: CheckpointId, graph: PhysicalGraph, sequences: dict[ChannelId, int], before: CompletedCheckpoint | None
     ) -> None:
         if before is None or before.graph is not graph:
             return

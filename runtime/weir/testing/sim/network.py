@@ -13,12 +13,12 @@ class ConnectedProcess(Protocol):
     """The part of a simulated process that connections use."""
 
     simulation: Simulation
-    connections: list[Connection]
+    connections: list[SimConnection]
 
     def deliver(self, action: Callable[[], None]) -> None: ...
 
 
-class End:
+class ConnectionEnd:
     """One side of a connection."""
 
     def __init__(self, process: ConnectedProcess, on_message: Callable[[object], None], on_closed: Callable[[str], None]) -> None:
@@ -30,10 +30,10 @@ class End:
         """When the newest message to this end arrives."""
 
 
-class Connection:
+class SimConnection:
     """A process may still receive messages that arrived before it closed its end, because they were in its inbox."""
 
-    def __init__(self, one: End, other: End, *, slowness: float) -> None:
+    def __init__(self, one: ConnectionEnd, other: ConnectionEnd, *, slowness: float) -> None:
         self._ends = (one, other)
         self._simulation = one.process.simulation
         self._slowness = slowness
@@ -46,7 +46,7 @@ class Connection:
     def processes(self) -> tuple[ConnectedProcess, ConnectedProcess]:
         return self._ends[0].process, self._ends[1].process
 
-    def _sides(self, process: ConnectedProcess) -> tuple[End, End]:
+    def _sides(self, process: ConnectedProcess) -> tuple[ConnectionEnd, ConnectionEnd]:
         one, other = self._ends
         return (one, other) if one.process is process else (other, one)
 
@@ -78,7 +78,7 @@ class Connection:
         """A temporary partition: all messages arrive after ``duration_ns``."""
         self._held_until_ns = max(self._held_until_ns, self._simulation.now_ns + duration_ns)
 
-    def _arrival(self, to: End) -> int:
+    def _arrival(self, to: ConnectionEnd) -> int:
         """Return the delay of a message that is sent now. It does not overtake earlier messages."""
         simulation = self._simulation
         delay_ns = simulation.between(20 * US, 400 * US)
@@ -88,12 +88,12 @@ class Connection:
         to.last_arrival_ns = arrival_ns
         return arrival_ns - simulation.now_ns
 
-    def _arrive(self, to: End, message: object) -> None:
+    def _arrive(self, to: ConnectionEnd, message: object) -> None:
         if self._lost or (not to.open and self._simulation.chance(0.5)):
             return
         to.process.deliver(lambda: to.on_message(message))
 
-    def _detect_close(self, end: End, reason: str) -> None:
+    def _detect_close(self, end: ConnectionEnd, reason: str) -> None:
         def detect() -> None:
             if end.open:
                 end.open = False

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from weir.operators.base import Batch, Operator, PendingSnapshot, SnapshotReader, SnapshotWriter, SourceOperator, Step
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot, Split
-from weir.testing.sim.records import Identity, Row, SimBatch, through
+from weir.testing.sim.records import Identity, SimBatch, SimRow, through
 from weir.testing.sim.simulation import MS, Simulation
 
 
@@ -36,7 +36,7 @@ class SimSource(SourceOperator):
         start = _position(split)
         end = min(_length(split), start + 1 + int(self._simulation.random.random() * self._rows_max))
         number = int(split.id.rsplit("-", 1)[1])
-        rows = [Row(Identity(self.context.uid, number, position, ()), ()) for position in range(start, end)]
+        rows = [SimRow(Identity(self.context.uid, number, position, ()), ()) for position in range(start, end)]
         if end == _length(split):
             del self._open[split.id]
         else:
@@ -71,7 +71,7 @@ class SimStateless(Operator):
         self._row_bytes = row_bytes
 
     def process(self, batch: Batch, input_index: int) -> Step:
-        rows = [Row(identity, row.stamps) for row in _rows(batch) for identity in self._apply(row.identity)]
+        rows = [SimRow(identity, row.stamps) for row in _rows(batch) for identity in self._apply(row.identity)]
         while self._simulation.chance(0.05):
             yield None
         yield from sliced(rows, self._rows_max, self._row_bytes)
@@ -85,12 +85,12 @@ class SimHoldback(Operator):
         self._delayed_max = held_max
         self._rows_max = rows_max
         self._row_bytes = row_bytes
-        self._delayed: list[Row] = []
+        self._delayed: list[SimRow] = []
         self._ended = False
 
     def process(self, batch: Batch, input_index: int) -> Step:
         assert not self._ended, "data after the end of input"
-        self._delayed += [Row(through(row.identity, self.context.uid), row.stamps) for row in _rows(batch)]
+        self._delayed += [SimRow(through(row.identity, self.context.uid), row.stamps) for row in _rows(batch)]
         surplus = len(self._delayed) - self._delayed_max
         if surplus > 0:
             out, self._delayed = self._delayed[:surplus], self._delayed[surplus:]
@@ -140,11 +140,11 @@ class DelayedSnapshot:
         self._finished = True
 
 
-def sliced(rows: Sequence[Row], rows_max: int, row_bytes: int) -> Iterator[Batch]:
+def sliced(rows: Sequence[SimRow], rows_max: int, row_bytes: int) -> Iterator[Batch]:
     for start in range(0, len(rows), rows_max):
         yield SimBatch(rows[start : start + rows_max], row_bytes)
 
 
-def _rows(batch: Batch) -> tuple[Row, ...]:
+def _rows(batch: Batch) -> tuple[SimRow, ...]:
     assert isinstance(batch, SimBatch)
     return batch.rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weir.testing.sim.network import Connection
+from weir.testing.sim.network import SimConnection
 from weir.testing.sim.simulation import MS, Simulation
 from weir.testing.sim.threads import SimExecutor, Threads
 
@@ -17,7 +17,7 @@ class Process:
         self.paused = False
         self.paused_ns = 0
         """Total duration of finished pauses."""
-        self.connections: list[Connection] = []
+        self.connections: list[SimConnection] = []
         self._threads = threads
         self._executors: list[SimExecutor] = []
         self._paused_at_ns = 0

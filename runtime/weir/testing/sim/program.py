@@ -14,7 +14,7 @@ from weir.protocol.ids import SubtaskId
 from weir.subtask.environment import BatchPartitioner
 from weir.testing.sim.graphs import transform
 from weir.testing.sim.operators import SimHoldback, SimSource, SimStateless
-from weir.testing.sim.records import Row, SimBatch, key_group, key_of
+from weir.testing.sim.records import SimBatch, SimRow, key_group, key_of
 from weir.testing.sim.simulation import Simulation
 from weir.testing.sim.sinks import SimFold, SimSinkWriter
 from weir.testing.sim.storage import SimStorage, StoragePort
@@ -103,7 +103,7 @@ class _KeyPartitioner:
         self._max_parallelism = max_parallelism
         self._row_bytes = row_bytes
         self._held_max = held_max
-        self._held: list[list[Row]] = [[] for _ in range(parallelism)]
+        self._held: list[list[SimRow]] = [[] for _ in range(parallelism)]
 
     def add(self, batch: Batch) -> list[tuple[int, Batch]]:
         assert isinstance(batch, SimBatch)

@@ -27,7 +27,7 @@ class Identity(NamedTuple):
     path: tuple[str, ...]
 
 
-class Row(NamedTuple):
+class SimRow(NamedTuple):
     identity: Identity
     stamps: tuple[Stamp, ...]
 
@@ -37,7 +37,7 @@ class SimBatch:
 
     __slots__ = ("nbytes", "num_rows", "rows")
 
-    def __init__(self, rows: Iterable[Row], row_bytes: int) -> None:
+    def __init__(self, rows: Iterable[SimRow], row_bytes: int) -> None:
         self.rows = tuple(rows)
         self.num_rows = len(self.rows)
         self.nbytes = self.num_rows * row_bytes

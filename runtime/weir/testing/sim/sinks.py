@@ -13,7 +13,7 @@ from weir.operators.base import Batch, Operator, OperatorContext, PendingSnapsho
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot
 from weir.testing.sim.operators import DelayedSnapshot, sliced
-from weir.testing.sim.records import Identity, Row, SimBatch, Stamp, chain_hash, key_group, key_of, through
+from weir.testing.sim.records import Identity, SimBatch, SimRow, Stamp, chain_hash, key_group, key_of, through
 from weir.testing.sim.simulation import Simulation
 from weir.testing.sim.storage import SimStorage, StoragePort
 
@@ -47,7 +47,7 @@ class SimFold(Operator):
             before = self._state.get(key) or Folded(0, ())
             after = self._state[key] = Folded(chain_hash(before.hash, row.identity), (*before.arrived, row.identity))
             stamp = Stamp(self.context.uid, key, len(after.arrived), after.hash)
-            out.append(Row(through(row.identity, self.context.uid), (*row.stamps, stamp)))
+            out.append(SimRow(through(row.identity, self.context.uid), (*row.stamps, stamp)))
         yield from sliced(out, self._rows_max, self._row_bytes)
 
     def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot:
@@ -78,7 +78,7 @@ class SimSinkWriter(SinkWriter):
     def __init__(self, storage: SimStorage, port: StoragePort) -> None:
         self._storage = storage
         self._port = port
-        self._rows: list[Row] = []
+        self._rows: list[SimRow] = []
 
     def open(self, context: OperatorContext) -> None:
         self._context = context
@@ -100,7 +100,7 @@ class SimSinkWriter(SinkWriter):
 
 class _SimEpoch:
     def __init__(
-        self, storage: SimStorage, port: StoragePort, committable: Committable, path: str, rows: tuple[Row, ...]
+        self, storage: SimStorage, port: StoragePort, committable: Committable, path: str, rows: tuple[SimRow, ...]
     ) -> None:
         self._storage = storage
         self._port = port

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from weir.errors import CheckpointError, NotFound
+from weir.errors import CheckpointError, ObjectNotFound
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import Finish
 from weir.operators.base import BackgroundCall, SnapshotFiles, SnapshotReader, SnapshotWriter
@@ -13,11 +13,11 @@ from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
 from weir.protocol.messages import (
     Cancelled,
-    CheckpointAborted,
     Deploy,
     FromSlot,
     Heartbeat,
     Lease,
+    NotifyCheckpointAborted,
     Register,
     decode_from_slot,
     decode_to_slot,
@@ -28,7 +28,7 @@ from weir.storage.layout import JobLayout, pack_path
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.graphs import JOB
-from weir.testing.sim.network import Connection
+from weir.testing.sim.network import SimConnection
 from weir.testing.sim.process import Process
 from weir.testing.sim.program import SimProgram
 from weir.testing.sim.scenario import Scenario
@@ -69,7 +69,7 @@ class SlotDriver(Protocol):
     alive: bool
     finish: Finish | None
 
-    def accept(self, slot: SimSlot) -> Connection: ...
+    def accept(self, slot: SimSlot) -> SimConnection: ...
 
 
 class SimSlot(Process):
@@ -90,12 +90,12 @@ class SimSlot(Process):
             rows_max=scenario.rows_max, row_bytes=scenario.row_bytes, held_max=scenario.held_max,
         )  # fmt: skip
         self.runtime = SlotRuntime(program, self, SlotSettings(batch_rows=scenario.rows_max))
-        self.links: dict[int, Connection] = {}
+        self.links: dict[int, SimConnection] = {}
         self.deployed: Deploy | None = None
         self._port = port
         self._background = self.executor()
         self._blocking_calls = self.executor()
-        self._control: Connection | None = None
+        self._control: SimConnection | None = None
         self._ready: set[int] = set()
         self._step_ns_max = self.simulation.random.choice((200, 300, 400, 1_500)) * US
         self._clock_ns = 0
@@ -135,7 +135,7 @@ class SimSlot(Process):
         self.runtime.on_control(message)  # type: ignore[arg-type]  # what the driver sent
         if isinstance(message, Deploy):
             self.cluster.checker.on_deployed(self)
-        elif isinstance(message, CheckpointAborted):
+        elif isinstance(message, NotifyCheckpointAborted):
             self.cluster.checker.on_checkpoint_aborted(self, message.checkpoint)
         if self.runtime.stop_reason is not None:
             self.exit(f"stopped: {self.runtime.stop_reason}")
@@ -238,7 +238,7 @@ class SimSlot(Process):
 
     # ---- data connections ------------------------------------------------------------------------
 
-    def on_link_ready(self, peer: int, link: Connection) -> None:
+    def on_link_ready(self, peer: int, link: SimConnection) -> None:
         if self.links.get(peer) is link:
             self._ready.add(peer)
             self.wake()
@@ -283,7 +283,7 @@ class _Reader:
     def read(self, file: StateFile) -> Any:
         try:
             content = self._storage.get(LAYOUT.absolute(file.path))
-        except NotFound as error:
+        except ObjectNotFound as error:
             raise CheckpointError(f"{file.path} is missing") from error
         if isinstance(content, Torn):
             raise CheckpointError(f"{file.path} is torn")

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar, cast
 
-from weir.errors import NotFound, StorageError, Superseded, UnknownOutcome
+from weir.errors import ObjectNotFound, StorageError, Superseded, UnknownOutcome
 from weir.protocol.ids import Generation
 from weir.protocol.snapshots import Committable
 from weir.storage.base import StoredObject
-from weir.testing.sim.records import Row
+from weir.testing.sim.records import SimRow
 from weir.testing.sim.simulation import Simulation
 from weir.testing.sim.threads import Threads
 
@@ -47,7 +47,7 @@ class Staged:
     """``uncertain``: the writer received no confirmation."""
 
     committable: Committable
-    rows: tuple[Row, ...]
+    rows: tuple[SimRow, ...]
     staged_ns: int
     uncertain: bool
 
@@ -102,7 +102,7 @@ class SimStorage:
         if self._simulation.chance(self.faults.reads_fail):
             raise StorageError(f"reading {path} failed")
         if path not in self.objects:
-            raise NotFound(f"{path} does not exist")
+            raise ObjectNotFound(f"{path} does not exist")
         return self.objects[path]
 
     def list(self, prefix: str) -> list[StoredObject]:
@@ -124,7 +124,7 @@ class SimStorage:
 
     # ---- sink output -----------------------------------------------------------------------------
 
-    def stage(self, path: str, committable: Committable, rows: tuple[Row, ...]) -> None:
+    def stage(self, path: str, committable: Committable, rows: tuple[SimRow, ...]) -> None:
         """Store output durably. Readers do not see it."""
         self._simulation.step("stage", path)
         if self._simulation.chance(self.faults.fails):

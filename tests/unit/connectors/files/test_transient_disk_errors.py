@@ -15,7 +15,7 @@ from tests.unit.coordinator.test_log_executor import GRAPH
 from weir.connectors.files import line_reader
 from weir.connectors.files.file_listing import list_files
 from weir.coordinator.compiled_job import CompiledJob
-from weir.coordinator.effect_runner import EffectRunner, Event
+from weir.coordinator.effect_runner import EffectRunner, MasterEvent
 from weir.errors import InputError, Retry, SinkError
 from weir.kernel.checkpoints import CommitPermit
 from weir.kernel.effects import AppendLog, Commit, Prepare, StartGeneration
@@ -91,7 +91,7 @@ def test_the_coordinator_retries_a_commit_after_one_transient_error(output: Outp
     log = JobLog(storage, JobLayout("job"))
     log.read()
     runner = EffectRunner(CompiledJob(GRAPH, {}, {OperatorUid("op"): output.committer}), storage, log)
-    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    events: queue.SimpleQueue[MasterEvent] = queue.SimpleQueue()
     runner.start(events.put)
     master: Any = Master()
     try:

