@@ -19,8 +19,8 @@ from weir_backend.kit.clock import now
 
 DOCUMENT = "/api/v1/openapi.json"
 LEFT_OUT: Mapping[str, str] = {
-    "follow_job": "a stream, measured by the part streams",
-    "follow_jobs": "a stream, measured by the part streams",
+    "stream_job_events": "a stream, measured by the part streams",
+    "stream_jobs": "a stream, measured by the part streams",
     "wait_for_commands": "long poll that needs the token of a run",
     "get_delivery": "needs a webhook delivery, and the benchmark has none",
     "begin_oidc_session": "needs an external OIDC provider",

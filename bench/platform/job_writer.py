@@ -49,7 +49,7 @@ BATCH_EVENTS = 2_000
 EVENTS_OF_AN_END = 20
 """The maximum number of events of the driver and the control plane together at the end of a job."""
 _INSPECTION = PlanInspection(
-    whole=True, damage=None, files=24, bytes=24 << 20, abandoned=[], returning=[], sources=[], sinks=[], notes=[]
+    intact=True, damage=None, files=24, bytes=24 << 20, abandoned=[], reinstated=[], sources=[], sinks=[], notes=[]
 )
 
 

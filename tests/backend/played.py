@@ -46,7 +46,7 @@ GRAPH = {
         ],
     }
 }
-WHOLE = PlanInspection(whole=True, damage=None, files=1, bytes=9, abandoned=[], returning=[], sources=[], sinks=[], notes=[])
+INTACT = PlanInspection(intact=True, damage=None, files=1, bytes=9, abandoned=[], reinstated=[], sources=[], sinks=[], notes=[])
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Stage:
             result: Any = session.execute(update(Checkpoint).where(*wanted).values(pin_in_force=True))
             return bool(result.rowcount)
 
-    def inspect(self, plan_id: int, found: PlanInspection = WHOLE) -> None:
+    def inspect(self, plan_id: int, found: PlanInspection = INTACT) -> None:
         self.pin()
         with self.database.session() as session:
             waiting = record_inspection(session, self.settings, plan_id, found)

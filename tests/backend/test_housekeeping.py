@@ -28,7 +28,7 @@ from weir_backend.models import (
     Event,
     Failure,
     Job,
-    MessageAbout,
+    MessageKind,
     MetricSample,
     Operation,
     OperationKind,
@@ -139,14 +139,18 @@ def test_resolved_alerts_and_ended_deliveries_are_deleted_and_open_ones_kept(dat
             )
             session.add(alert)
             session.flush()
-            for about, ended_at in ((MessageAbout.FIRING, old), (MessageAbout.RESOLVED, None)):
-                session.add(Delivery(alert_id=alert.id, webhook_id=webhook.id, about=about, next_try_at=old, ended_at=ended_at))
+            for message_kind, ended_at in ((MessageKind.FIRING, old), (MessageKind.RESOLVED, None)):
+                session.add(
+                    Delivery(
+                        alert_id=alert.id, webhook_id=webhook.id, message_kind=message_kind, next_try_at=old, ended_at=ended_at
+                    )
+                )
     for chore in service.CLEANUPS:
         with database.session() as session:
             chore.do(session, settings)
     with database.session() as session:
         assert session.scalar(select(func.count()).select_from(Alert)) == 2
-        assert [one.about for one in session.scalars(select(Delivery))] == [MessageAbout.RESOLVED] * 2
+        assert [one.message_kind for one in session.scalars(select(Delivery))] == [MessageKind.RESOLVED] * 2
 
 
 def test_the_rows_per_statement_are_limited(database: Database) -> None:

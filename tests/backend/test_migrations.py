@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,7 @@ from tests.backend.conftest import new_database, sqlalchemy_url
 from weir_backend import migrate
 from weir_backend.kit.database import Database
 from weir_backend.models import Base
+from weir_backend.recovery.schemas import PlanPreview
 from weir_workers.embedded.servers.postgres import Postgres
 
 
@@ -184,3 +186,72 @@ def test_the_models_read_rows_of_0005_after_an_upgrade(filled: Engine) -> None:
         "artifacts": 1, "jobs": 1, "specs": 1, "runs": 1, "operations": 5, "recovery_plans": 6, "webhooks": 1, "deliveries": 3,
         "heartbeats": 1, "audit_entries": 2, "events": 15, "alert_rules": 3,
     }  # fmt: skip
+
+
+PREVIEW = {
+    "checkpoint": None, "completed_at": None, "age_s": None, "state_bytes": None, "is_savepoint": False, "origin": "/srv/a", "anew": False,
+    "stop_with": "Suspend", "steps": [], "restarts": ["in"], "warnings": [], "duplicates": ["out"],
+    "inspection": {
+        "whole": True, "damage": None, "files": 1, "bytes": 9, "abandoned": [3], "returning": [1], "again": [2], "sources": [], "sinks": [],
+        "notes": [], "misfit": None,
+        "origin": {"job": "a", "checkpoint": 7, "completed_at": "2026-11-21T20:00:00Z", "state_bytes": 9, "is_savepoint": True},
+    },
+}  # fmt: skip
+UNINSPECTED = PREVIEW | {"inspection": None}
+ROWS_OF_0006 = """
+    INSERT INTO jobs (id, name, desired_state, spec_number) OVERRIDING SYSTEM VALUE VALUES (1, 'job', 'RUNNING', 1);
+    INSERT INTO artifacts (id, digest, kind, name, size) OVERRIDING SYSTEM VALUE VALUES (1, 'x', 'py', 'job.py', 1);
+    INSERT INTO specs (job_id, number, artifact_id, body, state) VALUES
+        (1, 1, 1, '{"restart": {"well_after_s": 60.0}}', 'VALID'), (1, 2, 1, '{"parallelism": 2}', 'VALID');
+    INSERT INTO recovery_plans (id, job_id, kind, state, job_version, request, preview, signature) OVERRIDING SYSTEM VALUE VALUES
+        (1, 1, 'restore', 'APPLIED', 1, '{"spec": 1, "desired_before": "RUNNING"}', :preview, ''),
+        (2, 1, 'restore', 'APPLYING', 1, '{}', :preview, ''),
+        (3, 1, 'restore', 'PROPOSED', 1, '{}', :uninspected, ''),
+        (4, 1, 'restore', 'APPROVED', 1, '{}', :preview, '');
+    INSERT INTO operations (id, job_id, kind, state, deadline_at, result) OVERRIDING SYSTEM VALUE VALUES
+        (1, 1, 'verify', 'SUCCEEDED', now(), '{"checkpoint": 1, "whole": true}'), (2, 1, 'verify', 'FAILED', now(), NULL);
+    INSERT INTO events (job_id, number, kind, fields, at) VALUES
+        (1, 1, 'PlanInspected', '{"plan": 1, "whole": true, "damage": null, "misfit": "no"}', now()),
+        (1, 2, 'CheckpointFoundWhole', '{"checkpoint": 1, "damage": null}', now()),
+        (1, 3, 'AlertNotDelivered', '{"about": "FIRING"}', now());
+"""
+
+
+def test_0007_renames_stored_fields_and_discards_open_plans(empty: Engine) -> None:
+    migrate.upgrade(empty, "0006")
+    with empty.begin() as connection:
+        for statement in ROWS_OF_0006.split(";\n")[:-1]:
+            values = {"preview": json.dumps(PREVIEW), "uninspected": json.dumps(UNINSPECTED)}
+            connection.execute(text(statement), {name: value for name, value in values.items() if f":{name}" in statement})
+    columns = {
+        "recovery_plans": ("id", "request", "preview"),
+        "specs": ("body",),
+        "operations": ("result",),
+        "events": ("kind", "fields"),
+    }
+    before = {table: rows(empty, table, *names) for table, names in columns.items()}
+    migrate.upgrade(empty, "0007")
+    after = {table: rows(empty, table, *names) for table, names in columns.items()}
+    assert after["specs"] == [({"restart": {"reset_after_s": 60.0}},), ({"parallelism": 2},)]
+    assert after["operations"] == [({"checkpoint": 1, "intact": True},), (None,)]
+    assert after["events"] == [
+        ("PlanInspected", {"plan": 1, "intact": True, "damage": None, "incompatibility": "no"}),
+        ("CheckpointIntact", {"checkpoint": 1, "damage": None}),
+        ("AlertNotDelivered", {"message_kind": "FIRING"}),
+    ]
+    assert after["recovery_plans"][0][1] == {"spec": 1, "desired_state_before": "RUNNING"}
+    for _, _, preview in after["recovery_plans"]:
+        assert PlanPreview.model_validate(preview).model_dump(mode="json") == preview, "the API shows what is stored"
+    shown = PlanPreview.model_validate(after["recovery_plans"][0][2])
+    assert (shown.path, shown.restarted_operators, shown.sinks_with_duplicates) == ("/srv/a", ["in"], ["out"])
+    assert shown.inspection is not None and shown.inspection.external_checkpoint is not None
+    assert (shown.inspection.reinstated, shown.inspection.recommitted, shown.inspection.external_checkpoint.checkpoint) == (
+        [1],
+        [2],
+        7,
+    )
+    assert rows(empty, "recovery_plans", "state", "problem IS NOT NULL", "ended_at IS NOT NULL") == [
+        ("APPLIED", False, False), ("APPLYING", False, False), ("DISCARDED", True, True), ("DISCARDED", True, True),
+    ]  # fmt: skip
+    migrate.downgrade(empty, "0006")
+    assert {table: rows(empty, table, *names) for table, names in columns.items()} == before

@@ -81,7 +81,7 @@ class AlertFacts:
     checkpoint: int | None
     checkpoint_reported_at: datetime | None
     interval_s: float | None
-    well_after_s: float
+    reset_after_s: float
     failures: int = 0
     last_failure_at: datetime | None = None
     failed_checkpoints: int = 0
@@ -164,7 +164,7 @@ def _is_well(facts: AlertFacts, now: datetime) -> bool:
     """Whether the job has run without a failure for so long that its restart strategy counts from the start, too."""
     if facts.run_state is not RunState.RUNNING or facts.last_failure_at is None:
         return False
-    return now - facts.last_failure_at >= timedelta(seconds=facts.well_after_s)
+    return now - facts.last_failure_at >= timedelta(seconds=facts.reset_after_s)
 
 
 def _lag(condition: LagAbove, facts: AlertFacts, firing: bool) -> Verdict:

@@ -110,7 +110,7 @@ def _query(moment: datetime) -> Select[Any]:
             failures.c.at.label("failed_at"), restarts.c.at.label("restarted_at"),
             Spec.body["checkpointing"]["interval"].astext.label("interval"),
             Spec.body["checkpointing"]["min_pause"].astext.label("min_pause"),
-            cast(Spec.body["restart"]["well_after_s"].astext, Float).label("well_after_s"),
+            cast(Spec.body["restart"]["reset_after_s"].astext, Float).label("reset_after_s"),
         )
         .select_from(Job)
         .outerjoin(Spec, and_(Spec.job_id == Job.id, Spec.number == Job.spec_number))
@@ -140,7 +140,7 @@ def _facts(row: Row[Any]) -> AlertFacts:
             row.interval if row.interval is not None else unsaid.interval,
             row.min_pause if row.min_pause is not None else unsaid.min_pause,
         ),
-        well_after_s=row.well_after_s if row.well_after_s is not None else RestartStrategy().well_after_s,
+        reset_after_s=row.reset_after_s if row.reset_after_s is not None else RestartStrategy().reset_after_s,
         failures=row.failed,
         last_failure_at=row.failed_at,
         failed_checkpoints=row.aborted,

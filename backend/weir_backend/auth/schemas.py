@@ -126,10 +126,10 @@ class SessionCreatedRead(SessionRead):
 
 
 class OidcProviderRead(ResponseModel):
-    """An OpenID Connect provider. `name`: its display name. `begin`: the path on this server at which a browser starts to log in."""
+    """An OpenID Connect provider. `name`: its display name. `login_path`: the path on this server at which a browser starts to log in."""
 
     name: str
-    begin: str
+    login_path: str
 
 
 class LoginStatusRead(ResponseModel):

@@ -107,12 +107,14 @@ def get_checkpoint_series(
     session: SessionDep,
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
     last: Annotated[int, Query(ge=1, le=500, description="How many completed checkpoints")] = 100,
-    chain: Annotated[int | None, Query(ge=0, le=100_000, description="`parts` are the subtasks of this one, not chains")] = None,
-    parts: Annotated[bool, Query(description="false: leave out `parts`, which are many for a large job")] = True,
+    chain: Annotated[
+        int | None, Query(ge=0, le=100_000, description="List `phases` by subtask of this chain, not by chain")
+    ] = None,
+    phases: Annotated[bool, Query(description="false: leave out `phases`, which is long for a large job")] = True,
 ) -> CheckpointSeriesRead:
     """Return the last completed checkpoints, oldest first: duration and sizes, and by chain (with `chain`, by its subtasks) the start delay,
     alignment and snapshot times."""
-    return service.series(session, job_id, last, chain, with_parts=parts)
+    return service.series(session, job_id, last, chain, with_phases=phases)
 
 
 @router.post(
@@ -124,7 +126,7 @@ def get_checkpoint_series(
 )
 def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The operation's result says whether it is
-    `whole`, and the checkpoint what its `damage` is. Workers also do this periodically."""
+    `intact`, and the checkpoint what its `damage` is. Workers also do this periodically."""
     return verification.verify(session, tasks, caller, job_id, number)
 
 

@@ -103,7 +103,7 @@ def facts_of(
         number=checkpoint.number,
         state=checkpoint.state,
         discarded_at=checkpoint.discarded_at,
-        deleting_since=checkpoint.leaving_at,
+        deleting_since=checkpoint.deleting_since,
         damage=checkpoint.damage,
         failure=checkpoint.failure,
         pinned=checkpoint.pinned,
@@ -134,7 +134,7 @@ def read(
 def _read(
     row: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None, permissions: Collection[Permission]
 ) -> CheckpointRead:
-    is_kept = row.state is CheckpointState.COMPLETED and row.discarded_at is None and row.leaving_at is None
+    is_kept = row.state is CheckpointState.COMPLETED and row.discarded_at is None and row.deleting_since is None
     columns = {name: getattr(row, name) for name in CheckpointRead.model_fields if name not in ("actions", "kept_because")}
     return CheckpointRead(
         **columns,

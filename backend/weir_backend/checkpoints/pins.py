@@ -30,7 +30,7 @@ class PinRequest:
 def pin_request(session: Session, checkpoint_id: int) -> PinRequest | None:
     """Return None if there is nothing left to pin."""
     found = session.get(Checkpoint, checkpoint_id)
-    if found is None or found.discarded_at is not None or found.leaving_at is not None:
+    if found is None or found.discarded_at is not None or found.deleting_since is not None:
         return None
     place = location_of_run(session, found.run_id)
     if place is None:
@@ -73,7 +73,7 @@ def reject_pin(session: Session, checkpoint_id: int) -> None:
     seen = session.get(Checkpoint, checkpoint_id)
     job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
     found = checkpoints.locked(session, checkpoint_id)
-    if job is not None and found is not None and found.leaving_at is None:
+    if job is not None and found is not None and found.deleting_since is None:
         mark_discarded(session, job, [found], now())
         job.next_reconcile_at = now()
 
@@ -83,7 +83,7 @@ def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], mom
     fresh = [row for row in rows if row.discarded_at is None]
     lost = sorted(row.number for row in fresh if row.pinned)
     for row in fresh:
-        row.discarded_at, row.leaving_at = moment, None
+        row.discarded_at, row.deleting_since = moment, None
         row.pinned = row.pin_in_force = False
     if lost:
         record_event(session, job, "PinsRejected", checkpoints=lost)

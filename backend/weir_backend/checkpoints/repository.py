@@ -222,13 +222,13 @@ def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime
         .where(
             Checkpoint.state == CheckpointState.COMPLETED,
             Checkpoint.discarded_at.is_(None),
-            Checkpoint.leaving_at.is_(None),
+            Checkpoint.deleting_since.is_(None),
             Job.deleted_at.is_(None),
         )
         .subquery()
     )
     newest = and_(there.c.place == 1, or_(there.c.job_seen_at.is_(None), there.c.job_seen_at < cutoff))
-    waited_for = Verification.wanted.is_(True)
+    waited_for = Verification.requested.is_(True)
     rank = case((waited_for, 0), (newest, 1), else_=2)
     return session.scalars(
         select(there.c.id)
@@ -243,20 +243,20 @@ def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime
 
 
 def claim_verification(
-    session: Session, checkpoint_id: int, moment: datetime, until: datetime, *, wanted: bool
+    session: Session, checkpoint_id: int, moment: datetime, until: datetime, *, requested: bool
 ) -> VerificationClaim | None:
-    """Return None if another worker has just claimed it. ``wanted``: replace the claim, and start from the first file.
+    """Return None if another worker has just claimed it. ``requested``: replace the claim, and start from the first file.
 
     ``until``: when it is enqueued again without progress.
     """
-    row = insert(Verification).values(checkpoint_id=checkpoint_id, claim=1, wanted=wanted, tries=1, next_try_at=until)
+    row = insert(Verification).values(checkpoint_id=checkpoint_id, claim=1, requested=requested, tries=1, next_try_at=until)
     changes: dict[str, Any] = {"claim": Verification.claim + 1, "next_try_at": until, "problem": None}
-    if wanted:
-        changes |= {"wanted": True, "files_done": 0, "bytes_done": 0, "tries": 1}
+    if requested:
+        changes |= {"requested": True, "files_done": 0, "bytes_done": 0, "tries": 1}
     else:
         changes |= {"tries": Verification.tries + 1}
     made = row.on_conflict_do_update(
-        index_elements=[Verification.checkpoint_id], set_=changes, where=None if wanted else Verification.next_try_at <= moment
+        index_elements=[Verification.checkpoint_id], set_=changes, where=None if requested else Verification.next_try_at <= moment
     ).returning(Verification.checkpoint_id, Verification.claim, Verification.files_done)
     found = session.execute(made).one_or_none()
     return VerificationClaim(*found) if found is not None else None

@@ -106,7 +106,7 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
         raise refusal.conflict()
     operation = operations.begin(session, job, OperationKind.DELETE, caller, {"checkpoint": number})
     operations.step(operation, "a worker deletes the checkpoint")
-    found.leaving_at = moment
+    found.deleting_since = moment
     job.next_retention_at = moment + GC_RETRY
     enqueue_after_commit(session, tasks, COLLECT_GARBAGE, job.id)
     record_event(session, job, "CheckpointDeletionRequested", checkpoint=number, by=caller.name)
@@ -151,9 +151,9 @@ def plan_gc(
     _complete_deletions(session, job, wanted, repository.discarded_among(session, job.id, wanted.keys()), {})
     for number, row in rows.items():
         if number in decided.going:
-            row.leaving_at = row.leaving_at or moment
+            row.deleting_since = row.deleting_since or moment
         elif number not in decided.finish:
-            row.leaving_at = None
+            row.deleting_since = None
     for number in decided.repin:
         enqueue_after_commit(session, tasks, PIN, rows[number].id)
     job.next_retention_at = moment + (GC_RETRY if decided.touches_storage else GC_INTERVAL)
@@ -240,7 +240,7 @@ def _row(checkpoint: Checkpoint, asked: Collection[int]) -> CheckpointFacts:
         pinned=checkpoint.pinned,
         damaged=checkpoint.damage is not None,
         asked=checkpoint.number in asked,
-        leaving=checkpoint.leaving_at is not None,
+        deleting=checkpoint.deleting_since is not None,
     )
 
 

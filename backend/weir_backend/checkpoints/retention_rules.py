@@ -100,7 +100,7 @@ def plan_references(
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFacts:
-    """A completed checkpoint that is not discarded, from the database. ``asked``: a user has requested its deletion. ``leaving``: it was marked
+    """A completed checkpoint that is not discarded, from the database. ``asked``: a user has requested its deletion. ``deleting``: it was marked
     before."""
 
     number: int
@@ -110,7 +110,7 @@ class CheckpointFacts:
     pinned: bool = False
     damaged: bool = False
     asked: bool = False
-    leaving: bool = False
+    deleting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def decide(
     kept = {int(record.checkpoint) for record in view.kept}
     by_number = {row.number: row for row in rows}
     gone = {row.number for row in rows if presence_in_log(view, row.number, row.generation) is LogPresence.RETIRED}
-    begun = {number for number in gone if by_number[number].leaving or by_number[number].asked}
+    begun = {number for number in gone if by_number[number].deleting or by_number[number].asked}
     asked = [row for row in rows if row.asked and row.number in kept]
     unpinned = {row.number for row in rows if row.number in kept and (row.pinned or row.is_savepoint)} - set(view.pinned)
     if in_the_way is not None:

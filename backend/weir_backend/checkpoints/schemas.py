@@ -16,7 +16,7 @@ from weir_backend.models import CheckpointState
 class CheckpointRead(BaseModel):
     """`number`: its id in the job log. `parent`: number of the one before it in its branch. `state_bytes`: of all files that it references;
     `checkpointed_bytes`: of those that it wrote. `version`: of its pin, for If-Match. `pin_in_force`: the job log contains the pin, so no driver
-    retires it. `leaving_at`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
+    retires it. `deleting_since`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
     verification at `verified_at` found."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -44,7 +44,7 @@ class CheckpointRead(BaseModel):
     pinned: bool
     pinned_reason: str
     pin_in_force: bool
-    leaving_at: datetime | None
+    deleting_since: datetime | None
     discarded_at: datetime | None
     verified_at: datetime | None
     damage: str | None
@@ -175,11 +175,11 @@ class RestoreRead(BaseModel):
 
 
 class CheckpointOverviewRead(BaseModel):
-    """`counts`: of all rows. Summaries: over the last completed checkpoints. `latest_restore`: of the newest run that has reached RUNNING; null if
-    it started without state."""
+    """`counts`: of all rows. Summaries: over the last `summarized` completed checkpoints. `latest_restore`: of the newest run that has reached
+    RUNNING; null if it started without state."""
 
     counts: CheckpointCountsRead
-    over: int
+    summarized: int
     end_to_end_duration: StatsSummaryRead | None
     state_size: StatsSummaryRead | None
     checkpointed_size: StatsSummaryRead | None
@@ -218,10 +218,10 @@ class CheckpointPhaseSeriesRead(BaseModel):
 
 
 class CheckpointSeriesRead(BaseModel):
-    """`checkpoints`: oldest first. `parts`: of the graph of the newest one."""
+    """`checkpoints`: oldest first. `phases`: of the graph of the newest one."""
 
     checkpoints: list[CheckpointSeriesPointRead]
-    parts: list[CheckpointPhaseSeriesRead]
+    phases: list[CheckpointPhaseSeriesRead]
 
 
 def _kept(text: str) -> str:

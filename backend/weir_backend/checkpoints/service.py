@@ -118,7 +118,7 @@ def summary(session: Session, settings: Settings, caller: Caller, job_id: int, l
             savepoints=sum(count for state, owned, count in counted if owned and state is CheckpointState.COMPLETED),
             total=sum(by_state.values()),
         ),
-        over=len(rows),
+        summarized=len(rows),
         end_to_end_duration=StatsSummaryRead.model_validate(durations) if durations else None,
         state_size=StatsSummaryRead.model_validate(sizes) if sizes else None,
         checkpointed_size=StatsSummaryRead.model_validate(written) if written else None,
@@ -147,7 +147,7 @@ def _restore(session: Session, job_id: int) -> RestoreRead | None:
     )
 
 
-def series(session: Session, job_id: int, last: int, chain: int | None, *, with_parts: bool) -> CheckpointSeriesRead:
+def series(session: Session, job_id: int, last: int, chain: int | None, *, with_phases: bool) -> CheckpointSeriesRead:
     """Raises NotFound."""
     if not repository.job_exists(session, job_id):
         raise NotFound("not-found", f"Job {job_id} does not exist.")
@@ -168,7 +168,7 @@ def series(session: Session, job_id: int, last: int, chain: int | None, *, with_
             )
             for row in rows
         ],
-        parts=_part_series(session, rows, measured, chain) if rows and with_parts else [],
+        phases=_part_series(session, rows, measured, chain) if rows and with_phases else [],
     )
 
 

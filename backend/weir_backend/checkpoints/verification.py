@@ -59,7 +59,7 @@ def enqueue_due(session: Session, settings: Settings, tasks: Tasks, moment: date
     # One order everywhere prevents deadlocks between concurrent rounds.
     for checkpoint_id in sorted(chosen):
         until = moment + retry_after(tries.get(checkpoint_id, 0))
-        claim = repository.claim_verification(session, checkpoint_id, moment, until, wanted=False)
+        claim = repository.claim_verification(session, checkpoint_id, moment, until, requested=False)
         if claim is not None:
             enqueue_after_commit(session, tasks, VERIFY, claim.checkpoint_id, claim.claim, claim.files_done)
     return len(chosen)
@@ -80,16 +80,16 @@ def request_verification(session: Session, tasks: Tasks, job_id: int, number: in
     """A plan waits for the verification and asks repeatedly: one that is running is not restarted."""
     job = jobs.find(session, job_id, lock=True)
     seen = jobs.completed(session, job_id, number)
-    if job is None or seen is None or seen.discarded_at is not None or seen.leaving_at is not None:
+    if job is None or seen is None or seen.discarded_at is not None or seen.deleting_since is not None:
         return
     row = repository.find_verification(session, seen.id)
-    if row is None or not row.wanted:
+    if row is None or not row.requested:
         _restart(session, tasks, seen.id)
 
 
 def _restart(session: Session, tasks: Tasks, checkpoint_id: int) -> None:
     moment = now()
-    claim = repository.claim_verification(session, checkpoint_id, moment, moment + retry_after(0), wanted=True)
+    claim = repository.claim_verification(session, checkpoint_id, moment, moment + retry_after(0), requested=True)
     assert claim is not None, "a request replaces the claim"
     enqueue_after_commit(session, tasks, VERIFY, claim.checkpoint_id, claim.claim, claim.files_done)
 
@@ -147,7 +147,7 @@ def _settle(session: Session, job: Job, checkpoint: Checkpoint, what: Intact | D
     moment = now()
     if settled.verified:
         checkpoint.verified_at, checkpoint.damage = moment, settled.damage
-    if settled.retired and checkpoint.leaving_at is None:
+    if settled.retired and checkpoint.deleting_since is None:
         # The garbage collection finishes a checkpoint that it is deleting.
         mark_discarded(session, job, [checkpoint], moment)
     if settled.event is not None:

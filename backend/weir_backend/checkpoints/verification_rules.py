@@ -71,12 +71,12 @@ def retry_after(tries: int) -> timedelta:
 def settle(number: int, found: Intact | Damaged | Retired, *, damage_before: str | None) -> VerificationOutcome:
     match found:
         case Intact(files, size):
-            result = {"checkpoint": number, "whole": True, "damage": None, "files": files, "bytes": size}
-            event = "CheckpointFoundWhole" if damage_before is not None else None
+            result = {"checkpoint": number, "intact": True, "damage": None, "files": files, "bytes": size}
+            event = "CheckpointIntact" if damage_before is not None else None
             return VerificationOutcome(True, None, False, event, OperationOutcome(OperationState.SUCCEEDED, result=result))
         case Damaged(problems):
             damage = summarize(problems)
-            damaged = {"checkpoint": number, "whole": False, "damage": damage}
+            damaged = {"checkpoint": number, "intact": False, "damage": damage}
             event = "CheckpointDamaged" if damage != damage_before else None
             return VerificationOutcome(True, damage, False, event, OperationOutcome(OperationState.SUCCEEDED, result=damaged))
         case Retired():

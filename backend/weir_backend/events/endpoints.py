@@ -58,11 +58,11 @@ SubscriberDep = Annotated[Subscriber, Depends(_subscriber)]
 
 @router.get(
     "/jobs/{job_id}/events/stream",
-    operation_id="follow_job",
+    operation_id="stream_job_events",
     response_class=EventSourceResponse,
     responses=answers(401, 403, 404, 422),
 )
-async def follow_job(
+async def stream_job_events(
     services: ServicesDep, job_id: JobId, position: Annotated[int, Depends(_position)], subscriber: SubscriberDep
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the changes of a job as server-sent events.
@@ -76,8 +76,8 @@ async def follow_job(
         yield message
 
 
-@router.get("/stream", operation_id="follow_jobs", response_class=EventSourceResponse, responses=answers(401, 403))
-async def follow_jobs(services: ServicesDep, subscriber: SubscriberDep) -> AsyncIterator[ServerSentEvent]:
+@router.get("/stream", operation_id="stream_jobs", response_class=EventSourceResponse, responses=answers(401, 403))
+async def stream_jobs(services: ServicesDep, subscriber: SubscriberDep) -> AsyncIterator[ServerSentEvent]:
     """Stream summaries of all jobs as server-sent events `job`: first every job, then each job that changes, at most twice a second. The
     stream ends like that of a single job."""
     async for message in streams.follow_all(services, subscriber):

@@ -101,14 +101,14 @@ def min_distance_s(interval: str, min_pause: str) -> float | None:
 class RestartStrategy(RequestModel):
     """How the driver restarts: the delay grows with each consecutive restart. The runtime replaces lost slots without restarting the driver.
 
-    After `well_after_s` of running, the count starts again.
+    After `reset_after_s` of running, the count starts again.
     """
 
     attempts: Annotated[int, Field(ge=0, le=1_000)] = 10
     initial_s: Annotated[float, Field(gt=0, le=3_600)] = 1.0
     max_s: Annotated[float, Field(gt=0, le=86_400)] = 60.0
     multiplier: Annotated[float, Field(ge=1, le=10)] = 2.0
-    well_after_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
+    reset_after_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
 
 
 class JobSpec(RequestModel):

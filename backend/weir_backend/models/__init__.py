@@ -8,7 +8,7 @@ from weir_backend.models.alerts import (
     AlertState,
     Delivery,
     DeliveryState,
-    MessageAbout,
+    MessageKind,
     Webhook,
 )
 from weir_backend.models.base import Base
@@ -49,7 +49,7 @@ __all__ = [
     "Heartbeat",
     "IdempotencyKey",
     "Job",
-    "MessageAbout",
+    "MessageKind",
     "MetricSample",
     "Operation",
     "OperationKind",

@@ -29,8 +29,8 @@ class AlertState(StrEnum):
     RESOLVED = "RESOLVED"
 
 
-class MessageAbout(StrEnum):
-    """What a message to a webhook tells."""
+class MessageKind(StrEnum):
+    """What a message to a webhook reports."""
 
     FIRING = "FIRING"
     RESOLVED = "RESOLVED"
@@ -111,7 +111,7 @@ class Delivery(Base):
 
     __tablename__ = "deliveries"
     __table_args__ = (
-        UniqueConstraint("alert_id", "webhook_id", "about"),
+        UniqueConstraint("alert_id", "webhook_id", "message_kind"),
         Index("ix_deliveries_open", "webhook_id", "next_try_at", postgresql_where=text("ended_at IS NULL")),
         Index(None, "webhook_id", "id"),
     )
@@ -122,11 +122,11 @@ class Delivery(Base):
     alert_id: Mapped[int | None] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
     """None: a test message."""
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))
-    about: Mapped[MessageAbout] = mapped_column(word(MessageAbout, "about"))
+    message_kind: Mapped[MessageKind] = mapped_column(word(MessageKind, "message_kind"))
     state: Mapped[DeliveryState] = mapped_column(word(DeliveryState, "state"), server_default=text("'PENDING'"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
-    status: Mapped[int | None] = mapped_column(SmallInteger)
-    """HTTP status of the last try. None: no response."""
+    http_status: Mapped[int | None] = mapped_column(SmallInteger)
+    """Of the last try. None: no response."""
     problem: Mapped[str | None]
     """The problem of the last try."""
     next_try_at: Mapped[datetime]

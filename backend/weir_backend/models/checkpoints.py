@@ -31,7 +31,12 @@ class Checkpoint(Base):
         ),  # for deleting a run, which is rare and not worth a lookup at each insertion
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
         Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
-        Index("ix_checkpoints_there", "job_id", "number", postgresql_where=text("state = 'COMPLETED' AND discarded_at IS NULL")),
+        Index(
+            "ix_checkpoints_not_discarded",
+            "job_id",
+            "number",
+            postgresql_where=text("state = 'COMPLETED' AND discarded_at IS NULL"),
+        ),
         Index("ix_checkpoints_pins", "id", postgresql_where=text("pinned <> pin_in_force AND discarded_at IS NULL")),
         Index("ix_checkpoints_discarded", "discarded_at", postgresql_where=text("discarded_at IS NOT NULL")),
     )
@@ -70,7 +75,7 @@ class Checkpoint(Base):
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
     """The job log contains the pin, so no driver retires the checkpoint."""
-    leaving_at: Mapped[datetime | None]
+    deleting_since: Mapped[datetime | None]
     """When its expiry was decided: no new reference to it may be created after that. None again if the expiry was cancelled."""
     discarded_at: Mapped[datetime | None]
     """When it was found retired in the job log: its files are deleted, or about to be."""
@@ -91,8 +96,8 @@ class Verification(Base):
 
     checkpoint_id: Mapped[int] = mapped_column(ForeignKey("checkpoints.id", ondelete="CASCADE"), primary_key=True)
     claim: Mapped[int]
-    wanted: Mapped[bool]
-    """A user requested it, so it runs even if the checkpoint was verified before."""
+    requested: Mapped[bool]
+    """A user requested the verification, so it runs even if the checkpoint was verified before."""
     files_done: Mapped[int] = mapped_column(server_default=text("0"))
     bytes_done: Mapped[int] = mapped_column(server_default=text("0"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))

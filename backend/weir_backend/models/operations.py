@@ -109,7 +109,7 @@ class RecoveryPlan(Base):
     signature: Mapped[bytes] = mapped_column(LargeBinary(32))
     """HMAC-SHA-256 over all columns above. It ensures that the applied plan is the approved one."""
     phase: Mapped[PlanPhase | None] = mapped_column(word(PlanPhase, "phase"))
-    target_whole: Mapped[bool | None]
+    target_intact: Mapped[bool | None]
     """The result of verifying the target's files. None: not known yet."""
     enqueued_at: Mapped[datetime | None]
     """When the verification was last enqueued again. Once the job is stopped: when pinning the checkpoints that an undo restores

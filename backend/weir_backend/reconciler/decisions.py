@@ -39,7 +39,7 @@ class Strategy:
     initial_s: float
     max_s: float
     multiplier: float
-    well_after_s: float
+    reset_after_s: float
 
     def delay_s(self, restarts: int) -> float:
         """Return the delay before a restart that follows ``restarts`` others in a row."""
@@ -200,7 +200,7 @@ def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
         return BeginRun("restart", facts.start)
     if last.kind in PERMANENT_FAILURES:
         return GiveUp(f"A restart would not fix this failure: {last.reason}")
-    was_well = last.running_at is not None and last.ended_at - last.running_at >= timedelta(seconds=facts.strategy.well_after_s)
+    was_well = last.running_at is not None and last.ended_at - last.running_at >= timedelta(seconds=facts.strategy.reset_after_s)
     before = 0 if was_well else facts.restarts
     attempts = facts.strategy.attempts if facts.has_run else min(facts.strategy.attempts, FIRST_RUN_RESTARTS_MAX)
     if before >= attempts:

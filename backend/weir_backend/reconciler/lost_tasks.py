@@ -29,7 +29,7 @@ def requeue_lost_tasks(session: Session, tasks: Tasks, moment: datetime) -> int:
     )
     waiting = or_(
         (RecoveryPlan.state == PlanState.PROPOSED) & (RecoveryPlan.preview["inspection"].astext.is_(None)),
-        (RecoveryPlan.phase == PlanPhase.VERIFYING) & RecoveryPlan.target_whole.is_(None),
+        (RecoveryPlan.phase == PlanPhase.VERIFYING) & RecoveryPlan.target_intact.is_(None),
     )
     plans = (
         select(RecoveryPlan.id)

@@ -203,7 +203,7 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
         target_gone=target is not None and target.discarded_at is not None,
         target_held=target is None or target.pin_in_force or target.is_savepoint or live is None,
         phase=plan.phase,
-        target_whole=plan.target_whole,
+        target_intact=plan.target_intact,
         damage=plan.problem,
         live=live_facts(session, live) if live is not None else None,
         live_is_ours=live is not None and live.plan_id == plan.id,

@@ -49,7 +49,7 @@ class PlanFacts:
     ended; ``runs``: how many there were. ``stop_with``: Suspend or Cancel. ``start``: of the runs of this plan."""
 
     phase: PlanPhase
-    target_whole: bool | None
+    target_intact: bool | None
     damage: str | None
     live: LiveRun | None
     live_is_ours: bool
@@ -107,11 +107,11 @@ def decide_plan(facts: PlanFacts, now: datetime) -> PlanDecision:
 def _verifying(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.target_gone:
         return FailPlan("The job has retired the checkpoint. Choose a newer one. The job was not touched.", bring_back=False)
-    if facts.target_whole is None:
+    if facts.target_intact is None:
         if now >= facts.deadline:
             return FailPlan("The checkpoint was not verified in time. Check that a worker is running.", bring_back=False)
         return Wait(until=facts.deadline, why="The files of the checkpoint are being verified.")
-    if not facts.target_whole:
+    if not facts.target_intact:
         return FailPlan(f"The plan would fail: {facts.damage}. The job was not touched.", bring_back=False)
     if not facts.target_held:
         if now >= facts.deadline:

@@ -54,7 +54,7 @@ def enter_phase(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan, ph
 
 
 def pin_reason(plan: RecoveryPlan) -> str:
-    return f"plan {plan.id} goes back to it"
+    return f"plan {plan.id} restores it"
 
 
 def undo_pin_reason(plan_id: int) -> str:
@@ -64,7 +64,7 @@ def undo_pin_reason(plan_id: int) -> str:
 def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) -> None:
     """After an upgrade the job stays on the branch of the safety savepoint, and would otherwise retire it after a few checkpoints."""
     safety = jobs.completed(session, job.id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
-    if safety is not None and safety.discarded_at is None and safety.leaving_at is None:
+    if safety is not None and safety.discarded_at is None and safety.deleting_since is None:
         set_pin(session, tasks, safety, undo_pin_reason(plan.id))
         plan.enqueued_at = now()
 
@@ -105,7 +105,7 @@ def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *,
     _release_target_pin(session, plan)
     release_undo_pin(session, plan)
     if bring_back:
-        job.desired_state = DesiredState(plan.request["desired_before"])
+        job.desired_state = DesiredState(plan.request["desired_state_before"])
         job.spec_number = plan.request["spec_before"]
         job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
         if runs.runs_of_plan(session, plan):

@@ -78,7 +78,7 @@ class SourcePosition(ResponseModel):
 
 class SinkEffect(ResponseModel):
     """`revocable`: abandoned output is revoked. Otherwise readers see these records twice. `records`: for a sink that is not revocable, how many
-    records were committed with `abandoned` and `again` at the time of the inspection; null: unknown."""
+    records were committed with `abandoned` and `recommitted` at the time of the inspection; null: unknown."""
 
     sink: str
     kind: str
@@ -86,8 +86,8 @@ class SinkEffect(ResponseModel):
     records: int | None = None
 
 
-class RestoreOrigin(ResponseModel):
-    """A checkpoint elsewhere: number `checkpoint` of the job that its log calls `job`."""
+class ExternalCheckpointRead(ResponseModel):
+    """A checkpoint of another job or directory: number `checkpoint` of the job that its log calls `job`."""
 
     job: str
     checkpoint: int
@@ -97,43 +97,45 @@ class RestoreOrigin(ResponseModel):
 
 
 class PlanInspection(ResponseModel):
-    """What a worker found in checkpoint storage. `abandoned`: checkpoints that the plan abandons; until the job is stopped, those that it
-    completes are added. `returning`: those whose output is reinstated. `again`: those whose output may not have been published and is committed
-    again: a sink that is not revocable shows it twice. `misfit`: why the graph that is to run is incompatible with the state. `origin`: for a
-    restore by path, the checkpoint that was found. The plan can be applied if `whole` and no `misfit`."""
+    """What a worker found in checkpoint storage. The plan can be applied if the checkpoint is `intact` and `incompatibility` is null.
 
-    whole: bool
+    `abandoned`: the checkpoints that the plan abandons; those that the job completes before it is stopped are added. `reinstated`: the
+    checkpoints whose revoked output is published again. `recommitted`: the checkpoints whose output may not have been published and is
+    committed again; readers of a sink that is not revocable may see it twice. `incompatibility`: why the graph cannot restore the state.
+    `external_checkpoint`: the checkpoint found at the plan's `path`."""
+
+    intact: bool
     damage: str | None
     files: int
     bytes: int
     abandoned: list[int]
-    returning: list[int]
-    again: list[int] = []
+    reinstated: list[int]
+    recommitted: list[int] = []
     sources: list[SourcePosition]
     sinks: list[SinkEffect]
     notes: list[str]
-    misfit: str | None = None
-    origin: RestoreOrigin | None = None
+    incompatibility: str | None = None
+    external_checkpoint: ExternalCheckpointRead | None = None
 
 
 class PlanPreview(ResponseModel):
-    """`checkpoint`: the one that the job will restore; null: the one that it is stopped with, unless `origin` (the path of another one) or `anew`
-    (no state) says otherwise. `age_s`: its age when this was computed. `restarts`: the operators that restart: all, as the driver is replaced.
-    `duplicates`: sinks whose readers see records twice: those committed with `inspection.abandoned` (and until the job is stopped) and
-    `inspection.again`; for a plan without a checkpoint, those committed with the one that the job is stopped with."""
+    """What the job restores: `checkpoint`, an external checkpoint at `path`, or nothing (`without_state`); otherwise the checkpoint that it is
+    stopped with. `age_s`: age of `checkpoint` when the plan was made. `restarted_operators`: all, because the driver is replaced.
+    `sinks_with_duplicates`: sinks whose readers see records twice: those committed with `inspection.abandoned` (and until the job is stopped)
+    and `inspection.recommitted`; for a plan without a checkpoint, those committed with the one that the job is stopped with."""
 
     checkpoint: int | None
     completed_at: datetime | None
     age_s: float | None
     state_bytes: int | None
     is_savepoint: bool
-    origin: str | None = None
-    anew: bool = False
+    path: str | None = None
+    without_state: bool = False
     stop_with: str
     steps: list[str]
-    restarts: list[str]
+    restarted_operators: list[str]
     warnings: list[str]
-    duplicates: list[str]
+    sinks_with_duplicates: list[str]
     inspection: PlanInspection | None
     """Null: a worker is still inspecting the checkpoint."""
 

@@ -68,21 +68,21 @@ from weir_backend.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """``target``: the checkpoint to restore; or ``origin``: the path of another one; or ``anew``: no state. Without any of them, the job resumes
-    from the checkpoint that it is stopped with."""
+    """The job restores ``target``, the external checkpoint at ``path``, or nothing (``without_state``). Otherwise it resumes from the checkpoint
+    that it is stopped with."""
 
     kind: PlanKind
     target: Checkpoint | None
     spec: Spec
     stop_with: str
     undo_of: RecoveryPlan | None = None
-    origin: str | None = None
-    anew: bool = False
+    path: str | None = None
+    without_state: bool = False
 
     @property
     def abandons(self) -> bool:
         """Whether committed output is revoked."""
-        return self.target is not None or self.origin is not None or self.anew
+        return self.target is not None or self.path is not None or self.without_state
 
 
 def propose(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, draft: PlanCreate) -> RecoveryPlan:
@@ -96,7 +96,7 @@ def propose(session: Session, settings: Settings, tasks: Tasks, caller: Caller, 
         state=PlanState.PROPOSED,
         job_version=job.version,
         request=draft.request.model_dump(mode="json")
-        | {"spec": computed.spec.number, "spec_before": job.spec_number, "desired_before": job.desired_state.value},
+        | {"spec": computed.spec.number, "spec_before": job.spec_number, "desired_state_before": job.desired_state.value},
         preview=_preview(session, job, computed).model_dump(mode="json"),
         undo_of=computed.undo_of.id if computed.undo_of else None,
         signature=b"",
@@ -135,7 +135,7 @@ def _compute(
             return PlannedChange(PlanKind.ROLLBACK, _target(session, job, number), current, "Suspend")
         case RestoreRequest(path=path):
             _check_path(settings, path)
-            return PlannedChange(PlanKind.RESTORE, None, current, "Suspend", origin=path)
+            return PlannedChange(PlanKind.RESTORE, None, current, "Suspend", path=path)
         case UndoRequest(plan=plan_id):
             undone = repository.find(session, plan_id)
             if undone is None or undone.job_id != job.id:
@@ -153,7 +153,7 @@ def _compute(
             _check_directory(settings, job, current, spec)
             _check_job_name(session, job, current, spec)
             stop_with = "Cancel" if mode == "last-state" else "Suspend"
-            return PlannedChange(PlanKind.UPGRADE, None, spec, stop_with, anew=mode == "stateless")
+            return PlannedChange(PlanKind.UPGRADE, None, spec, stop_with, without_state=mode == "stateless")
         case RescaleRequest(parallelism=parallelism):
             rescaled = _rescaled(session, tasks, caller, job, current, parallelism, keep=keep)
             return PlannedChange(PlanKind.RESCALE, None, rescaled, "Suspend")
@@ -240,13 +240,13 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
         age_s=age_s,
         state_bytes=target.state_bytes if target else None,
         is_savepoint=target.is_savepoint if target else False,
-        origin=computed.origin,
-        anew=computed.anew,
+        path=computed.path,
+        without_state=computed.without_state,
         stop_with=computed.stop_with,
         steps=_steps(computed, live=live),
-        restarts=operators_of(graph.body) if graph is not None else [],
+        restarted_operators=operators_of(graph.body) if graph is not None else [],
         warnings=_warnings(computed, job, duplicates, live=live, graph_known=graph is not None),
-        duplicates=duplicates,
+        sinks_with_duplicates=duplicates,
         inspection=None,
     )
 
@@ -255,8 +255,8 @@ def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
     steps = []
     if computed.target is not None:
         steps.append(f"Verify the files of checkpoint {computed.target.number}. If one is damaged, the job is not touched.")
-    if computed.origin is not None:
-        steps.append(f"Verify the files of the checkpoint in {computed.origin}. If one is damaged, the job is not touched.")
+    if computed.path is not None:
+        steps.append(f"Verify the files of the checkpoint in {computed.path}. If one is damaged, the job is not touched.")
     if live:
         steps.append(
             "Stop the job with a last checkpoint, which an undo can return to."
@@ -267,9 +267,9 @@ def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
         steps.append(
             f"Start it from checkpoint {computed.target.number}. Sinks revoke the output committed after it, where they can."
         )
-    elif computed.origin is not None:
+    elif computed.path is not None:
         steps.append("Start it from a copy of that checkpoint. Sinks revoke the committed output of this job, where they can.")
-    elif computed.anew:
+    elif computed.without_state:
         steps.append(
             f"Start version {computed.spec.number} of the spec without state. Sinks revoke committed output where they can, and all input is "
             "read again."
@@ -306,10 +306,18 @@ def record_inspection(session: Session, settings: Settings, plan_id: int, found:
     if plan.state is PlanState.PROPOSED:
         plan.preview = plan.preview | {"inspection": found.model_dump(mode="json")}
         plan.signature = sign(plan, settings.secret_key.get_secret_value())
-        record_event(session, job, "PlanInspected", plan=plan.id, whole=found.whole, damage=found.damage, misfit=found.misfit)
+        record_event(
+            session,
+            job,
+            "PlanInspected",
+            plan=plan.id,
+            intact=found.intact,
+            damage=found.damage,
+            incompatibility=found.incompatibility,
+        )
         return None
     if plan.state is PlanState.APPLYING and plan.phase is PlanPhase.VERIFYING:
-        plan.target_whole, plan.problem = found.whole and found.misfit is None, found.damage or found.misfit
+        plan.target_intact, plan.problem = found.intact and found.incompatibility is None, found.damage or found.incompatibility
         job.next_reconcile_at = now()
         return job.id
     return None
@@ -337,12 +345,12 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
     _refuse(session, settings, job, plan, Verb.APPLY)
     operation = operations.begin(session, job, OperationKind.APPLY_PLAN, caller, {"plan": plan.id})
     plan.state, plan.phase, plan.operation_id = PlanState.APPLYING, PlanPhase.VERIFYING, operation.id
-    plan.target_whole = None if restores_from_storage(plan.preview) else True
-    operations.step(operation, "verifying the files of the checkpoint" if plan.target_whole is None else "starting")
+    plan.target_intact = None if restores_from_storage(plan.preview) else True
+    operations.step(operation, "verifying the files of the checkpoint" if plan.target_intact is None else "starting")
     job_service.touch(job)
     record_event(session, job, "PlanApplying", plan=plan.id, by=caller.name)
     audit(session, caller, "apply", "plan", plan.id, after={"job": job.name})
-    if plan.target_whole is None:
+    if plan.target_intact is None:
         if plan.preview["checkpoint"] is not None:
             # A running job retires its oldest checkpoint with each new one, also with the last one before it stops.
             set_pin(session, tasks, _target(session, job, plan.preview["checkpoint"]), pin_reason(plan))
@@ -421,8 +429,8 @@ def _facts(
             job_version=by_id[plan.job_id].version,
             spec=spec_refusal(spec.number, spec.state, spec.problem) if spec is not None else None,
             inspected=inspection is not None,
-            damage=None if inspection is None or inspection["whole"] else inspection["damage"] or "the checkpoint is damaged",
-            incompatibility=inspection["misfit"] if inspection is not None else None,
+            damage=None if inspection is None or inspection["intact"] else inspection["damage"] or "the checkpoint is damaged",
+            incompatibility=inspection["incompatibility"] if inspection is not None else None,
             safety_checkpoint=plan.safety_checkpoint,
             safety=replace(facts_of(safety, None, None), applying=other) if safety is not None else None,
             undone=plan.id in undone,

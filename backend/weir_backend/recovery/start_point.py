@@ -8,22 +8,22 @@ from typing import Any
 
 def revokes_output(preview: Mapping[str, Any]) -> bool:
     """Return whether the plan revokes committed output, which needs the permission `rollback`. Otherwise the job resumes from where it is stopped."""
-    return preview["checkpoint"] is not None or preview["origin"] is not None or bool(preview["anew"])
+    return preview["checkpoint"] is not None or preview["path"] is not None or bool(preview["without_state"])
 
 
 def restores_from_storage(preview: Mapping[str, Any]) -> bool:
     """Return whether the plan restores a checkpoint whose files must be verified before the job is stopped."""
-    return preview["checkpoint"] is not None or preview["origin"] is not None
+    return preview["checkpoint"] is not None or preview["path"] is not None
 
 
 def next_start(preview: Mapping[str, Any], after_run: int) -> dict[str, Any] | None:
     """Return the value of ``Job.next_start``. None: the newest checkpoint, as usual."""
     if not revokes_output(preview):
         return None
-    if preview["origin"] is not None:
+    if preview["path"] is not None:
         return {
             "checkpoint": None,
-            "path": f"{preview['origin']}#{preview['inspection']['origin']['checkpoint']}",
+            "path": f"{preview['path']}#{preview['inspection']['external_checkpoint']['checkpoint']}",
             "after_run": after_run,
         }
-    return {"checkpoint": 0 if preview["anew"] else preview["checkpoint"], "after_run": after_run}
+    return {"checkpoint": 0 if preview["without_state"] else preview["checkpoint"], "after_run": after_run}

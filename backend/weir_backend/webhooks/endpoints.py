@@ -86,7 +86,7 @@ def test(
 def deliveries(
     webhook_id: Id, session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
 ) -> Sequence[Delivery]:
-    """List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `about`, `state`."""
+    """List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `message_kind`, `state`."""
     service.get(session, webhook_id)
     return page(session, repository.deliveries_of(webhook_id), wanted, repository.DELIVERIES, response, unit="deliveries")
 

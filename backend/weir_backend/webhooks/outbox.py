@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from weir_backend.jobs.event_log import record_event
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import DELIVER, Tasks, enqueue_after_commit
-from weir_backend.models import Alert, Delivery, DeliveryState, Job, MessageAbout, Webhook
+from weir_backend.models import Alert, Delivery, DeliveryState, Job, MessageKind, Webhook
 from weir_backend.webhooks import repository
 
 log = structlog.get_logger(__name__)
@@ -101,7 +101,7 @@ def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | 
     """It is the same for each attempt. docs/control-plane.md says what receivers may rely on."""
     if alert is None or job is None:
         return {"type": "test", "text": f"Weir: webhook '{webhook.name}' works", "created_at": delivery.created_at.isoformat()}
-    over = delivery.about is MessageAbout.RESOLVED
+    over = delivery.message_kind is MessageKind.RESOLVED
     return {
         "type": "alert.resolved" if over else "alert.firing",
         "text": f"{job.name}: {f'resolved: {alert.resolution}' if over else alert.message} ({alert.rule_name})",
@@ -125,7 +125,7 @@ def record_outcome(session: Session, message: WebhookMessage, outcome: SendResul
     seen = repository.find(session, message.delivery_id)
     if seen is None:
         return
-    again_at = next_try(seen.about, tries=seen.tries, created_at=seen.created_at, now=moment)
+    again_at = next_try(seen.message_kind, tries=seen.tries, created_at=seen.created_at, now=moment)
     # Lock the job first, as everywhere.
     job = repository.job_of(session, seen.alert_id) if isinstance(outcome, NotSent) and again_at is None else None
     delivery = repository.find(session, message.delivery_id, lock=True)
@@ -133,9 +133,14 @@ def record_outcome(session: Session, message: WebhookMessage, outcome: SendResul
         return
     match outcome:
         case SendResult(status):
-            delivery.state, delivery.status, delivery.problem, delivery.ended_at = DeliveryState.DELIVERED, status, None, moment
+            delivery.state, delivery.http_status, delivery.problem, delivery.ended_at = (
+                DeliveryState.DELIVERED,
+                status,
+                None,
+                moment,
+            )
         case NotSent(problem, status) if delivery.ended_at is None:
-            delivery.status, delivery.problem = status, problem[:PROBLEM_CHARACTERS_MAX]
+            delivery.http_status, delivery.problem = status, problem[:PROBLEM_CHARACTERS_MAX]
             if again_at is not None:
                 delivery.next_try_at = again_at
             else:
@@ -146,11 +151,13 @@ def record_outcome(session: Session, message: WebhookMessage, outcome: SendResul
 
 def _give_up(session: Session, job: Job | None, delivery: Delivery, message: WebhookMessage, moment: datetime) -> None:
     delivery.state, delivery.ended_at = DeliveryState.FAILED, moment
-    log.warning("a delivery has failed", webhook=message.webhook, about=delivery.about.value, problem=delivery.problem)
+    log.warning(
+        "a delivery has failed", webhook=message.webhook, message_kind=delivery.message_kind.value, problem=delivery.problem
+    )
     if job is not None:
         record_event(
             session, job, "AlertNotDelivered",
-            alert=delivery.alert_id, webhook=message.webhook, about=delivery.about.value, problem=delivery.problem,
+            alert=delivery.alert_id, webhook=message.webhook, message_kind=delivery.message_kind.value, problem=delivery.problem,
         )  # fmt: skip
 
 
@@ -160,9 +167,9 @@ GIVE_UP_AFTER = timedelta(hours=24)
 """A delivery fails after a day. The list of deliveries, the job's events and /metrics show that."""
 
 
-def next_try(about: MessageAbout, *, tries: int, created_at: datetime, now: datetime) -> datetime | None:
+def next_try(message_kind: MessageKind, *, tries: int, created_at: datetime, now: datetime) -> datetime | None:
     """Return when to retry after ``tries`` failures. None: the delivery has failed."""
-    if about is MessageAbout.TEST:
+    if message_kind is MessageKind.TEST:
         return None
     # Bound the exponent, so that the number of seconds does not overflow.
     at = now + min(RETRY_MAX, FIRST_RETRY * 2 ** min(tries - 1, 16))

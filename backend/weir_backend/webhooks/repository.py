@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from weir_backend.kit.listing import Fields, contains, equals, one_of
-from weir_backend.models import Alert, Delivery, DeliveryState, Job, MessageAbout, Webhook
+from weir_backend.models import Alert, Delivery, DeliveryState, Job, MessageKind, Webhook
 
 WEBHOOKS = Fields(
     sortable={"id": Webhook.id, "name": Webhook.name, "created_at": Webhook.created_at},
@@ -24,7 +24,7 @@ DELIVERIES = Fields(
     filters={
         "id": equals(Delivery.id, int),
         "alert_id": equals(Delivery.alert_id, int),
-        "about": one_of(Delivery.about, MessageAbout),
+        "message_kind": one_of(Delivery.message_kind, MessageKind),
         "state": one_of(Delivery.state, DeliveryState),
     },
     default=("id", True),
@@ -60,7 +60,7 @@ def find_delivery(session: Session, webhook_id: int, delivery_id: int) -> Delive
 
 def open_test(session: Session, webhook_id: int) -> Delivery | None:
     return session.scalar(
-        deliveries_of(webhook_id).where(Delivery.about == MessageAbout.TEST, Delivery.ended_at.is_(None)).limit(1)
+        deliveries_of(webhook_id).where(Delivery.message_kind == MessageKind.TEST, Delivery.ended_at.is_(None)).limit(1)
     )
 
 
@@ -70,19 +70,19 @@ def open_test(session: Session, webhook_id: int) -> Delivery | None:
 def add_firing(session: Session, alert_id: int, webhook_id: int, moment: datetime) -> bool:
     """Return False if the webhook is disabled."""
     return _add(
-        session, alert_id, MessageAbout.FIRING, moment, select(Webhook.id).where(Webhook.id == webhook_id, Webhook.enabled)
+        session, alert_id, MessageKind.FIRING, moment, select(Webhook.id).where(Webhook.id == webhook_id, Webhook.enabled)
     )
 
 
 def add_resolved(session: Session, alert_id: int, moment: datetime) -> bool:
     """For the webhooks that have a message that the alert fires. Return False if there is none, or if it is disabled."""
-    told = select(Delivery.webhook_id).where(Delivery.alert_id == alert_id, Delivery.about == MessageAbout.FIRING)
-    return _add(session, alert_id, MessageAbout.RESOLVED, moment, select(Webhook.id).where(Webhook.id.in_(told), Webhook.enabled))
+    told = select(Delivery.webhook_id).where(Delivery.alert_id == alert_id, Delivery.message_kind == MessageKind.FIRING)
+    return _add(session, alert_id, MessageKind.RESOLVED, moment, select(Webhook.id).where(Webhook.id.in_(told), Webhook.enabled))
 
 
-def _add(session: Session, alert_id: int, about: MessageAbout, moment: datetime, webhooks: Select[int]) -> bool:
+def _add(session: Session, alert_id: int, message_kind: MessageKind, moment: datetime, webhooks: Select[int]) -> bool:
     rows = [
-        {"alert_id": alert_id, "webhook_id": webhook_id, "about": about, "next_try_at": moment}
+        {"alert_id": alert_id, "webhook_id": webhook_id, "message_kind": message_kind, "next_try_at": moment}
         for webhook_id in session.scalars(webhooks)
     ]
     if rows:
@@ -94,7 +94,7 @@ def take(session: Session, moment: datetime, until: datetime, limit: int) -> Seq
     """Return webhooks with messages to send, the longest waiting first. No other worker claims them before ``until``."""
     due = exists().where(
         Delivery.webhook_id == Webhook.id, Delivery.ended_at.is_(None), Delivery.next_try_at <= moment,
-        or_(Webhook.enabled, Delivery.about == MessageAbout.TEST),
+        or_(Webhook.enabled, Delivery.message_kind == MessageKind.TEST),
     )  # fmt: skip
     free = or_(Webhook.not_before.is_(None), Webhook.not_before <= moment)
     chosen = (
@@ -132,7 +132,7 @@ def next_due(session: Session, webhook_id: int, moment: datetime) -> tuple[Deliv
         .outerjoin(Job, Job.id == Alert.job_id)
         .where(
             Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.next_try_at <= moment, ~in_front,
-            or_(Webhook.enabled, Delivery.about == MessageAbout.TEST),
+            or_(Webhook.enabled, Delivery.message_kind == MessageKind.TEST),
         )
         .order_by(Delivery.next_try_at, Delivery.id)
         .limit(1)
@@ -158,7 +158,7 @@ def give_up_open(session: Session, webhook_id: int, problem: str, moment: dateti
     """All but tests. Return how many."""
     result: Any = session.execute(
         update(Delivery)
-        .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.about != MessageAbout.TEST)
+        .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.message_kind != MessageKind.TEST)
         .values(state=DeliveryState.FAILED, problem=problem, ended_at=moment)
         .execution_options(synchronize_session=False)
     )

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, StringConstraints, model_validator
 
 from weir_backend.kit.schemas import Name, RequestModel, ResponseModel
-from weir_backend.models import DeliveryState, MessageAbout, Webhook
+from weir_backend.models import DeliveryState, MessageKind, Webhook
 from weir_backend.webhooks.addresses import URL_CHARACTERS_MAX, receiver_of
 
 
@@ -76,17 +76,17 @@ class WebhookRead(ResponseModel):
 
 
 class DeliveryRead(ResponseModel):
-    """One message. `message_id`: identifies it for the receiver. `problem` and `status` (of HTTP): of the last attempt; `status` null: no answer.
+    """One message. `message_id`: identifies it for the receiver. `problem` and `http_status`: of the last attempt; `http_status` null: no answer.
     It has ended once `ended_at` is set. `alert_id` null: a test."""
 
     id: int
     message_id: UUID
     webhook_id: int
     alert_id: int | None
-    about: MessageAbout
+    message_kind: MessageKind
     state: DeliveryState
     tries: int
-    status: int | None
+    http_status: int | None
     problem: str | None
     next_try_at: datetime
     created_at: datetime

@@ -13,7 +13,7 @@ from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.etags import check_if_match
 from weir_backend.kit.tasks import DELIVER, Tasks, enqueue_after_commit
-from weir_backend.models import Delivery, MessageAbout, Webhook
+from weir_backend.models import Delivery, MessageKind, Webhook
 from weir_backend.webhooks import repository
 from weir_backend.webhooks.addresses import receiver_of
 from weir_backend.webhooks.schemas import WebhookCreate, WebhookUpdate
@@ -99,7 +99,7 @@ def test(session: Session, tasks: Tasks, caller: Caller, webhook_id: int) -> Del
     found = repository.open_test(session, webhook_id)
     if found is None:
         moment = now()
-        found = Delivery(webhook_id=webhook_id, about=MessageAbout.TEST, next_try_at=moment, created_at=moment)
+        found = Delivery(webhook_id=webhook_id, message_kind=MessageKind.TEST, next_try_at=moment, created_at=moment)
         session.add(found)
         session.flush()
         session.refresh(found)

@@ -23,7 +23,7 @@ export const FIELDS = {
   'JobCreate.spec.restart.initial_s': {"type":"number","default":1,"maximum":3600,"exclusiveMinimum":0},
   'JobCreate.spec.restart.max_s': {"type":"number","default":60,"maximum":86400,"exclusiveMinimum":0},
   'JobCreate.spec.restart.multiplier': {"type":"number","default":2,"minimum":1,"maximum":10},
-  'JobCreate.spec.restart.well_after_s': {"type":"number","default":300,"maximum":86400,"exclusiveMinimum":0},
+  'JobCreate.spec.restart.reset_after_s': {"type":"number","default":300,"maximum":86400,"exclusiveMinimum":0},
   'JobCreate.spec.spares': {"type":"integer","default":0,"minimum":0,"maximum":1024},
   'JobCreate.spec.spark_conf.[key]': {"type":"string","maxLength":200,"pattern":"^spark\\.[A-Za-z0-9._-]+$"},
   'JobCreate.start': {"type":"boolean","default":true},

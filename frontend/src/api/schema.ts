@@ -370,7 +370,7 @@ export interface paths {
         /**
          * Verify
          * @description Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The operation's result says whether it is
-         *     `whole`, and the checkpoint what its `damage` is. Workers also do this periodically.
+         *     `intact`, and the checkpoint what its `damage` is. Workers also do this periodically.
          */
         post: operations["verify_checkpoint"];
         delete?: never;
@@ -428,7 +428,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow Job
+         * Stream Job Events
          * @description Stream the changes of a job as server-sent events.
          *
          *     `event`: an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after `Last-Event-ID` or
@@ -436,7 +436,7 @@ export interface paths {
          *     stream ends after some minutes; reconnect with the last id. It ends with `closed` (a problem with status 401) when the token becomes
          *     invalid. The number of streams per user is limited (429).
          */
-        get: operations["follow_job"];
+        get: operations["stream_job_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1021,7 +1021,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/session/visit": {
+    "/api/v1/session/status": {
         parameters: {
             query?: never;
             header?: never;
@@ -1029,10 +1029,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get Visit
+         * Get Login Status
          * @description Get the current session and the available ways to log in. Requires no token; an invalid token counts as none.
          */
-        get: operations["get_visit"];
+        get: operations["get_login_status"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1049,11 +1049,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow Jobs
+         * Stream Jobs
          * @description Stream summaries of all jobs as server-sent events `job`: first every job, then each job that changes, at most twice a second. The
          *     stream ends like that of a single job.
          */
-        get: operations["follow_jobs"];
+        get: operations["stream_jobs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1225,7 +1225,7 @@ export interface paths {
         };
         /**
          * Deliveries
-         * @description List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `about`, `state`.
+         * @description List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `message_kind`, `state`.
          */
         get: operations["list_deliveries"];
         put?: never;
@@ -1578,6 +1578,8 @@ export interface components {
             completed_at: string | null;
             /** Damage */
             damage: string | null;
+            /** Deleting Since */
+            deleting_since: string | null;
             /** Discarded At */
             discarded_at: string | null;
             /** End To End Ms */
@@ -1598,8 +1600,6 @@ export interface components {
             kept_because: string[];
             /** Latest Ack At */
             latest_ack_at: string | null;
-            /** Leaving At */
-            leaving_at: string | null;
             /** Number */
             number: number;
             /** Parent */
@@ -1671,8 +1671,8 @@ export interface components {
         };
         /**
          * CheckpointOverviewRead
-         * @description `counts`: of all rows. Summaries: over the last completed checkpoints. `latest_restore`: of the newest run that has reached RUNNING; null if
-         *     it started without state.
+         * @description `counts`: of all rows. Summaries: over the last `summarized` completed checkpoints. `latest_restore`: of the newest run that has reached
+         *     RUNNING; null if it started without state.
          */
         CheckpointOverviewRead: {
             checkpointed_size: components["schemas"]["StatsSummaryRead"] | null;
@@ -1682,9 +1682,9 @@ export interface components {
             latest_failed: components["schemas"]["CheckpointRead"] | null;
             latest_restore: components["schemas"]["RestoreRead"] | null;
             latest_savepoint: components["schemas"]["CheckpointRead"] | null;
-            /** Over */
-            over: number;
             state_size: components["schemas"]["StatsSummaryRead"] | null;
+            /** Summarized */
+            summarized: number;
         };
         /**
          * CheckpointPhaseSeriesRead
@@ -1735,7 +1735,7 @@ export interface components {
          * CheckpointRead
          * @description `number`: its id in the job log. `parent`: number of the one before it in its branch. `state_bytes`: of all files that it references;
          *     `checkpointed_bytes`: of those that it wrote. `version`: of its pin, for If-Match. `pin_in_force`: the job log contains the pin, so no driver
-         *     retires it. `leaving_at`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
+         *     retires it. `deleting_since`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
          *     verification at `verified_at` found.
          */
         CheckpointRead: {
@@ -1749,6 +1749,8 @@ export interface components {
             completed_at: string | null;
             /** Damage */
             damage: string | null;
+            /** Deleting Since */
+            deleting_since: string | null;
             /** Discarded At */
             discarded_at: string | null;
             /** End To End Ms */
@@ -1769,8 +1771,6 @@ export interface components {
             kept_because: string[];
             /** Latest Ack At */
             latest_ack_at: string | null;
-            /** Leaving At */
-            leaving_at: string | null;
             /** Number */
             number: number;
             /** Parent */
@@ -1833,13 +1833,13 @@ export interface components {
         };
         /**
          * CheckpointSeriesRead
-         * @description `checkpoints`: oldest first. `parts`: of the graph of the newest one.
+         * @description `checkpoints`: oldest first. `phases`: of the graph of the newest one.
          */
         CheckpointSeriesRead: {
             /** Checkpoints */
             checkpoints: components["schemas"]["CheckpointSeriesPointRead"][];
-            /** Parts */
-            parts: components["schemas"]["CheckpointPhaseSeriesRead"][];
+            /** Phases */
+            phases: components["schemas"]["CheckpointPhaseSeriesRead"][];
         };
         /**
          * CheckpointState
@@ -1925,11 +1925,10 @@ export interface components {
         };
         /**
          * DeliveryRead
-         * @description One message. `message_id`: identifies it for the receiver. `problem` and `status` (of HTTP): of the last attempt; `status` null: no answer.
+         * @description One message. `message_id`: identifies it for the receiver. `problem` and `http_status`: of the last attempt; `http_status` null: no answer.
          *     It has ended once `ended_at` is set. `alert_id` null: a test.
          */
         DeliveryRead: {
-            about: components["schemas"]["MessageAbout"];
             /** Alert Id */
             alert_id: number | null;
             /**
@@ -1939,6 +1938,8 @@ export interface components {
             created_at: string;
             /** Ended At */
             ended_at: string | null;
+            /** Http Status */
+            http_status: number | null;
             /** Id */
             id: number;
             /**
@@ -1946,6 +1947,7 @@ export interface components {
              * Format: uuid
              */
             message_id: string;
+            message_kind: components["schemas"]["MessageKind"];
             /**
              * Next Try At
              * Format: date-time
@@ -1954,8 +1956,6 @@ export interface components {
             /** Problem */
             problem: string | null;
             state: components["schemas"]["DeliveryState"];
-            /** Status */
-            status: number | null;
             /** Tries */
             tries: number;
             /** Webhook Id */
@@ -2010,6 +2010,25 @@ export interface components {
             run_event: number | null;
             /** Run Id */
             run_id: number | null;
+        };
+        /**
+         * ExternalCheckpointRead
+         * @description A checkpoint of another job or directory: number `checkpoint` of the job that its log calls `job`.
+         */
+        ExternalCheckpointRead: {
+            /** Checkpoint */
+            checkpoint: number;
+            /**
+             * Completed At
+             * Format: date-time
+             */
+            completed_at: string;
+            /** Is Savepoint */
+            is_savepoint: boolean;
+            /** Job */
+            job: string;
+            /** State Bytes */
+            state_bytes: number;
         };
         /**
          * FailureRead
@@ -2233,7 +2252,7 @@ export interface components {
              *       "initial_s": 1,
              *       "max_s": 60,
              *       "multiplier": 2,
-             *       "well_after_s": 300
+             *       "reset_after_s": 300
              *     }
              */
             restart?: components["schemas"]["RestartStrategy"];
@@ -2334,11 +2353,11 @@ export interface components {
             session: components["schemas"]["SessionRead"] | null;
         };
         /**
-         * MessageAbout
-         * @description What a message to a webhook tells.
+         * MessageKind
+         * @description What a message to a webhook reports.
          * @enum {string}
          */
-        MessageAbout: "FIRING" | "RESOLVED" | "TEST";
+        MessageKind: "FIRING" | "RESOLVED" | "TEST";
         /**
          * MetricsRead
          * @description `step_s`: the interval between points. It is larger than requested if there would be too many points.
@@ -2377,11 +2396,11 @@ export interface components {
         };
         /**
          * OidcProviderRead
-         * @description An OpenID Connect provider. `name`: its display name. `begin`: the path on this server at which a browser starts to log in.
+         * @description An OpenID Connect provider. `name`: its display name. `login_path`: the path on this server at which a browser starts to log in.
          */
         OidcProviderRead: {
-            /** Begin */
-            begin: string;
+            /** Login Path */
+            login_path: string;
             /** Name */
             name: string;
         };
@@ -2481,38 +2500,40 @@ export interface components {
         };
         /**
          * PlanInspection
-         * @description What a worker found in checkpoint storage. `abandoned`: checkpoints that the plan abandons; until the job is stopped, those that it
-         *     completes are added. `returning`: those whose output is reinstated. `again`: those whose output may not have been published and is committed
-         *     again: a sink that is not revocable shows it twice. `misfit`: why the graph that is to run is incompatible with the state. `origin`: for a
-         *     restore by path, the checkpoint that was found. The plan can be applied if `whole` and no `misfit`.
+         * @description What a worker found in checkpoint storage. The plan can be applied if the checkpoint is `intact` and `incompatibility` is null.
+         *
+         *     `abandoned`: the checkpoints that the plan abandons; those that the job completes before it is stopped are added. `reinstated`: the
+         *     checkpoints whose revoked output is published again. `recommitted`: the checkpoints whose output may not have been published and is
+         *     committed again; readers of a sink that is not revocable may see it twice. `incompatibility`: why the graph cannot restore the state.
+         *     `external_checkpoint`: the checkpoint found at the plan's `path`.
          */
         PlanInspection: {
             /** Abandoned */
             abandoned: number[];
-            /**
-             * Again
-             * @default []
-             */
-            again?: number[];
             /** Bytes */
             bytes: number;
             /** Damage */
             damage: string | null;
+            external_checkpoint?: components["schemas"]["ExternalCheckpointRead"] | null;
             /** Files */
             files: number;
-            /** Misfit */
-            misfit?: string | null;
+            /** Incompatibility */
+            incompatibility?: string | null;
+            /** Intact */
+            intact: boolean;
             /** Notes */
             notes: string[];
-            origin?: components["schemas"]["RestoreOrigin"] | null;
-            /** Returning */
-            returning: number[];
+            /**
+             * Recommitted
+             * @default []
+             */
+            recommitted?: number[];
+            /** Reinstated */
+            reinstated: number[];
             /** Sinks */
             sinks: components["schemas"]["SinkEffect"][];
             /** Sources */
             sources: components["schemas"]["SourcePosition"][];
-            /** Whole */
-            whole: boolean;
         };
         /**
          * PlanKind
@@ -2527,32 +2548,27 @@ export interface components {
         PlanPhase: "VERIFYING" | "STOPPING" | "STARTING" | "REVERTING";
         /**
          * PlanPreview
-         * @description `checkpoint`: the one that the job will restore; null: the one that it is stopped with, unless `origin` (the path of another one) or `anew`
-         *     (no state) says otherwise. `age_s`: its age when this was computed. `restarts`: the operators that restart: all, as the driver is replaced.
-         *     `duplicates`: sinks whose readers see records twice: those committed with `inspection.abandoned` (and until the job is stopped) and
-         *     `inspection.again`; for a plan without a checkpoint, those committed with the one that the job is stopped with.
+         * @description What the job restores: `checkpoint`, an external checkpoint at `path`, or nothing (`without_state`); otherwise the checkpoint that it is
+         *     stopped with. `age_s`: age of `checkpoint` when the plan was made. `restarted_operators`: all, because the driver is replaced.
+         *     `sinks_with_duplicates`: sinks whose readers see records twice: those committed with `inspection.abandoned` (and until the job is stopped)
+         *     and `inspection.recommitted`; for a plan without a checkpoint, those committed with the one that the job is stopped with.
          */
         PlanPreview: {
             /** Age S */
             age_s: number | null;
-            /**
-             * Anew
-             * @default false
-             */
-            anew?: boolean;
             /** Checkpoint */
             checkpoint: number | null;
             /** Completed At */
             completed_at: string | null;
-            /** Duplicates */
-            duplicates: string[];
             inspection: components["schemas"]["PlanInspection"] | null;
             /** Is Savepoint */
             is_savepoint: boolean;
-            /** Origin */
-            origin?: string | null;
-            /** Restarts */
-            restarts: string[];
+            /** Path */
+            path?: string | null;
+            /** Restarted Operators */
+            restarted_operators: string[];
+            /** Sinks With Duplicates */
+            sinks_with_duplicates: string[];
             /** State Bytes */
             state_bytes: number | null;
             /** Steps */
@@ -2561,6 +2577,11 @@ export interface components {
             stop_with: string;
             /** Warnings */
             warnings: string[];
+            /**
+             * Without State
+             * @default false
+             */
+            without_state?: boolean;
         };
         /** PlanRead */
         PlanRead: {
@@ -2659,7 +2680,7 @@ export interface components {
          * RestartStrategy
          * @description How the driver restarts: the delay grows with each consecutive restart. The runtime replaces lost slots without restarting the driver.
          *
-         *     After `well_after_s` of running, the count starts again.
+         *     After `reset_after_s` of running, the count starts again.
          */
         RestartStrategy: {
             /**
@@ -2683,29 +2704,10 @@ export interface components {
              */
             multiplier?: number;
             /**
-             * Well After S
+             * Reset After S
              * @default 300
              */
-            well_after_s?: number;
-        };
-        /**
-         * RestoreOrigin
-         * @description A checkpoint elsewhere: number `checkpoint` of the job that its log calls `job`.
-         */
-        RestoreOrigin: {
-            /** Checkpoint */
-            checkpoint: number;
-            /**
-             * Completed At
-             * Format: date-time
-             */
-            completed_at: string;
-            /** Is Savepoint */
-            is_savepoint: boolean;
-            /** Job */
-            job: string;
-            /** State Bytes */
-            state_bytes: number;
+            reset_after_s?: number;
         };
         /**
          * RestoreRead
@@ -2935,7 +2937,7 @@ export interface components {
         /**
          * SinkEffect
          * @description `revocable`: abandoned output is revoked. Otherwise readers see these records twice. `records`: for a sink that is not revocable, how many
-         *     records were committed with `abandoned` and `again` at the time of the inspection; null: unknown.
+         *     records were committed with `abandoned` and `recommitted` at the time of the inspection; null: unknown.
          */
         SinkEffect: {
             /** Kind */
@@ -5266,12 +5268,12 @@ export interface operations {
     get_checkpoint_series: {
         parameters: {
             query?: {
-                /** @description `parts` are the subtasks of this one, not chains */
+                /** @description List `phases` by subtask of this chain, not by chain */
                 chain?: number | null;
                 /** @description How many completed checkpoints */
                 last?: number;
-                /** @description false: leave out `parts`, which are many for a large job */
-                parts?: boolean;
+                /** @description false: leave out `phases`, which is long for a large job */
+                phases?: boolean;
             };
             header?: never;
             path: {
@@ -5407,7 +5409,7 @@ export interface operations {
             };
         };
     };
-    follow_job: {
+    stream_job_events: {
         parameters: {
             query?: {
                 /** @description number of the last event that is known */
@@ -7743,7 +7745,7 @@ export interface operations {
             };
         };
     };
-    get_visit: {
+    get_login_status: {
         parameters: {
             query?: never;
             header?: never;
@@ -7772,7 +7774,7 @@ export interface operations {
             };
         };
     };
-    follow_jobs: {
+    stream_jobs: {
         parameters: {
             query?: never;
             header?: never;
@@ -9225,7 +9227,7 @@ export const desiredStateValues: ReadonlyArray<FlattenedDeepRequired<components>
 export const failuresConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FailuresCondition"]["kind"]> = ["failures"];
 export const healthValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]> = ["healthy", "degraded", "needs_attention"];
 export const lagConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LagCondition"]["kind"]> = ["lag"];
-export const messageAboutValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MessageAbout"]> = ["FIRING", "RESOLVED", "TEST"];
+export const messageKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MessageKind"]> = ["FIRING", "RESOLVED", "TEST"];
 export const noCheckpointConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NoCheckpointCondition"]["kind"]> = ["no-checkpoint"];
 export const operationKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationKind"]> = ["deploy", "start", "suspend", "cancel", "savepoint", "checkpoint", "verify", "apply-plan", "delete"];
 export const operationStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationState"]> = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "SUPERSEDED"];

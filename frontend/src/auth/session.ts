@@ -14,7 +14,7 @@ let loggedIn = false;
 
 /** The current session and the available ways to log in. A missing session is no error, so the browser's console stays clean. */
 export function fetchSessionStatus(): Promise<SessionStatus> {
-  status ??= unwrap(api.GET('/api/v1/session/visit')).then(
+  status ??= unwrap(api.GET('/api/v1/session/status')).then(
     (loaded) => {
         loggedIn = loaded.session !== null;
         return loaded;

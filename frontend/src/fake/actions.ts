@@ -82,10 +82,10 @@ function retentionReasons({ number, pinned, pinned_reason, is_savepoint, state, 
 }
 
 function planActions(plan: Plan, { job, plans, checkpoints }: FakeJob, permissions: readonly Permission[], nowMs: number): Action[] {
-  const { checkpoint, origin, inspection } = plan.preview;
-  const needed = checkpoint !== null || origin || plan.preview.anew ? 'rollback' : 'operate';
+  const { checkpoint, path, inspection } = plan.preview;
+  const needed = checkpoint !== null || path || plan.preview.without_state ? 'rollback' : 'operate';
   const stale = plan.job_version !== job.version ? `The job has changed since plan ${plan.id} was made. Propose a new plan.` : nowMs - Date.parse(plan.created_at!) > PLAN_VALID_MS ? `Plan ${plan.id} is older than 24 hours. Propose a new plan.` : null;
-  const problem = inspection && (inspection.whole ? inspection.misfit : inspection.damage);
+  const problem = inspection && (inspection.intact ? inspection.incompatibility : inspection.damage);
   const inspected = inspection === null ? `A worker is still inspecting the checkpoint of plan ${plan.id}. Try again in a moment.` : problem ? `This plan would fail: ${problem}. Fix that in a new version, or choose another checkpoint.` : null;
   const safety = checkpoints.find(({ body }) => body.number === plan.safety_checkpoint)?.body;
   const isUndone = plans.some(({ kind, undo_of, state }) => kind === 'undo' && undo_of === plan.id && state === 'APPLIED');

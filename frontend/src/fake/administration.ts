@@ -64,15 +64,15 @@ export class Administration {
       { id: 1, name: 'on-call', receiver: 'https://hooks.example.com', url: 'https://hooks.example.com/weir/T02A', secret_reference: 'env:WEIR_WEBHOOK_KEY_ONCALL', enabled: true, version: 2, created_at: ago(55 * DAY_MS) },
       { id: 2, name: 'chat', receiver: 'http://chat.weir.example:8080', url: 'http://chat.weir.example:8080/in/ops', secret_reference: null, enabled: true, version: 1, created_at: ago(30 * DAY_MS) },
     ];
-    const sent = (id: number, webhook_id: number, alert_id: number, about: Schemas['MessageAbout'], ms: number, more: Partial<Schemas['DeliveryRead']> = {}): Schemas['DeliveryRead'] => ({
-      id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id, alert_id, about, state: 'DELIVERED', tries: 1, status: 204, problem: null,
+    const sent = (id: number, webhook_id: number, alert_id: number, message_kind: Schemas['MessageKind'], ms: number, more: Partial<Schemas['DeliveryRead']> = {}): Schemas['DeliveryRead'] => ({
+      id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id, alert_id, message_kind, state: 'DELIVERED', tries: 1, http_status: 204, problem: null,
       next_try_at: ago(ms), created_at: ago(ms), ended_at: ago(ms - 400), ...more,
     });
     this.deliveries = [
       sent(21, 1, 8, 'FIRING', 1_260_000), sent(20, 1, 9, 'FIRING', 5_000_000, { tries: 3 }),
-      sent(19, 2, 7, 'FIRING', 4_800_000, { state: 'PENDING', tries: 7, status: 503, problem: 'it answered 503 Service Unavailable', next_try_at: iso(beganMs + 420_000), ended_at: null }),
+      sent(19, 2, 7, 'FIRING', 4_800_000, { state: 'PENDING', tries: 7, http_status: 503, problem: 'it answered 503 Service Unavailable', next_try_at: iso(beganMs + 420_000), ended_at: null }),
       sent(14, 1, 3, 'RESOLVED', 9 * DAY_MS - 260_000), sent(13, 1, 3, 'FIRING', 9 * DAY_MS),
-      sent(11, 2, 5, 'FIRING', 3 * DAY_MS, { state: 'FAILED', tries: 103, status: null, problem: 'nobody answered within 10 s' }),
+      sent(11, 2, 5, 'FIRING', 3 * DAY_MS, { state: 'FAILED', tries: 103, http_status: null, problem: 'nobody answered within 10 s' }),
     ];
     const by = (user_name: string): Schemas['UserRead'] | undefined => this.users.find(({ name }) => name === user_name);
     const wrote = (at: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields): void => {
@@ -105,11 +105,11 @@ export class Administration {
   /** End pending deliveries. The webhook `chat` always fails. */
   deliver(nowMs: number): void {
     for (const one of this.deliveries) {
-      if (one.ended_at !== null || one.about !== 'TEST' || nowMs - Date.parse(one.created_at) < DELIVERY_MS) continue;
+      if (one.ended_at !== null || one.message_kind !== 'TEST' || nowMs - Date.parse(one.created_at) < DELIVERY_MS) continue;
       const arrives = this.webhooks.find(({ id }) => id === one.webhook_id)?.name !== 'chat';
       const came: Partial<Schemas['DeliveryRead']> = arrives
-        ? { state: 'DELIVERED', status: 204 }
-        : { state: 'FAILED', status: 503, problem: 'it answered 503 Service Unavailable' };
+        ? { state: 'DELIVERED', http_status: 204 }
+        : { state: 'FAILED', http_status: 503, problem: 'it answered 503 Service Unavailable' };
       Object.assign(one, { ...came, tries: 1, ended_at: iso(nowMs) });
     }
   }

@@ -161,7 +161,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
     const { administration, nowMs } = asked.installation;
     const id = administration.id;
     const delivery: Schemas['DeliveryRead'] = {
-      id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id: webhook.id, alert_id: null, about: 'TEST', state: 'PENDING', tries: 0, status: null,
+      id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id: webhook.id, alert_id: null, message_kind: 'TEST', state: 'PENDING', tries: 0, http_status: null,
       problem: null, next_try_at: iso(nowMs), created_at: iso(nowMs), ended_at: null,
     };
     administration.deliveries.unshift(delivery);

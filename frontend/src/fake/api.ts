@@ -41,7 +41,7 @@ export class FakeApi {
     if (this.unreachable) throw new TypeError('Failed to fetch');
     const url = new URL(request.url);
     if (url.pathname === '/api/v1/session') return this.#session(request);
-    if (url.pathname === '/api/v1/session/visit') return Response.json({ session: this.user === null ? null : this.#view(), oidc: this.oidc } satisfies Schemas['LoginStatusRead']);
+    if (url.pathname === '/api/v1/session/status') return Response.json({ session: this.user === null ? null : this.#view(), oidc: this.oidc } satisfies Schemas['LoginStatusRead']);
     for (const [method, path, needs, answer] of [...ROUTES, ...ADMINISTRATION_ROUTES]) {
       const found = path.exec(url.pathname);
       if (!found || method !== request.method) continue;
@@ -133,7 +133,7 @@ function checkpointSummary(one: FakeJob, last: number): Schemas['CheckpointOverv
       in_progress: bodies.filter(({ state }) => state === 'IN_PROGRESS').length, completed: completed.length, failed: bodies.filter(({ state }) => state === 'FAILED').length,
       savepoints: completed.filter(({ is_savepoint }) => is_savepoint).length, total: bodies.length,
     },
-    over: over.length, end_to_end_duration: summarize(over.map(({ end_to_end_ms }) => end_to_end_ms!)), state_size: summarize(over.map(({ state_bytes }) => state_bytes!)),
+    summarized: over.length, end_to_end_duration: summarize(over.map(({ end_to_end_ms }) => end_to_end_ms!)), state_size: summarize(over.map(({ state_bytes }) => state_bytes!)),
     checkpointed_size: summarize(over.map(({ checkpointed_bytes }) => checkpointed_bytes!)),
     latest_completed: completed[0] ?? null, latest_failed: bodies.find(({ state }) => state === 'FAILED') ?? null, latest_savepoint: completed.find(({ is_savepoint }) => is_savepoint) ?? null,
     latest_restore: latestRestore(one),
@@ -186,7 +186,7 @@ const ROUTES: readonly Route[] = [
   ['GET', apiPath('/jobs/:id/checkpoints/summary'), 'view', withJob(({ one, query }) => Response.json(checkpointSummary(one, Number(query.get('last') ?? 100))))],
   ['GET', apiPath('/jobs/:id/checkpoints/series'), 'view', withJob(({ one, query }) => {
     const chain = query.get('chain');
-    const series = checkpointSeries(one, Number(query.get('last') ?? 100), chain === null ? null : Number(chain), query.get('parts') !== 'false');
+    const series = checkpointSeries(one, Number(query.get('last') ?? 100), chain === null ? null : Number(chain), query.get('phases') !== 'false');
     return Response.json(series);
   })],
   ['POST', apiPath('/jobs/:id/checkpoints/:id/verify'), 'operate', withJob(({ installation, one, ids }) => {

@@ -120,6 +120,6 @@ export function checkpointSeries({ checkpoints, template }: FakeJob, last: numbe
     checkpoints: completed.map(({ body: { id, number, triggered_at, is_savepoint, end_to_end_ms, state_bytes, checkpointed_bytes }, snapshots }) => ({
       id, number, triggered_at, is_savepoint, end_to_end_ms, state_bytes, checkpointed_bytes, ...longest(snapshots),
     })),
-    parts: completed.length === 0 ? [] : parts,
+    phases: completed.length === 0 ? [] : parts,
   };
 }

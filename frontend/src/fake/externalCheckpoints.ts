@@ -6,12 +6,12 @@ const ROOTS = ['/var/lib/weir/checkpoints', '/srv/checkpoints', 's3://backups/we
 const DAY_MS = 86_400_000;
 
 /** By directory name. */
-const CHECKPOINTS: Record<string, Omit<Schemas['RestoreOrigin'], 'completed_at'> & { daysOld: number; damage?: string; misfit?: string }> = {
+const CHECKPOINTS: Record<string, Omit<Schemas['ExternalCheckpointRead'], 'completed_at'> & { daysOld: number; damage?: string; incompatibility?: string }> = {
   'flights-2025': { job: 'flights', checkpoint: 812, state_bytes: 171e6, is_savepoint: true, daysOld: 41 },
   'flights-torn': { job: 'flights', checkpoint: 64, state_bytes: 9.1e6, is_savepoint: false, daysOld: 3, damage: 'state/by_route-1.bin is missing' },
   orders: {
     job: 'orders', checkpoint: 2_204, state_bytes: 402e6, is_savepoint: false, daysOld: 1,
-    misfit: "the checkpoint has state of operator 'counts' (aggregate), and no operator of the graph has that uid",
+    incompatibility: "the checkpoint has state of operator 'counts' (aggregate), and no operator of the graph has that uid",
   },
 };
 
@@ -25,10 +25,10 @@ export function checkPathAllowed(path: string): FakeProblem | null {
 }
 
 /** The result of inspecting the path. */
-export function inspectPath(path: string, wanted: number | null, nowMs: number): Pick<Schemas['PlanInspection'], 'whole' | 'damage' | 'misfit' | 'origin'> {
+export function inspectPath(path: string, wanted: number | null, nowMs: number): Pick<Schemas['PlanInspection'], 'intact' | 'damage' | 'incompatibility' | 'external_checkpoint'> {
   const there = CHECKPOINTS[path.split('/').at(-1)!];
-  if (!there) return { whole: false, damage: `there is no job with checkpoints in ${path}`, misfit: null, origin: null };
-  const { daysOld, damage = null, misfit = null, ...origin } = there;
-  if (wanted !== null && wanted > origin.checkpoint) return { whole: false, damage: `job '${origin.job}' in ${path} has no completed checkpoint ${wanted}`, misfit: null, origin: null };
-  return { whole: damage === null, damage, misfit, origin: { ...origin, checkpoint: wanted ?? origin.checkpoint, completed_at: iso(nowMs - daysOld * DAY_MS) } };
+  if (!there) return { intact: false, damage: `there is no job with checkpoints in ${path}`, incompatibility: null, external_checkpoint: null };
+  const { daysOld, damage = null, incompatibility = null, ...external } = there;
+  if (wanted !== null && wanted > external.checkpoint) return { intact: false, damage: `job '${external.job}' in ${path} has no completed checkpoint ${wanted}`, incompatibility: null, external_checkpoint: null };
+  return { intact: damage === null, damage, incompatibility, external_checkpoint: { ...external, checkpoint: wanted ?? external.checkpoint, completed_at: iso(nowMs - daysOld * DAY_MS) } };
 }

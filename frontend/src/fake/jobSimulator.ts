@@ -127,7 +127,7 @@ export class JobSimulator {
         id: this.id, job_id: job.id, run_id: job.run!.id, number, generation: job.run!.generation, state: 'IN_PROGRESS', trigger,
         is_savepoint: trigger === 'savepoint' || trigger === IMPORTED, parent: number > 1 ? number - 1 : null, triggered_at: iso(triggeredMs), latest_ack_at: null,
         completed_at: null, failed_at: null, failure: null, end_to_end_ms: null, state_bytes: null, checkpointed_bytes: null, subtasks: snapshots.length, acknowledged: 0,
-        pinned: false, pinned_reason: '', pin_in_force: false, leaving_at: null, discarded_at: null, verified_at: null, damage: null, version: 1, actions: [], kept_because: [],
+        pinned: false, pinned_reason: '', pin_in_force: false, deleting_since: null, discarded_at: null, verified_at: null, damage: null, version: 1, actions: [], kept_because: [],
       },
     };
   }
@@ -288,7 +288,7 @@ function specsOf(jobId: number, beganMs: number, { graph }: JobTemplate): Schema
       artifact: '5f2b6d0c9a'.repeat(6) + 'abcd', entry: 'job', parallelism: number === 2 ? graph.slots : Math.max(1, graph.slots / 2), spares: 0, master: 'local',
       allow_non_restored_state: false, parameters: { input_dir: '/data/in', window: '5 min' }, spark_conf: {},
       checkpointing: { interval: number === 2 ? '10s' : '20s', timeout: '10m', min_pause: number === 2 ? '5s' : '0s', tolerable_failed_checkpoints: 3, retained: 3, directory: null, staging_directory: null },
-      restart: { attempts: 10, initial_s: 1, max_s: 60, multiplier: 2, well_after_s: 300 },
+      restart: { attempts: 10, initial_s: 1, max_s: 60, multiplier: 2, reset_after_s: 300 },
     },
   }));
 }

@@ -20,9 +20,9 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
   let target: Schemas['CheckpointRead'] | null = null;
   let spec = one.job.spec_number;
   let undone: Plan | undefined;
-  const anew = request.kind === 'upgrade' && request.mode === 'stateless';
-  const origin = request.kind === 'restore' ? request.path.replace(/\/$/, '') : null;
-  const refused = origin === null ? null : checkPathAllowed(origin);
+  const without_state = request.kind === 'upgrade' && request.mode === 'stateless';
+  const path = request.kind === 'restore' ? request.path.replace(/\/$/, '') : null;
+  const refused = path === null ? null : checkPathAllowed(path);
   if (refused) return refused;
   if (request.kind === 'rollback' || request.kind === 'undo') {
     if (request.kind === 'undo') undone = one.plans.find(({ id }) => id === request.plan);
@@ -45,22 +45,22 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
   const sinks = sinksOf(one);
   const plan: Plan = {
     id: dry_run ? null : simulator.id, job_id: one.job.id, kind: request.kind, state: 'PROPOSED', phase: null, job_version: one.job.version, actions: [],
-    request: { ...request, spec, spec_before: one.job.spec_number, desired_before: one.job.desired_state },
+    request: { ...request, spec, spec_before: one.job.spec_number, desired_state_before: one.job.desired_state },
     preview: {
       checkpoint: target?.number ?? null, completed_at: target?.completed_at ?? null, age_s: target ? (simulator.nowMs - Date.parse(target.completed_at!)) / 1000 : null,
-      state_bytes: target?.state_bytes ?? null, is_savepoint: target?.is_savepoint ?? false, origin, anew, stop_with: cancels ? 'Cancel' : 'Suspend',
+      state_bytes: target?.state_bytes ?? null, is_savepoint: target?.is_savepoint ?? false, path, without_state, stop_with: cancels ? 'Cancel' : 'Suspend',
       steps: [
         ...(target ? [`verify the files of checkpoint ${target.number}; if one is damaged, nothing is done`] : []),
-        ...(origin !== null ? [`verify the files of the checkpoint in ${origin}; if one is damaged, nothing is done`] : []),
+        ...(path !== null ? [`verify the files of the checkpoint in ${path}; if one is damaged, nothing is done`] : []),
         ...(lives ? [cancels ? 'stop the job at once, without a last checkpoint' : 'stop the job with a last checkpoint, to which an undo can return'] : []),
         target ? `start it from checkpoint ${target.number}: what was committed after that is taken back where the sink can`
-        : origin !== null ? 'start it from a copy of that: what this job has committed is taken back where the sink can'
-        : anew ? `start version ${spec} of its spec from the beginning, without any state: what was committed is taken back where the sink can, and all input is read again`
+        : path !== null ? 'start it from a copy of that: what this job has committed is taken back where the sink can'
+        : without_state ? `start version ${spec} of its spec from the beginning, without any state: what was committed is taken back where the sink can, and all input is read again`
         : `start version ${spec} of its spec from the newest checkpoint`,
         'if it does not start, bring it back to where it was stopped',
       ],
-      restarts: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['the job is not running now; it will be'] : [],
-      duplicates: printed ? sinks.map(({ sink }) => sink) : [], inspection: null,
+      restarted_operators: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['the job is not running now; it will be'] : [],
+      sinks_with_duplicates: printed ? sinks.map(({ sink }) => sink) : [], inspection: null,
     },
     undo_of: undone?.id ?? null, safety_checkpoint: null, problem: null, operation_id: null, created_by: 1, approved_by: null,
     created_at: iso(simulator.nowMs), approved_at: null, ended_at: null,
@@ -78,14 +78,14 @@ export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 
     simulator.emit(one, 'PlanDiscarded', { plan: plan.id }, false);
     return plan;
   }
-  const { checkpoint, origin, anew, inspection } = plan.preview;
-  const stored = checkpoint !== null || Boolean(origin);
-  if ((stored || anew) && !may.includes('rollback')) return new FakeProblem(403, 'forbidden', "this needs the permission 'rollback'", 'ask an administrator for it');
+  const { checkpoint, path, without_state, inspection } = plan.preview;
+  const stored = checkpoint !== null || Boolean(path);
+  if ((stored || without_state) && !may.includes('rollback')) return new FakeProblem(403, 'forbidden', "this needs the permission 'rollback'", 'ask an administrator for it');
   if (plan.job_version !== one.job.version) return new FakeProblem(409, 'job-moved', `job '${one.job.name}' has changed since this plan was made`, 'propose it anew');
   if (verb === 'approve') {
     if (!inspection) return new FakeProblem(409, 'being-inspected', 'a worker is still looking at the checkpoint of this plan', 'try again in a moment');
-    if (!inspection.whole) return new FakeProblem(409, 'damaged', `this would not work: ${inspection.damage}`, 'choose another checkpoint');
-    if (inspection.misfit) return new FakeProblem(409, 'incompatible', `this would not work: ${inspection.misfit}`, 'mend that in a new version, or choose another checkpoint');
+    if (!inspection.intact) return new FakeProblem(409, 'damaged', `this would not work: ${inspection.damage}`, 'choose another checkpoint');
+    if (inspection.incompatibility) return new FakeProblem(409, 'incompatible', `this would not work: ${inspection.incompatibility}`, 'mend that in a new version, or choose another checkpoint');
     Object.assign(plan, { state: 'APPROVED', approved_by: 1, approved_at: iso(simulator.nowMs) });
     simulator.emit(one, 'PlanApproved', { plan: plan.id }, false);
     return plan;
@@ -110,7 +110,7 @@ export function advancePlans(simulator: JobSimulator, one: FakeJob): void {
     if (plan.state === 'PROPOSED' && !plan.preview.inspection && simulator.nowMs - Date.parse(plan.created_at!) >= INSPECTION_MS) {
       const found = inspectionOf(simulator, one, plan);
       plan.preview.inspection = found;
-      simulator.emit(one, 'PlanInspected', { plan: plan.id, whole: found.whole, damage: found.damage, misfit: found.misfit }, false);
+      simulator.emit(one, 'PlanInspected', { plan: plan.id, intact: found.intact, damage: found.damage, incompatibility: found.incompatibility }, false);
     }
     if (plan.state === 'APPLYING') applyFurther(simulator, one, plan);
   }
@@ -142,9 +142,9 @@ function applyFurther(simulator: JobSimulator, one: FakeJob, plan: Plan): void {
 }
 
 /** The start mode of a plan's run. */
-function startOf({ checkpoint, origin, anew, inspection }: Plan['preview']): Schemas['RunRead']['start'] {
-  if (origin) return { mode: 'path', path: `${origin}#${inspection!.origin!.checkpoint}` };
-  if (anew) return { mode: 'from', checkpoint: 0 };
+function startOf({ checkpoint, path, without_state, inspection }: Plan['preview']): Schemas['RunRead']['start'] {
+  if (path) return { mode: 'path', path: `${path}#${inspection!.external_checkpoint!.checkpoint}` };
+  if (without_state) return { mode: 'from', checkpoint: 0 };
   return checkpoint === null ? { mode: 'resume' } : { mode: 'from', checkpoint };
 }
 
@@ -155,21 +155,21 @@ const sinksOf = (one: FakeJob): Schemas['SinkEffect'][] =>
 
 /** The result of inspecting a plan's checkpoint. */
 export function inspectionOf(simulator: JobSimulator, one: FakeJob, plan: Plan): Schemas['PlanInspection'] {
-  const { checkpoint, state_bytes, origin, anew } = plan.preview;
-  const nothing: Schemas['PlanInspection'] = { whole: true, damage: null, misfit: null, origin: null, files: 0, bytes: 0, abandoned: [], returning: [], sources: [], sinks: sinksOf(one), notes: [] };
+  const { checkpoint, state_bytes, path, without_state } = plan.preview;
+  const nothing: Schemas['PlanInspection'] = { intact: true, damage: null, incompatibility: null, external_checkpoint: null, files: 0, bytes: 0, abandoned: [], reinstated: [], sources: [], sinks: sinksOf(one), notes: [] };
   const after = (number: number): number[] =>
     one.checkpoints.filter(({ body }) => body.state === 'COMPLETED' && body.discarded_at === null && body.run_id === one.job.run?.id && body.number > number).map(({ body }) => body.number).reverse();
-  if (anew) return { ...nothing, abandoned: after(0) };
+  if (without_state) return { ...nothing, abandoned: after(0) };
   const spec = one.specs.find(({ number }) => number === plan.request.spec);
-  const misfit = spec ? stateMismatch(simulator, spec) : null;
-  if (origin) {
-    const found = { ...nothing, ...inspectPath(origin, (plan.request.checkpoint as number | null | undefined) ?? null, simulator.nowMs) };
-    if (!found.origin) return found;
-    return { ...found, misfit: found.misfit ?? misfit, files: 31, bytes: found.origin.state_bytes, abandoned: after(0), sources: positionsAt(one, found.origin.checkpoint) };
+  const incompatibility = spec ? stateMismatch(simulator, spec) : null;
+  if (path) {
+    const found = { ...nothing, ...inspectPath(path, (plan.request.checkpoint as number | null | undefined) ?? null, simulator.nowMs) };
+    if (!found.external_checkpoint) return found;
+    return { ...found, incompatibility: found.incompatibility ?? incompatibility, files: 31, bytes: found.external_checkpoint.state_bytes, abandoned: after(0), sources: positionsAt(one, found.external_checkpoint.checkpoint) };
   }
-  if (checkpoint === null) return { ...nothing, misfit };
+  if (checkpoint === null) return { ...nothing, incompatibility };
   return {
-    ...nothing, misfit, files: 24, bytes: state_bytes ?? 0, abandoned: after(checkpoint), returning: plan.kind === 'undo' ? [checkpoint] : [], sources: positionsAt(one, checkpoint),
+    ...nothing, incompatibility, files: 24, bytes: state_bytes ?? 0, abandoned: after(checkpoint), reinstated: plan.kind === 'undo' ? [checkpoint] : [], sources: positionsAt(one, checkpoint),
   };
 }
 

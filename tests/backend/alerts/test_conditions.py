@@ -39,7 +39,7 @@ RUNNING = AlertFacts(
     checkpoint=17,
     checkpoint_reported_at=NOW - timedelta(seconds=8),
     interval_s=10.0,
-    well_after_s=300.0,
+    reset_after_s=300.0,
 )
 
 
@@ -272,7 +272,7 @@ ANY_FACTS = st.builds(
     AlertFacts,
     desired=st.sampled_from(DesiredState), run_state=st.none() | st.sampled_from(RunState), begun_at=st.none() | MOMENTS,
     checkpoint=st.none() | st.integers(1, 9), checkpoint_reported_at=st.none() | MOMENTS, interval_s=st.none() | st.floats(0.1, 10_000),
-    well_after_s=st.floats(1, 10_000), failures=st.integers(0, 100), last_failure_at=st.none() | MOMENTS,
+    reset_after_s=st.floats(1, 10_000), failures=st.integers(0, 100), last_failure_at=st.none() | MOMENTS,
     failed_checkpoints=st.integers(0, 100), restarts_stopped_reason=st.none() | st.text(), restarts=st.lists(MOMENTS, max_size=9).map(tuple),
     lags=st.none() | st.lists(
         st.builds(Lag, st.just("in"), st.sampled_from(["records", "seconds"]), st.floats(0, 2_000), st.none() | st.floats(0, 2_000)),

@@ -59,7 +59,7 @@ def test_an_alert_begins_when_checkpoints_stop_and_is_over_with_the_next_one(sce
     [told] = scene.told(run.job_id, "AlertFired")
     assert told == {"alert": alert.id, "rule": alert.rule_name, "rule_kind": "no-checkpoint", "message": alert.message}
     [message] = scene.deliveries()
-    assert (message.alert_id, message.webhook_id, message.about.value, message.state.value) == (
+    assert (message.alert_id, message.webhook_id, message.message_kind.value, message.state.value) == (
         alert.id,
         hook,
         "FIRING",
@@ -74,7 +74,7 @@ def test_an_alert_begins_when_checkpoints_stop_and_is_over_with_the_next_one(sce
     assert (alert.state.value, alert.resolved_at, alert.resolution) == (
         "RESOLVED", scene.began + MINUTE, "checkpoint 2 is completed",
     )  # fmt: skip
-    assert [one.about.value for one in scene.deliveries()] == ["FIRING", "RESOLVED"]
+    assert [one.message_kind.value for one in scene.deliveries()] == ["FIRING", "RESOLVED"]
     assert len(scene.told(run.job_id, "AlertResolved")) == 1
 
     scene.round(20 * MINUTE)
@@ -350,7 +350,7 @@ def test_a_rule_that_is_deleted_leaves_its_alerts_behind_which_are_over(scene: S
         (None, "no-checkpoint rule", "no-checkpoint", "RESOLVED", "its rule is deleted")
     ]
     assert client.get(f"/api/v1/alerts/{shown[0]['id']}", headers=operator).json() == shown[0]
-    assert [one.about.value for one in scene.deliveries()] == ["FIRING", "RESOLVED"], "who was told is told"
+    assert [one.message_kind.value for one in scene.deliveries()] == ["FIRING", "RESOLVED"], "who was told is told"
     assert scene.told(run.job_id, "AlertResolved")[0]["resolution"] == "its rule is deleted"
 
 
@@ -379,7 +379,7 @@ def test_who_was_told_that_it_fires_is_told_that_it_is_over_even_if_the_rule_has
         session.get_one(AlertRule, rule).webhook_id = second
     scene.tell(run, triggered(1), completed(1))
     scene.round(MINUTE)
-    assert [(one.about.value, one.webhook_id) for one in scene.deliveries()] == [("FIRING", first), ("RESOLVED", first)]
+    assert [(one.message_kind.value, one.webhook_id) for one in scene.deliveries()] == [("FIRING", first), ("RESOLVED", first)]
 
 
 def test_prometheus_sees_what_fires(scene: Scene, client: TestClient, login: Login) -> None:
@@ -521,7 +521,7 @@ def test_what_is_known_of_a_job_is_what_was_told(scene: Scene) -> None:
     assert (found.run_state, found.checkpoint, found.failures, found.failed_checkpoints, len(found.restarts)) == (
         RunState.RUNNING, 1, 1, 1, 1,
     )  # fmt: skip
-    assert found.interval_s == 10.0 and found.well_after_s == 300.0
+    assert found.interval_s == 10.0 and found.reset_after_s == 300.0
     assert found.begun_at is not None and found.checkpoint_reported_at is not None and found.last_failure_at is not None
     assert scene.began - MINUTE < found.begun_at <= found.checkpoint_reported_at <= now()
 

@@ -19,7 +19,7 @@ from joserfc.jwk import RSAKey
 from pydantic import AnyHttpUrl, SecretStr
 from sqlalchemy import select, update
 from tests.backend.auth.oidc_provider import CLIENT, SECRET, FakeProvider, running_provider
-from tests.backend.auth.users import SESSION, VISIT, audited, person
+from tests.backend.auth.users import LOGIN_STATUS, SESSION, audited, person
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -85,16 +85,16 @@ def test_without_a_provider_oidc_login_does_not_exist(settings: Settings, tasks:
 def test_the_provider_is_shown_to_visitors_and_login_redirects_to_it(
     client: TestClient, settings: Settings, tasks: RecordedTasks, provider: FakeProvider
 ) -> None:
-    oidc = client.get(VISIT).json()["oidc"]
-    assert oidc == {"name": "127.0.0.1", "begin": OIDC}
-    assert client.get(oidc["begin"]).headers["location"].startswith(provider.issuer)
+    oidc = client.get(LOGIN_STATUS).json()["oidc"]
+    assert oidc == {"name": "127.0.0.1", "login_path": OIDC}
+    assert client.get(oidc["login_path"]).headers["location"].startswith(provider.issuer)
     issuer = {"oidc_issuer": AnyHttpUrl(provider.issuer)}
     for more, told in (
-        ({"oidc_client_id": CLIENT, "oidc_name": "Example Inc."}, {"name": "Example Inc.", "begin": OIDC}),
+        ({"oidc_client_id": CLIENT, "oidc_name": "Example Inc."}, {"name": "Example Inc.", "login_path": OIDC}),
         ({}, None),
     ):
         with TestClient(create_app(settings.model_copy(update=issuer | more), tasks)) as other:
-            assert other.get(VISIT).json() == {"session": None, "oidc": told}
+            assert other.get(LOGIN_STATUS).json() == {"session": None, "oidc": told}
 
 
 def test_a_new_user_becomes_a_viewer(client: TestClient, provider: FakeProvider, database: Database) -> None:

@@ -23,7 +23,7 @@ PUBLIC = {
     "GET /metrics",
     "GET /api/v1/openapi.json",
     "POST /api/v1/session",
-    "GET /api/v1/session/visit",
+    "GET /api/v1/session/status",
     "GET /api/v1/session/oidc",
     "GET /api/v1/session/oidc/callback",
 }
@@ -113,5 +113,5 @@ def test_the_walk_reads_the_required_permissions(settings: Settings, tasks: Reco
     found = {one.name: one for one in endpoints_of(create_app(settings, tasks, routers=ROUTERS))}
     assert found["GET /api/v1/users/{}"] == Endpoint("GET", "/api/v1/users/{}", frozenset({Permission.ADMINISTER}), True)
     assert found["GET /api/v1/session"].asks == {Permission.VIEW}
-    assert found["GET /api/v1/session/visit"].asks == frozenset()
+    assert found["GET /api/v1/session/status"].asks == frozenset()
     assert found["POST /api/v1/session"].asks == frozenset() and not found["POST /api/v1/session"].knows_caller

@@ -11,7 +11,7 @@ from argon2.profiles import CHEAPEST
 from fastapi.testclient import TestClient
 from pydantic import AnyHttpUrl
 from sqlalchemy import select, update
-from tests.backend.auth.users import PASSWORD, SESSION, VISIT, audited, headers, log_in, person
+from tests.backend.auth.users import LOGIN_STATUS, PASSWORD, SESSION, audited, headers, log_in, person
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -62,23 +62,23 @@ def test_logging_out_ends_the_session_and_clears_the_cookie(client: TestClient, 
 
 def test_the_current_user_is_returned_and_null_without_a_login(client: TestClient, database: Database) -> None:
     nobody = {"session": None, "oidc": None}
-    assert (client.get(VISIT).status_code, client.get(VISIT).json()) == (200, nobody)
+    assert (client.get(LOGIN_STATUS).status_code, client.get(LOGIN_STATUS).json()) == (200, nobody)
     user_id = person(database, role=Role.OPERATOR)
     token = log_in(client).json()["token"]
-    assert client.get(VISIT).json() == {"session": client.get(SESSION).json(), "oidc": None}
+    assert client.get(LOGIN_STATUS).json() == {"session": client.get(SESSION).json(), "oidc": None}
     client.cookies.clear()
     bearer = {"Authorization": f"Bearer {token}"}
-    assert client.get(VISIT, headers=bearer).json()["session"]["permissions"] == ["operate", "view"]
+    assert client.get(LOGIN_STATUS, headers=bearer).json()["session"]["permissions"] == ["operate", "view"]
     with database.session() as session:
         session.execute(update(User).where(User.id == user_id).values(disabled=True))
-    assert client.get(VISIT, headers=bearer).json() == nobody
-    assert client.get(VISIT, headers={"Authorization": "Bearer weir_guessed"}).json() == nobody
+    assert client.get(LOGIN_STATUS, headers=bearer).json() == nobody
+    assert client.get(LOGIN_STATUS, headers={"Authorization": "Bearer weir_guessed"}).json() == nobody
 
 
 def test_the_current_user_endpoint_does_not_bypass_the_token_guess_limit(client: TestClient) -> None:
-    statuses = [client.get(VISIT, headers={"Authorization": "Bearer guessed"}).status_code for _ in range(121)]
+    statuses = [client.get(LOGIN_STATUS, headers={"Authorization": "Bearer guessed"}).status_code for _ in range(121)]
     assert statuses == [200] * 120 + [429]
-    assert client.get(VISIT).status_code == 200, "without a token there is nothing to guess"
+    assert client.get(LOGIN_STATUS).status_code == 200, "without a token there is nothing to guess"
 
 
 def test_another_site_cannot_use_the_cookie(client: TestClient, database: Database) -> None:

@@ -12,7 +12,7 @@ from weir_backend.models import AuditEntry, Role, User
 
 PASSWORD = "correct horse battery staple"
 SESSION = "/api/v1/session"
-VISIT = f"{SESSION}/visit"
+LOGIN_STATUS = f"{SESSION}/status"
 
 
 def person(

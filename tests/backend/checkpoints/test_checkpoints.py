@@ -191,11 +191,11 @@ def test_the_summary_of_a_job(client: TestClient, database: Database, login: Log
     )  # fmt: skip
     body = client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/summary?last=5", headers=login()).json()
     assert body["counts"] == {"in_progress": 1, "completed": 11, "failed": 1, "savepoints": 1, "total": 13}
-    assert body["over"] == 5 and (body["end_to_end_duration"]["min"], body["end_to_end_duration"]["max"]) == (47, 51)
+    assert body["summarized"] == 5 and (body["end_to_end_duration"]["min"], body["end_to_end_duration"]["max"]) == (47, 51)
     assert (body["checkpointed_size"]["min"], body["checkpointed_size"]["max"]) == (700, 1_000), "of those that know it"
     assert [body[name]["number"] for name in ("latest_completed", "latest_failed", "latest_savepoint")] == [11, 12, 11]
     empty = client.get(f"/api/v1/jobs/{new_job(database)}/checkpoints/summary", headers=login()).json()
-    assert empty["over"] == 0 and empty["end_to_end_duration"] is None and empty["latest_completed"] is None
+    assert empty["summarized"] == 0 and empty["end_to_end_duration"] is None and empty["latest_completed"] is None
     assert client.get("/api/v1/jobs/999/checkpoints/summary", headers=login()).status_code == 404
 
 
@@ -267,18 +267,18 @@ def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
         for name in ("start_delay", "alignment", "sync", "async"):
             assert point[f"{name}_ms"] == summary[name]["max"], name
             by_chain = [chain["summary"][name]["max"] for chain in detail["statistics"]["chains"]]
-            assert [part[f"{name}_ms"][place] for part in body["parts"]] == by_chain
-    assert [(part["chain"], part["index"]) for part in body["parts"]] == [(0, None), (1, None)]
-    assert [one["name"] for one in body["parts"][1]["operators"]] == ["count", "sink"]
+            assert [part[f"{name}_ms"][place] for part in body["phases"]] == by_chain
+    assert [(part["chain"], part["index"]) for part in body["phases"]] == [(0, None), (1, None)]
+    assert [one["name"] for one in body["phases"][1]["operators"]] == ["count", "sink"]
     assert body["checkpoints"][0]["async_ms"] > 0, "or nothing was measured at all"
 
     of_one = client.get(f"{url}?chain=1&last=1", headers=headers).json()
-    assert [(part["chain"], part["index"], len(part["sync_ms"])) for part in of_one["parts"]] == [(1, 0, 1), (1, 1, 1)]
+    assert [(part["chain"], part["index"], len(part["sync_ms"])) for part in of_one["phases"]] == [(1, 0, 1), (1, 1, 1)]
     subtasks = details[1]["statistics"]["chains"][1]["subtasks"]
-    assert [part["alignment_ms"] for part in of_one["parts"]] == [[one["alignment"]["duration"]] for one in subtasks]
-    assert client.get(f"{url}?chain=9", headers=headers).json()["parts"] == []
-    for query in ("parts=false", "parts=false&chain=1"):
-        assert client.get(f"{url}?{query}", headers=headers).json() == body | {"parts": []}, query
+    assert [part["alignment_ms"] for part in of_one["phases"]] == [[one["alignment"]["duration"]] for one in subtasks]
+    assert client.get(f"{url}?chain=9", headers=headers).json()["phases"] == []
+    for query in ("phases=false", "phases=false&chain=1"):
+        assert client.get(f"{url}?{query}", headers=headers).json() == body | {"phases": []}, query
 
 
 def test_a_series_is_of_one_graph(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
@@ -289,8 +289,8 @@ def test_a_series_is_of_one_graph(client: TestClient, database: Database, login:
     url, headers = f"/api/v1/jobs/{run.job_id}/checkpoints/series", login(Role.VIEWER)
     body = client.get(url, headers=headers).json()
     assert all(one["async_ms"] > 0 for one in body["checkpoints"])
-    assert [part["async_ms"][0] for part in body["parts"]] == [None, None]
-    assert all(part["async_ms"][1] > 0 for part in body["parts"])
+    assert [part["async_ms"][0] for part in body["phases"]] == [None, None]
+    assert all(part["async_ms"][1] > 0 for part in body["phases"])
 
 
 def test_a_job_without_checkpoints_has_an_empty_series(
@@ -298,7 +298,10 @@ def test_a_job_without_checkpoints_has_an_empty_series(
 ) -> None:
     tell(database, run, triggered(1))
     headers = login(Role.VIEWER)
-    assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series", headers=headers).json() == {"checkpoints": [], "parts": []}
+    assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series", headers=headers).json() == {
+        "checkpoints": [],
+        "phases": [],
+    }
     assert client.get("/api/v1/jobs/999/checkpoints/series", headers=headers).status_code == 404
     for odd in ("last=0", "last=501", "chain=-1", "chain=x"):
         assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series?{odd}", headers=headers).status_code == 422, odd

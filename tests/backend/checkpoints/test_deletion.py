@@ -26,7 +26,7 @@ def test_a_chosen_one_goes_and_the_operation_says_so(stage: Stage) -> None:
     assert operation["kind"] == "delete" and operation["request"] == {"checkpoint": 2}
     assert (COLLECT_GARBAGE, (job.job_id,)) in stage.tasks.asked
     assert job.send("DELETE", 2, status=202)["id"] == operation["id"], "asked for twice, done once"
-    assert stage.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["leaving_at"] is not None
+    assert stage.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["deleting_since"] is not None
     job.tidy()
     assert job.kept() == [1, 3, 4] and job.discarded() == [2] and job.files_of(2) == []
     over = stage.operation(operation["id"])
@@ -58,7 +58,7 @@ def test_what_is_needed_stays_and_the_answer_names_why(stage: Stage, number: int
     problem = job.send("DELETE", number, status=404 if number == 9 else 409)
     assert problem["code"] == code and str(number) in problem["detail"]
     if number < 9:
-        assert job.row(number).leaving_at is None
+        assert job.row(number).deleting_since is None
 
 
 def test_of_a_running_job_only_its_driver_deletes(stage: Stage) -> None:
@@ -78,7 +78,7 @@ def test_what_only_the_log_knows_is_said_by_the_operation(stage: Stage) -> None:
     job.tidy()
     over = stage.operation(operation["id"])
     assert over["state"] == "FAILED" and "committed again" in over["problem"]
-    assert job.kept() == [1, 2, 3] and job.row(2).leaving_at is None, "it can be gone back to again"
+    assert job.kept() == [1, 2, 3] and job.row(2).deleting_since is None, "it can be gone back to again"
 
 
 def test_a_job_that_was_started_before_a_worker_came_keeps_it(stage: Stage) -> None:
@@ -91,7 +91,7 @@ def test_a_job_that_was_started_before_a_worker_came_keeps_it(stage: Stage) -> N
     job.tidy()
     over = stage.operation(operation["id"])
     assert over["state"] == "FAILED" and "only its driver may delete" in over["problem"]
-    assert job.row(2).leaving_at is None and job.kept() == [1, 2, 3]
+    assert job.row(2).deleting_since is None and job.kept() == [1, 2, 3]
 
 
 def test_who_may_operate_may_delete_and_a_viewer_may_not(stage: Stage, login: Login) -> None:
@@ -176,7 +176,7 @@ def test_killed_at_any_step_a_job_that_is_started_then_goes_on(stage: Stage, aft
         assert storage.changes == 0, "the files that are left are its driver's to sweep"
         gone = {1, 2, 3} - set(job.kept())
         assert set(job.discarded()) == gone, lives
-        assert all(job.row(number).leaving_at is None for number in job.kept())
+        assert all(job.row(number).deleting_since is None for number in job.kept())
         assert stage.operation(operation)["state"] == ("SUCCEEDED" if 2 in gone else "FAILED"), lives
         unpinned = 2 not in gone and CheckpointId(2) not in job.view().pinned
         asked = (PIN, (job.row(2).id,)) in stage.tasks.asked
@@ -204,4 +204,4 @@ def test_an_operation_that_ran_out_of_time_lets_its_checkpoint_be(stage: Stage) 
     over: dict[str, Any] = stage.operation(operation["id"])
     assert over["state"] == "FAILED" and "no worker deleted the checkpoint" in over["problem"]
     job.tidy()
-    assert job.kept() == [1, 2, 3] and job.row(1).leaving_at is None
+    assert job.kept() == [1, 2, 3] and job.row(1).deleting_since is None

@@ -173,14 +173,14 @@ def test_where_a_branch_begins_goes_after_the_branch() -> None:
 
 
 def test_nothing_is_deleted_while_something_is_in_the_way_and_what_is_gone_is_seen_all_the_same() -> None:
-    marked = but(but(rows(1, 2, 3, 4, 5), 4, asked=True), 1, leaving=True)
+    marked = but(but(rows(1, 2, 3, 4, 5), 4, asked=True), 1, deleting=True)
     found = decided(FIVE.apply(retired(1, 1, 2)), marked, in_the_way="it runs")
     assert (found.going, found.finish, found.touches_storage) == ((), (), False)
     assert found.refused == {4: "it runs"} and found.retired == (1, 2)
 
 
 def test_what_somebody_has_begun_and_not_finished_is_finished() -> None:
-    marked = but(rows(1, 2, 3, 4, 5), 1, leaving=True)
+    marked = but(rows(1, 2, 3, 4, 5), 1, deleting=True)
     found = decided(FIVE.apply(retired(1, 1, 2)), marked, keep=5)
     assert (found.finish, found.retired, found.touches_storage) == ((1,), (2,), True)
 

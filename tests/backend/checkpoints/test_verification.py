@@ -80,7 +80,7 @@ def test_whoever_asks_hears_that_it_is_whole(stage: Stage) -> None:
     assert work(job) == 1
     over = stage.operation(operation["id"])
     assert over["state"] == "SUCCEEDED"
-    assert over["result"] == {"checkpoint": 1, "whole": True, "damage": None, "files": 1, "bytes": 10}
+    assert over["result"] == {"checkpoint": 1, "intact": True, "damage": None, "files": 1, "bytes": 10}
     row = job.row(1)
     assert row.verified_at is not None and row.damage is None and verifications(stage) == 0
     assert job.told("CheckpointDamaged") == []
@@ -96,7 +96,7 @@ def test_damage_is_shown_told_and_keeps_plans_away_until_it_is_mended(stage: Sta
     operation = job.send("POST", 1, "/verify", status=202)
     work(job)
     over = stage.operation(operation["id"])
-    assert over["state"] == "SUCCEEDED" and over["result"]["whole"] is False
+    assert over["state"] == "SUCCEEDED" and over["result"]["intact"] is False
     shown = stage.send("GET", f"/checkpoints/{job.row(1).id}", status=200)
     assert "is damaged" in shown["damage"] and shown["verified_at"] is not None
     assert [event["checkpoint"] for event in job.told("CheckpointDamaged")] == [1]
@@ -109,7 +109,7 @@ def test_damage_is_shown_told_and_keeps_plans_away_until_it_is_mended(stage: Sta
     Path(job.path_of(1)).write_bytes(whole)
     job.send("POST", 1, "/verify", status=202)
     work(job)
-    assert job.row(1).damage is None and [event["checkpoint"] for event in job.told("CheckpointFoundWhole")] == [1]
+    assert job.row(1).damage is None and [event["checkpoint"] for event in job.told("CheckpointIntact")] == [1]
     stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)
 
 

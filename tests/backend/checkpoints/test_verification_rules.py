@@ -34,15 +34,15 @@ def test_a_whole_one_is_verified_and_only_one_that_was_damaged_is_worth_a_word()
     first = settle(4, Intact(2, 10), damage_before=None)
     assert (first.verified, first.damage, first.retired, first.event) == (True, None, False, None)
     assert first.over.state is OperationState.SUCCEEDED
-    assert first.over.result == {"checkpoint": 4, "whole": True, "damage": None, "files": 2, "bytes": 10}
-    assert settle(4, Intact(2, 10), damage_before="it was").event == "CheckpointFoundWhole"
+    assert first.over.result == {"checkpoint": 4, "intact": True, "damage": None, "files": 2, "bytes": 10}
+    assert settle(4, Intact(2, 10), damage_before="it was").event == "CheckpointIntact"
 
 
 def test_damage_is_told_once_and_again_when_it_is_another() -> None:
     found = settle(4, Damaged(("a is missing",)), damage_before=None)
     assert (found.verified, found.damage, found.retired, found.event) == (True, "a is missing", False, "CheckpointDamaged")
     assert found.over.state is OperationState.SUCCEEDED and found.over.result is not None
-    assert found.over.result["whole"] is False, "the look has succeeded, the checkpoint has not"
+    assert found.over.result["intact"] is False, "the look has succeeded, the checkpoint has not"
     assert settle(4, Damaged(("a is missing",)), damage_before="a is missing").event is None
     assert settle(4, Damaged(("b is missing",)), damage_before="a is missing").event == "CheckpointDamaged"
 

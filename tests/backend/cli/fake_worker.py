@@ -50,7 +50,7 @@ from weir_backend.models import Checkpoint, Job, Run
 from weir_backend.reconciler.service import Reconciler
 from weir_backend.recovery import repository as plans
 from weir_backend.recovery import service as plan_service
-from weir_backend.recovery.schemas import PlanInspection, RestoreOrigin, SinkEffect, SourcePosition
+from weir_backend.recovery.schemas import ExternalCheckpointRead, PlanInspection, SinkEffect, SourcePosition
 from weir_backend.runs import repository
 from weir_backend.runs.graph import graph_content
 from weir_backend.runs.service import run_token
@@ -81,7 +81,7 @@ class Worker:
     database: Database
     asleep: set[str] = field(default_factory=set)
     damaged: set[int] = field(default_factory=set)
-    misfit: str | None = None
+    incompatibility: str | None = None
     graph: dict[str, Any] = field(default_factory=lambda: GRAPH)
     url: str = ""
     problems: list[str] = field(default_factory=list)
@@ -193,11 +193,11 @@ class Worker:
             assert plan is not None
             preview = plan.preview
             target = preview["checkpoint"]
-            if preview["anew"] or preview["origin"] is not None:
+            if preview["without_state"] or preview["path"] is not None:
                 target = 0
-            whole = target not in self.damaged
+            intact = target not in self.damaged
             newest = self._numbers[plan.job_id]
-            origin = RestoreOrigin(
+            external = ExternalCheckpointRead(
                 job="old flights",
                 checkpoint=plan.request.get("checkpoint") or 41,
                 completed_at=now(),
@@ -205,20 +205,20 @@ class Worker:
                 is_savepoint=True,
             )
             found = PlanInspection(
-                whole=whole,
-                damage=None if whole else "0001/read-0.arrow has another checksum",
+                intact=intact,
+                damage=None if intact else "0001/read-0.arrow has another checksum",
                 files=2,
                 bytes=2_000,
                 abandoned=list(range(target + 1, newest + 1)) if target is not None else [],
-                returning=[],
+                reinstated=[],
                 sources=[SourcePosition(source="read", splits=[SPLIT])] if target else [],
                 sinks=[
                     SinkEffect(sink="files", kind="parquet", revocable=True),
                     SinkEffect(sink="console", kind="console", revocable=False),
                 ],
                 notes=[],
-                misfit=self.misfit,
-                origin=origin if preview["origin"] is not None else None,
+                incompatibility=self.incompatibility,
+                external_checkpoint=external if preview["path"] is not None else None,
             )
             waiting = plan_service.record_inspection(session, self.settings, plan_id, found)
         if waiting is not None:

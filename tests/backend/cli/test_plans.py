@@ -155,7 +155,7 @@ def test_an_upgrade_takes_the_newest_or_the_given_version(with_history: Worker, 
 
 
 def test_incompatible_state_is_reported_and_nothing_changes(with_history: Worker, weir: Weir, job_file: JobFile) -> None:
-    with_history.misfit = "aggregate 'sums' is keyed by x, its state by y: use a new uid"
+    with_history.incompatibility = "aggregate 'sums' is keyed by x, its state by y: use a new uid"
     result = weir("deploy", job_file("new"), "--name", "flights", "--wait")
     assert result.code == 2 and "aggregate 'sums' is keyed by x" in result.err
     result = weir("rollback", "flights", "--to", "1", "--yes")

@@ -31,7 +31,7 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RequestedStart, RunStart, next_start
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
-STRATEGY = Strategy(attempts=3, initial_s=1.0, max_s=60.0, multiplier=2.0, well_after_s=300.0)
+STRATEGY = Strategy(attempts=3, initial_s=1.0, max_s=60.0, multiplier=2.0, reset_after_s=300.0)
 LIVE = LiveRun(RunState.RUNNING, NOW, seen=True, commands=frozenset())
 UNSEEN = LiveRun(RunState.CREATED, None, seen=False, commands=frozenset())
 FAILED = LastRun(RunState.FAILED, "", "killed", running_at=NOW, ended_at=NOW)
@@ -87,7 +87,7 @@ def test_a_version_that_has_never_run_is_given_up_sooner() -> None:
 
 
 def test_a_run_that_was_well_for_long_begins_the_counting_anew() -> None:
-    well = replace(FAILED, running_at=NOW - timedelta(seconds=STRATEGY.well_after_s))
+    well = replace(FAILED, running_at=NOW - timedelta(seconds=STRATEGY.reset_after_s))
     decision = decide(job(last=well, restarts=STRATEGY.attempts), NOW)
     assert decision == RestartLater(1, NOW + timedelta(seconds=1))
 

@@ -88,19 +88,19 @@ def make(tmp_path: Path) -> Make:
 def subject(tmp_path: Path) -> InspectionRequest:
     """Of an upgrade to the version that runs."""
     return InspectionRequest(
-        directory=str(tmp_path / "ours"), wanted=version(word_count()), checkpoint=None, anew=False, origin=None, origin_checkpoint=None,
+        directory=str(tmp_path / "ours"), wanted=version(word_count()), checkpoint=None, without_state=False, path=None, checkpoint_at_path=None,
         allowed=(str(tmp_path / "allowed"),),
     )  # fmt: skip
 
 
 def would_work(found: PlanInspection) -> bool:
-    return found.whole and found.misfit is None
+    return found.intact and found.incompatibility is None
 
 
 def test_going_back_it_says_what_is_left_behind_and_from_where_is_read_again(make: Make, subject: InspectionRequest) -> None:
     make("ours")
     found = inspect_storage(replace(subject, checkpoint=1))
-    assert would_work(found) and found.files == 1 and found.abandoned == [2, 3] and found.returning == []
+    assert would_work(found) and found.files == 1 and found.abandoned == [2, 3] and found.reinstated == []
     (again,) = found.sources
     assert again.source == "lines" and again.splits == [{"id": "a.txt", "payload": {}, "position": 100}]
     assert [(one.sink, one.revocable) for one in found.sinks] == [("out", True)]
@@ -121,10 +121,10 @@ def test_of_a_sink_that_takes_nothing_back_it_says_which_records_are_handed_on_t
         ours.complete(number)
     subject = replace(subject, wanted=version(printing()))
     found = inspect_storage(replace(subject, checkpoint=2))
-    assert found is not None and (found.abandoned, found.again) == ([3, 4], [2])
+    assert found is not None and (found.abandoned, found.recommitted) == ([3, 4], [2])
     assert [(one.kind, one.revocable, one.records) for one in found.sinks] == [("console", False, 1_110)]
-    anew = inspect_storage(replace(subject, anew=True))
-    assert anew is not None and (anew.again, anew.sinks[0].records) == ([], 1_111)
+    without_state = inspect_storage(replace(subject, without_state=True))
+    assert without_state is not None and (without_state.recommitted, without_state.sinks[0].records) == ([], 1_111)
 
     (tmp_path / "ours" / JobLayout(JOB).checkpoints / "4" / "manifest-g1.json").write_bytes(b"{}")
     found = inspect_storage(replace(subject, checkpoint=2))
@@ -136,22 +136,23 @@ def test_a_checkpoint_elsewhere_is_the_newest_there_or_the_one_that_is_named(
 ) -> None:
     make("ours")
     make("allowed/theirs", job="other words", checkpoints=5)
-    restore = replace(subject, origin=str(tmp_path / "allowed" / "theirs"))
+    restore = replace(subject, path=str(tmp_path / "allowed" / "theirs"))
     for number, wanted in ((None, 5), (2, 2)):
-        found = inspect_storage(replace(restore, origin_checkpoint=number))
-        assert would_work(found), found.damage or found.misfit
-        assert found.origin is not None and (found.origin.job, found.origin.checkpoint) == ("other words", wanted)
+        found = inspect_storage(replace(restore, checkpoint_at_path=number))
+        assert would_work(found), found.damage or found.incompatibility
+        assert found.external_checkpoint is not None and (
+            found.external_checkpoint.job,
+            found.external_checkpoint.checkpoint,
+        ) == ("other words", wanted)
         assert found.abandoned == [1, 2, 3], "all that the job has itself"
         assert found.sources[0].splits == [{"id": "a.txt", "payload": {}, "position": 100 * wanted}]
-    own = inspect_storage(
-        replace(restore, origin=str(tmp_path / "allowed" / "theirs" / JobLayout("other words").root.rstrip("/")))
-    )
-    assert own.origin is not None and own.origin.checkpoint == 5
+    own = inspect_storage(replace(restore, path=str(tmp_path / "allowed" / "theirs" / JobLayout("other words").root.rstrip("/"))))
+    assert own.external_checkpoint is not None and own.external_checkpoint.checkpoint == 5
 
 
 def test_of_a_job_that_has_never_run_nothing_is_left_behind(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
     make("allowed")
-    found = inspect_storage(replace(subject, origin=str(tmp_path / "allowed")))
+    found = inspect_storage(replace(subject, path=str(tmp_path / "allowed")))
     assert would_work(found) and found.abandoned == []
 
 
@@ -163,15 +164,15 @@ def test_what_leads_out_of_the_places_allowed_is_not_looked_into(make: Make, sub
         ("secret", "is not below a location that this installation allows"),
         ("allowed/way-out", "is a link to a location"),
     ):
-        found = inspect_storage(replace(subject, origin=str(tmp_path / path)))
-        assert not found.whole and found.damage is not None and why in found.damage
-        assert found.origin is None and found.sources == []
+        found = inspect_storage(replace(subject, path=str(tmp_path / path)))
+        assert not found.intact and found.damage is not None and why in found.damage
+        assert found.external_checkpoint is None and found.sources == []
 
 
 def test_a_place_that_is_a_link_itself_is_allowed_as_a_whole(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
     make("mounted/words")
     (tmp_path / "allowed").symlink_to(tmp_path / "mounted")
-    assert would_work(inspect_storage(replace(subject, origin=str(tmp_path / "allowed" / "words"))))
+    assert would_work(inspect_storage(replace(subject, path=str(tmp_path / "allowed" / "words"))))
 
 
 def test_what_is_damaged_or_missing_elsewhere_is_named(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
@@ -179,12 +180,12 @@ def test_what_is_damaged_or_missing_elsewhere_is_named(make: Make, subject: Insp
     file = theirs.complete(4)
     path = tmp_path / "allowed" / "theirs" / theirs.layout.absolute(file.path)
     path.write_bytes(b"X" + path.read_bytes()[1:])
-    restore = replace(subject, origin=str(tmp_path / "allowed" / "theirs"))
+    restore = replace(subject, path=str(tmp_path / "allowed" / "theirs"))
     found = inspect_storage(restore)
-    assert not found.whole and found.damage is not None and file.path in found.damage and "is damaged" in found.damage
-    missing = inspect_storage(replace(restore, origin_checkpoint=9))
-    assert not missing.whole and missing.damage is not None and "checkpoint 9 does not exist" in missing.damage
-    nowhere = inspect_storage(replace(subject, origin=str(tmp_path / "allowed" / "nowhere")))
+    assert not found.intact and found.damage is not None and file.path in found.damage and "is damaged" in found.damage
+    missing = inspect_storage(replace(restore, checkpoint_at_path=9))
+    assert not missing.intact and missing.damage is not None and "checkpoint 9 does not exist" in missing.damage
+    nowhere = inspect_storage(replace(subject, path=str(tmp_path / "allowed" / "nowhere")))
     assert nowhere.damage is not None and "contains no job" in nowhere.damage
 
 
@@ -193,13 +194,13 @@ def test_a_directory_of_somebody_who_means_harm_is_refused_and_not_more(subject:
     log.mkdir(parents=True)
     for content in (b"", b"[" * 100_000, b"\x80\x04K\x01.", b'{"format": 1, "entry": "CheckpointCompleted"}'):
         (log / "00000001.json").write_bytes(content)
-        found = inspect_storage(replace(subject, origin=str(tmp_path / "allowed" / "evil")))
-        assert not found.whole and found.damage, content[:20]
+        found = inspect_storage(replace(subject, path=str(tmp_path / "allowed" / "evil")))
+        assert not found.intact and found.damage, content[:20]
 
 
 def test_to_begin_anew_leaves_behind_whatever_there_is(make: Make, subject: InspectionRequest) -> None:
     make("ours")
-    found = inspect_storage(replace(subject, anew=True, wanted=version(OTHER_KEY)))
+    found = inspect_storage(replace(subject, without_state=True, wanted=version(OTHER_KEY)))
     assert would_work(found) and found.abandoned == [1, 2, 3] and found.sources == [], "there is no state that could not fit"
 
 
@@ -212,19 +213,21 @@ def test_state_that_the_graph_cannot_go_on_with_is_named(
     chosen = {
         "upgrade": subject,
         "rollback": replace(subject, checkpoint=2),
-        "restore": replace(subject, origin=str(tmp_path / "allowed" / "theirs")),
+        "restore": replace(subject, path=str(tmp_path / "allowed" / "theirs")),
     }[how]
     wanted = replace(chosen, wanted=version(OTHER_KEY), maker=None if how == "restore" else version(word_count()))
     found = inspect_storage(wanted)
     assert (
-        found.whole
-        and found.misfit is not None
-        and "aggregate 'count'" in found.misfit
-        and "is keyed by word, length" in found.misfit
+        found.intact
+        and found.incompatibility is not None
+        and "aggregate 'count'" in found.incompatibility
+        and "is keyed by word, length" in found.incompatibility
     )
     renamed = graph(source("lines"), row_map("split", "lines"), counts("sums", "split", "word"), sink("out", "sums"))
     lost = inspect_storage(replace(chosen, wanted=version(renamed), maker=version(word_count())))
-    assert lost.misfit is not None and "'count'" in lost.misfit and "new in it is 'sums'" in lost.misfit
+    assert (
+        lost.incompatibility is not None and "'count'" in lost.incompatibility and "new in it is 'sums'" in lost.incompatibility
+    )
     allowed = inspect_storage(replace(chosen, wanted=version(renamed, allow=True), maker=version(word_count())))
     assert would_work(allowed) and any("is left behind" in note for note in allowed.notes)
 
@@ -237,7 +240,7 @@ def test_a_rescale_beyond_the_key_groups_is_named_and_one_within_them_fits(make:
     assert would_work(inspect_storage(replace(subject, wanted=version(few, parallelism=4))))
     unlimited = version(word_count(), parallelism=8)
     found = inspect_storage(replace(subject, wanted=unlimited, maker=version(few)))
-    assert found.misfit is not None and "aggregate 'count'" in found.misfit
+    assert found.incompatibility is not None and "aggregate 'count'" in found.incompatibility
 
 
 def test_where_even_the_version_that_made_it_seems_not_to_fit_nobody_is_held_up(make: Make, subject: InspectionRequest) -> None:
@@ -250,7 +253,7 @@ def test_where_even_the_version_that_made_it_seems_not_to_fit_nobody_is_held_up(
     make("ours", logical=at_home)
     found = inspect_storage(replace(subject, wanted=version(compiled), maker=version(compiled)))
     assert would_work(found) and any("cannot be checked in advance" in note and "'lines'" in note for note in found.notes)
-    assert inspect_storage(replace(subject, wanted=version(compiled), maker=version(at_home))).misfit is not None
+    assert inspect_storage(replace(subject, wanted=version(compiled), maker=version(at_home))).incompatibility is not None
 
 
 def test_a_spark_query_is_taken_for_the_rows_that_its_driver_has_staged(
@@ -263,8 +266,8 @@ def test_a_spark_query_is_taken_for_the_rows_that_its_driver_has_staged(
     found = inspect_storage(replace(subject, wanted=version(query)))
     assert would_work(found) and found.notes == []
     make("allowed/theirs", logical=staged)
-    refused = inspect_storage(replace(subject, wanted=version(query), origin=str(tmp_path / "allowed" / "theirs")))
-    assert not refused.whole and refused.damage is not None and "staged rows of a Spark query" in refused.damage
+    refused = inspect_storage(replace(subject, wanted=version(query), path=str(tmp_path / "allowed" / "theirs")))
+    assert not refused.intact and refused.damage is not None and "staged rows of a Spark query" in refused.damage
 
 
 def test_an_upgrade_of_a_job_without_checkpoints_or_out_of_reach_is_not_held_up(
@@ -272,7 +275,7 @@ def test_an_upgrade_of_a_job_without_checkpoints_or_out_of_reach_is_not_held_up(
 ) -> None:
     assert would_work(inspect_storage(subject)) and newest_of(subject) is None
     make("ours")
-    assert newest_of(subject) == 3 and newest_of(replace(subject, anew=True)) is None
+    assert newest_of(subject) == 3 and newest_of(replace(subject, without_state=True)) is None
     (tmp_path / "ours" / JOB / "log" / "00000001.json").write_bytes(b"{}")
     found = inspect_storage(subject)
     assert would_work(found) and "the compatibility of its state is unknown" in found.notes[0]

@@ -61,7 +61,7 @@ def test_it_is_verified_once_for_all_that_ask_and_then_the_plan_knows(stage: Sta
     verify_checkpoint(job.context, *map(int, wanted))
     inspect_plan(job.context, plan_id)
     found = inspection_of(stage, plan_id)
-    assert (found["whole"], found["files"], found["bytes"], found["abandoned"]) == (True, 1, 10, [2, 3])
+    assert (found["intact"], found["files"], found["bytes"], found["abandoned"]) == (True, 1, 10, [2, 3])
     assert len(asked(stage)) == 1, "it is not read again"
 
 
@@ -74,7 +74,7 @@ def test_damage_that_is_found_keeps_the_plan_from_being_approved(stage: Stage) -
     verify_checkpoint(job.context, *map(int, asked(stage)[0]))
     inspect_plan(job.context, plan_id)
     found = inspection_of(stage, plan_id)
-    assert found["whole"] is False and path.name in found["damage"]
+    assert found["intact"] is False and path.name in found["damage"]
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "damaged"
 
 
@@ -85,7 +85,7 @@ def test_what_was_verified_lately_is_not_verified_again_and_what_was_long_ago_is
             session.execute(update(Checkpoint).where(Checkpoint.number == number).values(verified_at=now() - before))
     first, second = plan(job, 1), plan(job, 2)
     inspect_plan(job.context, first)
-    assert inspection_of(stage, first)["whole"] is True and asked(stage) == []
+    assert inspection_of(stage, first)["intact"] is True and asked(stage) == []
     inspect_plan(job.context, second)
     assert inspection_of(stage, second) is None and len(asked(stage)) == 1
 

@@ -35,13 +35,13 @@ PLAN = PlanFacts(
 
 def test_nothing_is_touched_before_the_checkpoint_is_known_to_be_whole() -> None:
     assert isinstance(decide_plan(replace(PLAN, live=LIVE), NOW), Wait)
-    damaged = decide_plan(replace(PLAN, live=LIVE, target_whole=False, damage="state/1 is missing"), NOW)
+    damaged = decide_plan(replace(PLAN, live=LIVE, target_intact=False, damage="state/1 is missing"), NOW)
     assert isinstance(damaged, FailPlan) and not damaged.bring_back and "state/1 is missing" in damaged.problem
-    assert decide_plan(replace(PLAN, live=LIVE, target_whole=True), NOW) == EnterPhase(PlanPhase.STOPPING)
+    assert decide_plan(replace(PLAN, live=LIVE, target_intact=True), NOW) == EnterPhase(PlanPhase.STOPPING)
 
 
 def test_the_job_is_not_stopped_before_its_checkpoint_is_held_nor_if_it_is_gone() -> None:
-    loose = replace(PLAN, live=LIVE, target_whole=True, target_held=False)
+    loose = replace(PLAN, live=LIVE, target_intact=True, target_held=False)
     assert decide_plan(loose, NOW) == Wait(DEADLINE, "The checkpoint is being pinned, so that the job does not retire it.")
     assert isinstance(decide_plan(loose, DEADLINE), FailPlan)
     gone = decide_plan(replace(loose, target_gone=True), NOW)
@@ -104,7 +104,7 @@ class World:
     luck: random.Random
     now: datetime = NOW
     phase: PlanPhase = PlanPhase.VERIFYING
-    whole: bool | None = None
+    intact: bool | None = None
     live: LiveRun | None = LIVE
     live_is_ours: bool = False
     ours: LastRun | None = None
@@ -114,14 +114,14 @@ class World:
 
     def facts(self) -> PlanFacts:
         return replace(
-            PLAN, phase=self.phase, target_whole=self.whole, damage="broken", live=self.live, live_is_ours=self.live_is_ours,
+            PLAN, phase=self.phase, target_intact=self.intact, damage="broken", live=self.live, live_is_ours=self.live_is_ours,
             ours=self.ours, runs=self.runs,
         )  # fmt: skip
 
     def happen(self) -> None:
         self.now += timedelta(seconds=self.luck.choice([1, 5, 60, 600]))
-        if self.whole is None and self.luck.random() < 0.5:
-            self.whole = self.luck.random() < 0.8
+        if self.intact is None and self.luck.random() < 0.5:
+            self.intact = self.luck.random() < 0.8
         if self.live is None:
             return
         if not self.live.seen and self.live.submitted_at is not None and self.luck.random() < 0.5:
@@ -154,7 +154,7 @@ def test_whatever_happens_a_plan_ends_and_never_has_two_runs_nor_touches_a_job_f
                 world.phase = phase
                 world.phases.append(phase)
             case BeginRun():
-                assert world.live is None and world.whole
+                assert world.live is None and world.intact
                 world.live, world.live_is_ours = LiveRun(RunState.CREATED, None, False, frozenset()), True
                 world.runs += 1
             case Submit():
@@ -167,7 +167,7 @@ def test_whatever_happens_a_plan_ends_and_never_has_two_runs_nor_touches_a_job_f
             case EndRun(state):
                 world._over(state, "")
             case Applied():
-                assert world.whole and PlanPhase.STARTING in world.phases
+                assert world.intact and PlanPhase.STARTING in world.phases
                 return
             case FailPlan(bring_back=bring_back):
                 assert bring_back == (PlanPhase.STOPPING in world.phases)

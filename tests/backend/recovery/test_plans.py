@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.played import WHOLE, Driver, Stage, wait_is_over
+from tests.backend.played import INTACT, Driver, Stage, wait_is_over
 
 from weir.protocol.events import IMPORTED, CheckpointCompleted, DriverState
 from weir.protocol.ids import CheckpointId, Generation
@@ -23,7 +23,7 @@ from weir_backend.models import Checkpoint, Job, RecoveryPlan, Role
 from weir_backend.reconciler.lost_tasks import REQUEUE_AFTER, requeue_lost_tasks
 from weir_backend.recovery.decisions import PIN_TIMEOUT
 from weir_backend.recovery.execution import UNDOABLE_PLANS_MAX
-from weir_backend.recovery.schemas import PlanInspection, RestoreOrigin
+from weir_backend.recovery.schemas import ExternalCheckpointRead, PlanInspection
 from weir_backend.recovery.sinks import REVOCABLE, records_in
 from weir_backend.settings import Settings
 
@@ -75,8 +75,8 @@ def test_a_plan_shows_what_it_would_do_before_anything_is_done(stage: Stage, run
     shown = stage.send("POST", f"/jobs/{job_id}/plans", status=200, json={**ROLLBACK, "dry_run": True})
     preview = shown["preview"]
     assert shown["id"] is None and preview["checkpoint"] == 1 and preview["stop_with"] == "Suspend"
-    assert preview["duplicates"] == ["shown"], "the console cannot take anything back"
-    assert preview["restarts"] == ["in", "out", "shown"] and len(preview["steps"]) == 4
+    assert preview["sinks_with_duplicates"] == ["shown"], "the console cannot take anything back"
+    assert preview["restarted_operators"] == ["in", "out", "shown"] and len(preview["steps"]) == 4
     assert stage.send("GET", "/plans", status=200) == [] and driver.commands() == []
     assert stage.send("GET", "/plans", status=200, params={"filter": '{"state": "APPLIED"}'}) == []
     stage.send("GET", "/plans", status=422, params={"filter": '{"state": "DONE"}'})
@@ -180,7 +180,7 @@ def test_a_job_that_does_not_start_is_brought_back_to_where_it_was_stopped(stage
 
 def test_a_damaged_checkpoint_ends_the_plan_and_the_job_is_not_touched(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    damaged = WHOLE.model_copy(update={"whole": False, "damage": "state/7 is missing"})
+    damaged = INTACT.model_copy(update={"intact": False, "damage": "state/7 is missing"})
     plan_id = proposed(stage, job_id)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
@@ -230,7 +230,7 @@ def test_going_back_needs_a_permission_of_its_own_and_an_upgrade_does_not(
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden"
     rescale = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     preview = stage.send("GET", f"/plans/{rescale}", status=200)["preview"]
-    assert preview["duplicates"] == ["shown"] and preview["warnings"] == [
+    assert preview["sinks_with_duplicates"] == ["shown"] and preview["warnings"] == [
         "Sinks that publish the output of the checkpoint that the job is stopped with once more: shown."
     ]
     assert stage.send("POST", f"/plans/{rescale}/approve", status=409)["code"] == "spec-not-valid"
@@ -261,8 +261,8 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
 
 
 def found_elsewhere(checkpoint: int) -> PlanInspection:
-    origin = RestoreOrigin(job="played", checkpoint=checkpoint, completed_at=now(), state_bytes=9, is_savepoint=True)
-    return WHOLE.model_copy(update={"origin": origin, "abandoned": [1, 2, 3]})
+    external = ExternalCheckpointRead(job="played", checkpoint=checkpoint, completed_at=now(), state_bytes=9, is_savepoint=True)
+    return INTACT.model_copy(update={"external_checkpoint": external, "abandoned": [1, 2, 3]})
 
 
 def restored(stage: Stage, job_id: int, **more: object) -> tuple[int, str]:
@@ -278,8 +278,8 @@ def test_a_checkpoint_from_elsewhere_is_looked_into_by_a_worker_then_begun_with_
     job_id, driver = running
     plan_id, path = restored(stage, job_id)
     shown = stage.send("GET", f"/plans/{plan_id}", status=200)
-    assert (shown["kind"], shown["preview"]["origin"], shown["preview"]["checkpoint"]) == ("restore", path, None)
-    assert shown["preview"]["duplicates"] == ["shown"] and f"checkpoint in {path}" in shown["preview"]["steps"][0]
+    assert (shown["kind"], shown["preview"]["path"], shown["preview"]["checkpoint"]) == ("restore", path, None)
+    assert shown["preview"]["sinks_with_duplicates"] == ["shown"] and f"checkpoint in {path}" in shown["preview"]["steps"][0]
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "being-inspected"
     stage.inspect(plan_id, found_elsewhere(12))
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
@@ -354,7 +354,7 @@ def test_places_that_it_allows_are_looked_into_and_who_asked_is_known(
 ) -> None:
     request = {"request": {"kind": "restore", "path": path}}
     plan = stage.send("POST", f"/jobs/{running[0]}/plans", status=201, json=request)
-    assert plan["preview"]["origin"] == path.rstrip("/")
+    assert plan["preview"]["path"] == path.rstrip("/")
     stage.headers = login(Role.ADMIN)
     (entry,) = [one for one in stage.send("GET", "/audit", status=200) if one["action"] == "propose"]
     assert entry["after"]["request"]["path"] == path.rstrip("/")
@@ -370,7 +370,11 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     stage.compile(job_id, 2)
     upgrade = {"request": {"kind": "upgrade", "spec": 2, "mode": "stateless"}}
     shown = stage.send("POST", f"/jobs/{job_id}/plans", status=200, json={**upgrade, "dry_run": True})
-    assert shown["preview"]["anew"] and shown["preview"]["stop_with"] == "Suspend" and shown["preview"]["duplicates"] == ["shown"]
+    assert (
+        shown["preview"]["without_state"]
+        and shown["preview"]["stop_with"] == "Suspend"
+        and shown["preview"]["sinks_with_duplicates"] == ["shown"]
+    )
     assert "of the spec without state" in shown["preview"]["steps"][1]
     plan_id = proposed(stage, job_id, upgrade)
     rolls_back, stage.headers = stage.headers, login(Role.ADMIN)
@@ -412,16 +416,18 @@ def test_a_job_begins_anew_with_the_version_that_it_has(stage: Stage, running: t
 
 def test_state_that_does_not_fit_refuses_the_plan_before_anything_is_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    misfit = WHOLE.model_copy(update={"misfit": "aggregate 'sums' is keyed by x, its state by y: use a new uid"})
+    incompatibility = INTACT.model_copy(
+        update={"incompatibility": "aggregate 'sums' is keyed by x, its state by y: use a new uid"}
+    )
     rescale = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "rescale", "parallelism": 3}})[
         "id"
     ]
     stage.compile(job_id, 2)
     assert stage.tasks.asked.count((INSPECT, (rescale,))) == 2, "nobody could look into it before its version was compiled"
-    stage.inspect(rescale, misfit)
+    stage.inspect(rescale, incompatibility)
     found = {"job_id": job_id, "kind": "PlanInspected"}
     (told,) = stage.send("GET", "/events", status=200, params={"filter": json.dumps(found)})
-    assert told["fields"] == {"plan": rescale, "whole": True, "damage": None, "misfit": misfit.misfit}
+    assert told["fields"] == {"plan": rescale, "intact": True, "damage": None, "incompatibility": incompatibility.incompatibility}
     problem = stage.send("POST", f"/plans/{rescale}/approve", status=409)
     assert problem["code"] == "incompatible" and "aggregate 'sums' is keyed by x" in problem["detail"]
 
@@ -429,7 +435,7 @@ def test_state_that_does_not_fit_refuses_the_plan_before_anything_is_stopped(sta
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
     stage.look(job_id)
-    stage.inspect(plan_id, misfit)
+    stage.inspect(plan_id, incompatibility)
     assert "aggregate 'sums' is keyed by x" in stage.operation(operation["id"])["problem"]
     assert driver.commands() == [] and stage.job(job_id)["state"] == "RUNNING"
 

@@ -118,7 +118,7 @@ def test_an_alert_arrives_and_its_end_does(scene: Scene, there: Receiver) -> Non
     }  # fmt: skip
     assert second.body["type"] == "alert.resolved" and second.body["alert"]["resolution"] == "checkpoint 1 is completed"
     assert second.body["alert"]["resolved_at"] is not None and second.body["text"].startswith("route-delays: resolved: ")
-    assert [(found.state.value, found.tries, found.status, found.problem) for found in scene.deliveries()] == [
+    assert [(found.state.value, found.tries, found.http_status, found.problem) for found in scene.deliveries()] == [
         ("DELIVERED", 1, 200, None), ("DELIVERED", 1, 200, None),
     ]  # fmt: skip
     assert [message.message_id for message in there.received] == [str(found.message_id) for found in scene.deliveries()]
@@ -160,14 +160,14 @@ def test_a_test_says_what_came_of_it(scene: Scene, there: Receiver, client: Test
 
     hook = scene.webhook(there.url, enabled=False)
     good = tested(there.url)
-    assert (good["state"], good["status"], good["problem"]) == ("DELIVERED", 200, None)
+    assert (good["state"], good["http_status"], good["problem"]) == ("DELIVERED", 200, None)
     assert there.received[0].body["type"] == "test" and "'ops' works" in there.received[0].body["text"]
     there.answers = [404]
     bad = tested(there.url)
-    assert (bad["state"], bad["status"], bad["tries"]) == ("FAILED", 404, 1) and bad["ended_at"] is not None
+    assert (bad["state"], bad["http_status"], bad["tries"]) == ("FAILED", 404, 1) and bad["ended_at"] is not None
     nobody = free_port()
     gone = tested(f"http://127.0.0.1:{nobody}/x?password=secret")
-    assert gone["state"] == "FAILED" and gone["status"] is None
+    assert gone["state"] == "FAILED" and gone["http_status"] is None
     assert str(gone["problem"]).startswith(f"http://127.0.0.1:{nobody} cannot be reached") and "secret" not in str(
         gone["problem"]
     )
@@ -188,7 +188,7 @@ def test_a_message_that_does_not_arrive_is_sent_again_as_the_same_one(scene: Sce
         assert len(there.received) == tries, "not before its time"
         later(scene)
     go(scene)
-    assert (one(scene).state.value, one(scene).tries, one(scene).status, one(scene).problem) == ("DELIVERED", 3, 204, None)
+    assert (one(scene).state.value, one(scene).tries, one(scene).http_status, one(scene).problem) == ("DELIVERED", 3, 204, None)
     assert (
         len({message.message_id for message in there.received}) == 1 and len({message.content for message in there.received}) == 1
     )
@@ -204,9 +204,9 @@ def test_who_does_not_listen_for_a_day_is_given_up_visibly(
     later(scene, created=True)
     go(scene)
     found = one(scene)
-    assert (found.state.value, found.tries, found.status) == ("FAILED", 2, 503) and found.ended_at is not None
+    assert (found.state.value, found.tries, found.http_status) == ("FAILED", 2, 503) and found.ended_at is not None
     [told] = scene.told(job_id, "AlertNotDelivered")
-    assert told == {"alert": found.alert_id, "webhook": "ops", "about": "FIRING", "problem": found.problem}
+    assert told == {"alert": found.alert_id, "webhook": "ops", "message_kind": "FIRING", "problem": found.problem}
     text = client.get("/metrics", headers=login(Role.VIEWER)).text
     assert 'weir_webhook_messages{state="failed",webhook="ops"} 1.0' in text
     later(scene)
@@ -313,7 +313,7 @@ def test_what_has_arrived_has_arrived_whoever_says_so_last(scene: Scene, there: 
     for outcome in (outbox.NotSent("slow"), outbox.SendResult(200), outbox.NotSent("slow")):
         with scene.database.session() as session:
             outbox.record_outcome(session, message, outcome)
-    assert (one(scene).state.value, one(scene).status, one(scene).problem) == ("DELIVERED", 200, None)
+    assert (one(scene).state.value, one(scene).http_status, one(scene).problem) == ("DELIVERED", 200, None)
 
 
 # ---- where messages must not go ----------------------------------------------------------------

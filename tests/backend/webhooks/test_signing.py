@@ -13,7 +13,7 @@ import pytest
 from tests.backend.webhooks.receiver import Received, is_signed
 
 from weir.errors import ConfigError
-from weir_backend.models import MessageAbout
+from weir_backend.models import MessageKind
 from weir_backend.settings import Settings
 from weir_backend.webhooks.outbox import GIVE_UP_AFTER, RETRY_MAX, next_try
 from weir_workers.webhooks.signing import KEYS_DIRECTORY, decode_key, headers, load_key
@@ -91,7 +91,7 @@ def test_a_message_is_sent_again_after_growing_delays_for_a_day() -> None:
     created, at, tries, delays = NOW, NOW, 0, []
     while True:
         tries += 1
-        following = next_try(MessageAbout.FIRING, tries=tries, created_at=created, now=at)
+        following = next_try(MessageKind.FIRING, tries=tries, created_at=created, now=at)
         if following is None:
             break
         delays.append(following - at)
@@ -99,8 +99,8 @@ def test_a_message_is_sent_again_after_growing_delays_for_a_day() -> None:
     assert delays[:4] == [timedelta(seconds=seconds) for seconds in (10, 20, 40, 80)]
     assert delays == sorted(delays) and delays[-1] == RETRY_MAX
     assert GIVE_UP_AFTER - RETRY_MAX <= at - created < GIVE_UP_AFTER and 80 < tries < 120
-    assert next_try(MessageAbout.FIRING, tries=1, created_at=created, now=created + GIVE_UP_AFTER) is None
+    assert next_try(MessageKind.FIRING, tries=1, created_at=created, now=created + GIVE_UP_AFTER) is None
 
 
 def test_a_test_is_tried_once() -> None:
-    assert next_try(MessageAbout.TEST, tries=1, created_at=NOW, now=NOW) is None
+    assert next_try(MessageKind.TEST, tries=1, created_at=NOW, now=NOW) is None

@@ -129,11 +129,11 @@ def test_a_test_is_left_to_the_workers_and_asked_for_twice_it_is_one(
     answer = client.post(f"{url}/test", headers=admin)
     assert answer.status_code == 202 and tasks.asked == [(DELIVER, ())]
     delivery = answer.json()
-    assert (delivery["about"], delivery["state"], delivery["tries"], delivery["alert_id"]) == ("TEST", "PENDING", 0, None)
+    assert (delivery["message_kind"], delivery["state"], delivery["tries"], delivery["alert_id"]) == ("TEST", "PENDING", 0, None)
     assert client.post(f"{url}/test", headers=admin).json()["id"] == delivery["id"]
     viewer = login(Role.VIEWER)
     assert client.get(answer.headers["Location"], headers=viewer).json() == delivery
-    assert client.get(f"{url}/deliveries", params={"filter": '{"about": "TEST"}'}, headers=viewer).json() == [delivery]
+    assert client.get(f"{url}/deliveries", params={"filter": '{"message_kind": "TEST"}'}, headers=viewer).json() == [delivery]
     other = made(client, admin, name="other")
     assert client.get(f"{WEBHOOKS}/{other['id']}/deliveries/{delivery['id']}", headers=viewer).status_code == 404
     assert client.get(f"{WEBHOOKS}/999/deliveries", headers=viewer).status_code == 404

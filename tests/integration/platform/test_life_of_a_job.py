@@ -62,8 +62,10 @@ def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform:
     target = last_checkpoint(before)
     plan = api.plan(made["id"], {"kind": "rollback", "checkpoint": target})
     inspection = plan["preview"]["inspection"]
-    assert inspection["whole"] and inspection["sinks"] == [{"sink": "out", "kind": "parquet", "revocable": True, "records": None}]
-    assert inspection["abandoned"] and min(inspection["abandoned"]) > target and plan["preview"]["duplicates"] == []
+    assert inspection["intact"] and inspection["sinks"] == [
+        {"sink": "out", "kind": "parquet", "revocable": True, "records": None}
+    ]
+    assert inspection["abandoned"] and min(inspection["abandoned"]) > target and plan["preview"]["sinks_with_duplicates"] == []
     assert [one["source"] for one in inspection["sources"]] == ["numbers"]
     assert api.apply(plan["id"])["state"] == "SUCCEEDED"
     back = api.job(made["id"])
@@ -71,7 +73,7 @@ def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform:
     assert api.refused("POST", f"/plans/{plan['id']}/discard")["code"] == "plan-state"
 
     undo = api.plan(made["id"], {"kind": "undo", "plan": plan["id"]})
-    assert set(undo["preview"]["inspection"]["returning"]) >= set(inspection["abandoned"])
+    assert set(undo["preview"]["inspection"]["reinstated"]) >= set(inspection["abandoned"])
     assert api.apply(undo["id"])["state"] == "SUCCEEDED"
 
     assert api.send("POST", f"/jobs/{made['id']}/suspend")["kind"] == "suspend"
@@ -122,7 +124,10 @@ def test_a_job_starts_from_another_jobs_checkpoint_then_without_state_and_is_und
         api.refused("POST", f"/jobs/{second['id']}/plans", json={"request": {"kind": "restore", "path": "/etc"}})["status"] == 403
     )
     plan = api.plan(second["id"], {"kind": "restore", "path": path})
-    assert plan["preview"]["inspection"]["origin"]["checkpoint"] == last and plan["preview"]["inspection"]["misfit"] is None
+    assert (
+        plan["preview"]["inspection"]["external_checkpoint"]["checkpoint"] == last
+        and plan["preview"]["inspection"]["incompatibility"] is None
+    )
     assert api.apply(plan["id"])["state"] == "SUCCEEDED"
     api.wait(second["id"], lambda job: job["state"] == "FINISHED")
     assert {one: one.read_bytes() for one in Path(path).rglob("*") if one.is_file()} == before

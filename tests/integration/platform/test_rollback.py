@@ -110,9 +110,9 @@ def test_what_a_sink_that_takes_nothing_back_shows_twice_is_what_the_plans_have_
     at_rest = job.printed()
     plan = api.plan(job.id, {"kind": "rollback", "checkpoint": target})
     inspection = plan["preview"]["inspection"]
-    assert plan["preview"]["duplicates"] == ["out"]
-    assert inspection["abandoned"] == job.completed(after=target) and inspection["again"] == job.again(target)
-    named = set(job.committed([*inspection["abandoned"], *inspection["again"]]))
+    assert plan["preview"]["sinks_with_duplicates"] == ["out"]
+    assert inspection["abandoned"] == job.completed(after=target) and inspection["recommitted"] == job.again(target)
+    named = set(job.committed([*inspection["abandoned"], *inspection["recommitted"]]))
     assert inspection["sinks"] == [{"sink": "out", "kind": "console", "revocable": False, "records": len(named)}]
     assert api.apply(plan["id"])["state"] == "SUCCEEDED"
     until(lambda: named <= job.printed(run=3).keys(), "all that was left behind is printed again")
@@ -124,17 +124,17 @@ def test_what_a_sink_that_takes_nothing_back_shows_twice_is_what_the_plans_have_
     undo = api.plan(job.id, {"kind": "undo", "plan": plan["id"]})
     inspection = undo["preview"]["inspection"]
     goes_on_from = undo["preview"]["checkpoint"]
-    assert undo["preview"]["duplicates"] == ["out"] and inspection["again"] == job.again(goes_on_from)
-    assert inspection["sinks"][0]["records"] == job.committed([*inspection["abandoned"], *inspection["again"]]).total()
+    assert undo["preview"]["sinks_with_duplicates"] == ["out"] and inspection["recommitted"] == job.again(goes_on_from)
+    assert inspection["sinks"][0]["records"] == job.committed([*inspection["abandoned"], *inspection["recommitted"]]).total()
     assert api.apply(undo["id"])["state"] == "SUCCEEDED"
     left = job.completed(after=goes_on_from, up_to=api.send("GET", f"/plans/{undo['id']}")["safety_checkpoint"])
     assert left[: len(inspection["abandoned"])] == inspection["abandoned"]
-    named |= job.committed([*left, *inspection["again"]]).keys()
+    named |= job.committed([*left, *inspection["recommitted"]]).keys()
 
     faster = spec | {"parameters": {"input": str(tmp_path / "input"), "rate": 1_000}}
     added = api.send("POST", f"/jobs/{job.id}/specs", json={"spec": faster}, headers={"If-Match": "*"})
     upgrade = upgraded(api, job.id, added["number"])
-    assert upgrade["preview"]["duplicates"] == ["out"] and upgrade["preview"]["inspection"]["again"] == []
+    assert upgrade["preview"]["sinks_with_duplicates"] == ["out"] and upgrade["preview"]["inspection"]["recommitted"] == []
     assert any("the checkpoint that the job is stopped with" in one for one in upgrade["preview"]["warnings"])
     assert api.apply(upgrade["id"])["state"] == "SUCCEEDED"
     named |= job.committed(job.again(api.send("GET", f"/plans/{upgrade['id']}")["safety_checkpoint"])).keys()

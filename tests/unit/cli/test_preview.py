@@ -10,12 +10,12 @@ from weir.cli.commands.preview import preview_lines
 JOB = cast(JobRead, {"id": 1, "name": "flights"})
 PREVIEW: dict[str, Any] = {
     "checkpoint": 7, "completed_at": "2026-11-21T20:00:00Z", "age_s": 300.0, "state_bytes": 3 << 20, "is_savepoint": True,
-    "origin": None, "anew": False, "stop_with": "Suspend", "steps": ["stop the job", "start it"], "restarts": [], "warnings": ["it does not run now"],
-    "duplicates": [], "inspection": None,
+    "path": None, "without_state": False, "stop_with": "Suspend", "steps": ["stop the job", "start it"],
+    "restarted_operators": [], "warnings": ["it does not run now"], "sinks_with_duplicates": [], "inspection": None,
 }  # fmt: skip
 INSPECTION: dict[str, Any] = {
-    "whole": True, "damage": None, "files": 1, "bytes": 1, "abandoned": [], "returning": [], "again": [], "sources": [], "sinks": [], "notes": [],
-    "misfit": None, "origin": None,
+    "intact": True, "damage": None, "files": 1, "bytes": 1, "abandoned": [], "reinstated": [], "recommitted": [],
+    "sources": [], "sinks": [], "notes": [], "incompatibility": None, "external_checkpoint": None,
 }  # fmt: skip
 
 
@@ -39,11 +39,11 @@ def test_long_lists_are_shortened_with_a_count() -> None:
 
 
 def test_control_characters_are_removed() -> None:
-    assert "\x1b" not in lines(whole=False, damage="\x1b[2J", notes=["\x1b[31m"])
+    assert "\x1b" not in lines(intact=False, damage="\x1b[2J", notes=["\x1b[31m"])
 
 
 def test_an_imported_checkpoint_and_a_start_without_state_are_shown() -> None:
-    origin = {
+    external = {
         "job": "old flights",
         "checkpoint": 12,
         "completed_at": "2026-11-20T20:00:00Z",
@@ -53,22 +53,22 @@ def test_an_imported_checkpoint_and_a_start_without_state_are_shown() -> None:
     sinks = [{"sink": "out", "kind": "parquet", "revocable": True}]
 
     def text(**preview: Any) -> str:
-        inspection = INSPECTION | {"origin": origin if preview.get("origin") else None, "sinks": sinks}
+        inspection = INSPECTION | {"external_checkpoint": external if preview.get("path") else None, "sinks": sinks}
         plan = {"id": 3, "kind": "restore", "preview": PREVIEW | {"checkpoint": None, "inspection": inspection} | preview}
         return "\n".join(preview_lines(JOB, cast(PlanRead, plan)))
 
-    out = text(origin="/srv/old")
+    out = text(path="/srv/old")
     assert "restores a copy of savepoint 12 of job 'old flights' in /srv/old; completed 2026-11-20 20:00:00 UTC; 9 B" in out
-    assert "starts without state: all input is read again" in text(anew=True)
-    for shown in (out, text(anew=True)):
+    assert "starts without state: all input is read again" in text(without_state=True)
+    for shown in (out, text(without_state=True)):
         assert "revokes output in: out (undo reinstates it)" in shown
     assert "revokes" not in text(), "an upgrade revokes nothing"
 
 
 def test_duplicates_are_shown_with_checkpoints_and_record_counts() -> None:
     sinks = [{"sink": "shown", "kind": "console", "revocable": False, "records": 41}]
-    inspection = INSPECTION | {"abandoned": [8, 9], "again": [7], "sinks": sinks}
-    plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"duplicates": ["shown"], "inspection": inspection}}
+    inspection = INSPECTION | {"abandoned": [8, 9], "recommitted": [7], "sinks": sinks}
+    plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"sinks_with_duplicates": ["shown"], "inspection": inspection}}
     out = "\n".join(preview_lines(JOB, cast(PlanRead, plan)))
     assert "cannot revoke output in: shown (readers see these records twice)" in out
     assert "output of checkpoints 8, 9, and what is committed until the job stops" in out
@@ -76,4 +76,4 @@ def test_duplicates_are_shown_with_checkpoints_and_record_counts() -> None:
 
 
 def test_incompatible_state_is_shown() -> None:
-    assert "NOT COMPATIBLE: aggregate 'sums' is keyed by x" in lines(misfit="aggregate 'sums' is keyed by x")
+    assert "NOT COMPATIBLE: aggregate 'sums' is keyed by x" in lines(incompatibility="aggregate 'sums' is keyed by x")

@@ -30,9 +30,9 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityResult:
-    """``misfit`` None: compatible, as far as can be known before the job runs. ``notes``: sentences for the user."""
+    """``incompatibility`` None: compatible, as far as can be known before the job runs. ``notes``: sentences for the user."""
 
-    misfit: str | None
+    incompatibility: str | None
     notes: tuple[str, ...] = ()
 
 
@@ -41,11 +41,11 @@ def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> Compat
     seems incompatible, the difference comes from where it was compiled (for example a path that depends on the host) and is only
     reported."""
     found = _check(manifest, wanted)
-    if found.misfit is None or maker is None:
+    if found.incompatibility is None or maker is None:
         return found
-    if _check(manifest, maker).misfit is None:
+    if _check(manifest, maker).incompatibility is None:
         return found
-    return CompatibilityResult(None, (f"the compatibility of its state cannot be checked in advance: {found.misfit}",))
+    return CompatibilityResult(None, (f"the compatibility of its state cannot be checked in advance: {found.incompatibility}",))
 
 
 def _check(manifest: Manifest, version: Version) -> CompatibilityResult:

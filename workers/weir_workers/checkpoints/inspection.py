@@ -19,7 +19,7 @@ from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
 from weir.storage.manifests import read_manifest
-from weir_backend.recovery.schemas import PlanInspection, RestoreOrigin, SinkEffect, SourcePosition
+from weir_backend.recovery.schemas import ExternalCheckpointRead, PlanInspection, SinkEffect, SourcePosition
 from weir_backend.recovery.sinks import records_in, sinks_of
 from weir_workers.checkpoints import external
 from weir_workers.checkpoints.compatibility import CompatibilityResult, Version, fit
@@ -42,16 +42,16 @@ class Verified:
 @dataclass(frozen=True, slots=True)
 class InspectionRequest:
     """``directory``: the job's checkpoint directory. ``wanted``: the version that will run; None: its graph is unknown.
-    ``checkpoint``, ``anew``, ``origin``: the start of the run, as in the plan's preview. ``allowed``: roots that may contain
-    ``origin``. ``maker``: the version that took the checkpoint, if it is one of this job. ``verified``: a recent verification, if
+    ``checkpoint``, ``without_state``, ``path``: the start of the run, as in the plan's preview. ``allowed``: roots that may contain
+    ``path``. ``maker``: the version that took the checkpoint, if it is one of this job. ``verified``: a recent verification, if
     any."""
 
     directory: str
     wanted: Version | None
     checkpoint: int | None
-    anew: bool
-    origin: str | None
-    origin_checkpoint: int | None
+    without_state: bool
+    path: str | None
+    checkpoint_at_path: int | None
     allowed: tuple[str, ...]
     maker: Version | None = None
     verified: Verified | None = None
@@ -78,13 +78,13 @@ class _Storage:
     view: LogView
 
 
-def invalid(subject: InspectionRequest, misfit: str) -> PlanInspection:
-    return _inspection(subject, misfit=misfit)
+def invalid(subject: InspectionRequest, incompatibility: str) -> PlanInspection:
+    return _inspection(subject, incompatibility=incompatibility)
 
 
 def newest_of(subject: InspectionRequest) -> int | None:
     """Return the number of the job's checkpoint that the plan restores. None: another job's checkpoint, no state, or unknown."""
-    if subject.checkpoint is not None or subject.anew or subject.origin is not None:
+    if subject.checkpoint is not None or subject.without_state or subject.path is not None:
         return subject.checkpoint
     try:
         newest = _open(subject).view.newest
@@ -96,16 +96,16 @@ def newest_of(subject: InspectionRequest) -> int | None:
 def inspect_storage(subject: InspectionRequest) -> PlanInspection | None:
     """Return the inspection. None: the checkpoint is large and must be verified first."""
     try:
-        if subject.origin is not None:
-            return _inspect_external(subject, subject.origin)
-        if subject.anew:
+        if subject.path is not None:
+            return _inspect_external(subject, subject.path)
+        if subject.without_state:
             seen = _open(subject)
             left = seen.view.abandoned_by(None)
             return _inspection(subject, abandoned=list(left), sinks=_sink_effects(subject, seen, left))
         if subject.checkpoint is not None:
             return _inspect_own(subject, CheckpointId(subject.checkpoint))
     except _UNREADABLE as error:
-        return _inspection(subject, whole=False, damage=str(error))
+        return _inspection(subject, intact=False, damage=str(error))
     return _inspect_newest(subject)
 
 
@@ -122,36 +122,36 @@ def _inspect_own(subject: InspectionRequest, checkpoint: CheckpointId) -> PlanIn
         return None
     line = seen.view.ancestry(checkpoint)
     left = seen.view.abandoned_by(checkpoint)
-    again = [one for one in line if one > manifest.published_up_to]
+    recommitted = [one for one in line if one > manifest.published_up_to]
     return _inspection(
         subject,
         manifest,
-        whole=damage is None,
+        intact=damage is None,
         damage=damage,
         files=len(files),
         bytes=sum(file.bytes for file in files),
         abandoned=list(left),
-        returning=sorted(set(line) - set(seen.view.current)),
-        again=again,
-        sinks=_sink_effects(subject, seen, [*left, *again]),
+        reinstated=sorted(set(line) - set(seen.view.current)),
+        recommitted=recommitted,
+        sinks=_sink_effects(subject, seen, [*left, *recommitted]),
     )
 
 
 def _inspect_external(subject: InspectionRequest, path: str) -> PlanInspection:
-    found = external.find(path, subject.origin_checkpoint, job=subject.job, allowed=subject.allowed)
+    found = external.find(path, subject.checkpoint_at_path, job=subject.job, allowed=subject.allowed)
     foreign, report = found.foreign, found.report
     seen = _open(subject)
     left = seen.view.abandoned_by(None)
     return _inspection(
         subject,
         foreign.manifest,
-        whole=report.intact,
+        intact=report.intact,
         damage="; ".join(f"{one.path} {one.problem}" for one in report.problems[:3]) or None,
         files=report.files,
         bytes=report.bytes,
         abandoned=list(left),
         sinks=_sink_effects(subject, seen, left),
-        origin=RestoreOrigin(
+        external_checkpoint=ExternalCheckpointRead(
             job=foreign.location.layout.job,
             checkpoint=foreign.record.checkpoint,
             completed_at=datetime.fromtimestamp(foreign.record.timestamp_ms / 1_000, UTC),
@@ -174,7 +174,7 @@ def _inspect_newest(subject: InspectionRequest) -> PlanInspection:
         )
     found = _compatibility(subject, manifest) if manifest is not None else CompatibilityResult(None)
     # That checkpoint does not exist yet, so there are no positions.
-    return _inspection(subject, misfit=found.misfit, notes=list(found.notes))
+    return _inspection(subject, incompatibility=found.incompatibility, notes=list(found.notes))
 
 
 def _open(subject: InspectionRequest) -> _Storage:
@@ -223,12 +223,12 @@ def _inspection(subject: InspectionRequest, manifest: Manifest | None = None, **
             if operator.splits:
                 positions.setdefault(operator.operator, []).extend(codec.to_json(split) for split in operator.splits)
         found = _compatibility(subject, manifest)
-        what["misfit"], notes = found.misfit, [*notes, *found.notes]
+        what["incompatibility"], notes = found.incompatibility, [*notes, *found.notes]
     notes = [
         *notes,
         *(f"{len(splits)} unfinished splits of {uid}" for uid, splits in sorted(positions.items()) if len(splits) > SPLITS_SHOWN),
     ]
-    empty: dict[str, Any] = {"whole": True, "damage": None, "files": 0, "bytes": 0, "abandoned": [], "returning": []}
+    empty: dict[str, Any] = {"intact": True, "damage": None, "files": 0, "bytes": 0, "abandoned": [], "reinstated": []}
     empty["sinks"] = subject.sinks
     return PlanInspection(
         **(empty | what),

@@ -69,15 +69,15 @@ def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec)
     job = jobs.find(session, plan.job_id)
     assert job is not None, "a plan keeps its job"
     said = plan.preview["inspection"]
-    resolved = said["origin"] if said is not None else None
+    resolved = said["external_checkpoint"] if said is not None else None
     return InspectionRequest(
         directory=checkpoint_directory(context.settings, job, spec),
         wanted=_version(session, spec),
         checkpoint=plan.preview["checkpoint"],
-        anew=plan.preview["anew"],
-        origin=plan.preview["origin"],
+        without_state=plan.preview["without_state"],
+        path=plan.preview["path"],
         # Keep the checkpoint that was approved, even if there is a newer one by now.
-        origin_checkpoint=resolved["checkpoint"] if resolved is not None else plan.request.get("checkpoint"),
+        checkpoint_at_path=resolved["checkpoint"] if resolved is not None else plan.request.get("checkpoint"),
         allowed=allowed_roots(context.settings.data_dir, context.settings.restore_roots),
     )
 

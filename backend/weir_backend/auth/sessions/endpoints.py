@@ -51,12 +51,12 @@ def get_session(caller: ViewerCaller, session: SessionDep) -> SessionRead:
     return _read_session(*service.current(session, caller), caller.permissions)
 
 
-@router.get("/visit", operation_id="get_visit", response_model=LoginStatusRead, responses=answers(429))
-def get_visit(visitor: OptionalCaller, services: ServicesDep, session: SessionDep) -> LoginStatusRead:
+@router.get("/status", operation_id="get_login_status", response_model=LoginStatusRead, responses=answers(429))
+def get_login_status(visitor: OptionalCaller, services: ServicesDep, session: SessionDep) -> LoginStatusRead:
     """Get the current session and the available ways to log in. Requires no token; an invalid token counts as none."""
     seen = _read_session(*service.current(session, visitor), visitor.permissions) if visitor is not None else None
     name = oidc_display_name(services.settings)
-    return LoginStatusRead(session=seen, oidc=OidcProviderRead(name=name, begin=OIDC_PATH) if name is not None else None)
+    return LoginStatusRead(session=seen, oidc=OidcProviderRead(name=name, login_path=OIDC_PATH) if name is not None else None)
 
 
 @router.delete("", operation_id="delete_session", status_code=204, responses=answers(401, 403, 409))

@@ -51,7 +51,7 @@ export function LoginPage() {
           <>
             <Divider sx={{ my: 2, color: 'text.secondary' }}>or</Divider>
             {/* A link, because the browser leaves the page for the provider. */}
-            <Button href={oidc.begin} variant="outlined" fullWidth size="large">Log in with {oidc.name}</Button>
+            <Button href={oidc.login_path} variant="outlined" fullWidth size="large">Log in with {oidc.name}</Button>
           </>
         )}
       </Paper>

@@ -16,14 +16,14 @@ describe('logging in', () => {
   it('causes no failed request on the first visit', async () => {
     const { fake } = await renderPage('/', { as: null });
     expect(screen.queryByRole('alert')).toBeNull();
-    expect(fake.requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual(['GET /api/v1/session/visit']);
+    expect(fake.requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual(['GET /api/v1/session/status']);
   });
 
   it('offers the configured OpenID Connect provider by name', async () => {
     await renderPage('/', { as: null });
     expect(screen.queryByRole('link')).toBeNull();
     cleanup();
-    await renderPage('/', { as: null, oidc: { name: 'Example Inc.', begin: '/api/v1/session/oidc' } });
+    await renderPage('/', { as: null, oidc: { name: 'Example Inc.', login_path: '/api/v1/session/oidc' } });
     expect(await screen.findByRole('link', { name: 'Log in with Example Inc.' })).toHaveAttribute('href', '/api/v1/session/oidc');
   });
 

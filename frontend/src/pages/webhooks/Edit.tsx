@@ -18,7 +18,7 @@ type Delivery = Schemas['DeliveryRead'];
 
 /** The refetch interval of deliveries, which are in no stream. */
 const DELIVERIES_REFRESH_MS = 10_000;
-const ABOUT: Record<Delivery['about'], string> = { FIRING: 'firing', RESOLVED: 'resolved', TEST: 'test' };
+const MESSAGE_KINDS: Record<Delivery['message_kind'], string> = { FIRING: 'firing', RESOLVED: 'resolved', TEST: 'test' };
 
 export default function EditWebhook() {
   const canEdit = useCan('administer');
@@ -49,7 +49,7 @@ export default function EditWebhook() {
           >
             <DataTable bulkActionButtons={false} rowClick={false} size="small">
               <DataTable.Col source="created_at" label="Time" render={({ created_at }: Delivery) => <RelativeTime at={created_at} />} />
-              <DataTable.Col label="Message" disableSort render={({ about, alert_id }: Delivery) => (alert_id === null ? ABOUT[about] : `alert ${alert_id}: ${ABOUT[about]}`)} />
+              <DataTable.Col label="Message" disableSort render={({ message_kind, alert_id }: Delivery) => (alert_id === null ? MESSAGE_KINDS[message_kind] : `alert ${alert_id}: ${MESSAGE_KINDS[message_kind]}`)} />
               <DataTable.Col label="State" disableSort render={({ state }: Delivery) => <StateChip kind="delivery" state={state} />} />
               <DataTable.NumberCol source="tries" label="Attempts" disableSort />
               <DataTable.Col label="Response" disableSort sx={{ overflowWrap: 'anywhere' }} render={(delivery: Delivery) => responseText(delivery)} />
@@ -62,6 +62,6 @@ export default function EditWebhook() {
   );
 }
 
-export function responseText({ status, problem, tries }: Pick<Delivery, 'status' | 'problem' | 'tries'>): string {
-  return problem ?? (status === null ? (tries === 0 ? NO_VALUE : 'none') : String(status));
+export function responseText({ http_status, problem, tries }: Pick<Delivery, 'http_status' | 'problem' | 'tries'>): string {
+  return problem ?? (http_status === null ? (tries === 0 ? NO_VALUE : 'none') : String(http_status));
 }

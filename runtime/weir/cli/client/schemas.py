@@ -86,7 +86,7 @@ class SourcePosition(TypedDict):
     splits: list[Any]
 
 
-class RestoreOrigin(TypedDict):
+class ExternalCheckpointRead(TypedDict):
     job: str
     checkpoint: int
     completed_at: str
@@ -95,18 +95,18 @@ class RestoreOrigin(TypedDict):
 
 
 class PlanInspection(TypedDict):
-    whole: bool
+    intact: bool
     damage: str | None
     files: int
     bytes: int
     abandoned: list[int]
-    returning: list[int]
-    again: list[int]
+    reinstated: list[int]
+    recommitted: list[int]
     sources: list[SourcePosition]
     sinks: list[SinkEffect]
     notes: list[str]
-    misfit: str | None
-    origin: RestoreOrigin | None
+    incompatibility: str | None
+    external_checkpoint: ExternalCheckpointRead | None
 
 
 class PlanPreview(TypedDict):
@@ -115,13 +115,13 @@ class PlanPreview(TypedDict):
     age_s: float | None
     state_bytes: int | None
     is_savepoint: bool
-    origin: str | None
-    anew: bool
+    path: str | None
+    without_state: bool
     stop_with: str
     steps: list[str]
-    restarts: list[str]
+    restarted_operators: list[str]
     warnings: list[str]
-    duplicates: list[str]
+    sinks_with_duplicates: list[str]
     inspection: PlanInspection | None
 
 

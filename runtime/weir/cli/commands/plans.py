@@ -169,11 +169,11 @@ def _propose_and_apply(
             for line in preview_lines(job, plan):
                 print_message(line) if as_json else typer.echo(line)
         inspection = plan["preview"]["inspection"]
-        if inspection is not None and not inspection["whole"]:
+        if inspection is not None and not inspection["intact"]:
             damage = (inspection["damage"] or "").rstrip(".")
             raise Refused(f"The checkpoint is damaged: {damage}. Choose another one. {NOT_CHANGED}")
-        if inspection is not None and inspection["misfit"] is not None:
-            raise Refused(f"The checkpoint is not compatible: {inspection['misfit'].rstrip('.')}. {NOT_CHANGED}")
+        if inspection is not None and inspection["incompatibility"] is not None:
+            raise Refused(f"The checkpoint is not compatible: {inspection['incompatibility'].rstrip('.')}. {NOT_CHANGED}")
         if dry_run:
             return client.discard(plan["id"]), None
         if not yes:
@@ -225,9 +225,9 @@ def plans(name: JobArgument, limit: LimitOption = 25, output: OutputOption = Out
 def _plan_row(plan: PlanRead) -> tuple[str, ...]:
     preview, spec = plan["preview"], plan["request"].get("spec")
     target = [f"checkpoint {preview['checkpoint']}"] if preview["checkpoint"] is not None else []
-    if preview["origin"] is not None:
-        target.append(preview["origin"])
-    if preview["anew"]:
+    if preview["path"] is not None:
+        target.append(preview["path"])
+    if preview["without_state"]:
         target.append("no state")
     if spec != plan["request"].get("spec_before"):
         target.append(f"version {spec}")

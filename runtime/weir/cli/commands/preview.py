@@ -20,9 +20,9 @@ def preview_lines(job: JobRead, plan: PlanRead) -> Iterator[str]:
     yield f"{_TITLES.get(plan['kind'], plan['kind'])} job '{job['name']}' (plan {plan['id']})"
     if preview["checkpoint"] is not None:
         yield f"  restores {_checkpoint(preview, inspection)}"
-    if preview["origin"] is not None:
-        yield f"  restores a copy of {_imported_checkpoint(preview['origin'], inspection)}"
-    if preview["anew"]:
+    if preview["path"] is not None:
+        yield f"  restores a copy of {_imported_checkpoint(preview['path'], inspection)}"
+    if preview["without_state"]:
         yield "  starts without state: all input is read again"
     if inspection is not None:
         yield from _inspection_lines(inspection)
@@ -46,20 +46,20 @@ def _checkpoint(preview: PlanPreview, inspection: PlanInspection | None) -> str:
 
 
 def _imported_checkpoint(path: str, inspection: PlanInspection | None) -> str:
-    origin = inspection["origin"] if inspection is not None else None
-    if origin is None:
+    external = inspection["external_checkpoint"] if inspection is not None else None
+    if external is None:
         return "; ".join([sanitized(path), *_verification(inspection)])
-    kind = "savepoint" if origin["is_savepoint"] else "checkpoint"
+    kind = "savepoint" if external["is_savepoint"] else "checkpoint"
     parts = [
-        f"{kind} {origin['checkpoint']} of job '{sanitized(origin['job'])}' in {sanitized(path)}",
-        f"completed {time_of(origin['completed_at'])} UTC",
-        f"{size_text(origin['state_bytes'])} of state",
+        f"{kind} {external['checkpoint']} of job '{sanitized(external['job'])}' in {sanitized(path)}",
+        f"completed {time_of(external['completed_at'])} UTC",
+        f"{size_text(external['state_bytes'])} of state",
     ]
     return "; ".join([*parts, *_verification(inspection)])
 
 
 def _verification(inspection: PlanInspection | None) -> Iterator[str]:
-    if inspection is not None and inspection["whole"]:
+    if inspection is not None and inspection["intact"]:
         yield "verified"
     elif inspection is not None:
         yield f"DAMAGED: {sanitized(inspection['damage'] or '')}"
@@ -68,8 +68,8 @@ def _verification(inspection: PlanInspection | None) -> Iterator[str]:
 def _inspection_lines(inspection: PlanInspection) -> Iterator[str]:
     if inspection["abandoned"]:
         yield f"  abandons {_numbers(inspection['abandoned'])} (deletes none; undo returns to them)"
-    if inspection["returning"]:
-        yield f"  reinstates the output of {_numbers(inspection['returning'])}"
+    if inspection["reinstated"]:
+        yield f"  reinstates the output of {_numbers(inspection['reinstated'])}"
     for source in inspection["sources"]:
         splits = source["splits"]
         yield f"  replays {sanitized(source['source'])}: {len(splits)} unfinished {'split' if len(splits) == 1 else 'splits'}"
@@ -77,8 +77,8 @@ def _inspection_lines(inspection: PlanInspection) -> Iterator[str]:
             yield f"    {sanitized(_split(split))}"
         if len(splits) > SPLITS_MAX:
             yield f"    and {len(splits) - SPLITS_MAX} more"
-    if inspection["misfit"] is not None:
-        yield f"  NOT COMPATIBLE: {sanitized(inspection['misfit'])}"
+    if inspection["incompatibility"] is not None:
+        yield f"  NOT COMPATIBLE: {sanitized(inspection['incompatibility'])}"
     for note in inspection["notes"]:
         yield f"  {sanitized(note)}"
 
@@ -99,21 +99,21 @@ def _split(split: Any) -> str:
 
 def _sink_lines(preview: PlanPreview, inspection: PlanInspection | None) -> Iterator[str]:
     revocable = [sink["sink"] for sink in inspection["sinks"] if sink["revocable"]] if inspection is not None else []
-    if revocable and (preview["checkpoint"] is not None or preview["origin"] is not None or preview["anew"]):
+    if revocable and (preview["checkpoint"] is not None or preview["path"] is not None or preview["without_state"]):
         yield f"  revokes output in: {sanitized(', '.join(revocable))} (undo reinstates it)"
-    if preview["duplicates"]:
-        yield f"  cannot revoke output in: {sanitized(', '.join(preview['duplicates']))} (readers see these records twice)"
+    if preview["sinks_with_duplicates"]:
+        yield f"  cannot revoke output in: {sanitized(', '.join(preview['sinks_with_duplicates']))} (readers see these records twice)"
         yield from _duplicate_lines(preview, inspection) if inspection is not None else ()
 
 
 def _duplicate_lines(preview: PlanPreview, inspection: PlanInspection) -> Iterator[str]:
     """List the records that readers see twice. If the plan stops a running job first, a warning covers later ones."""
-    abandoned, again = inspection["abandoned"], inspection.get("again", [])
+    abandoned, recommitted = inspection["abandoned"], inspection.get("recommitted", [])
     if abandoned:
         yield f"    output of {_numbers(abandoned)}, and what is committed until the job stops"
-    if again:
-        yield f"    output of {_numbers(again)}, if it was already published"
+    if recommitted:
+        yield f"    output of {_numbers(recommitted)}, if it was already published"
     for sink in inspection["sinks"]:
         records = sink.get("records")
-        if sink["sink"] in preview["duplicates"] and records is not None and (abandoned or again):
+        if sink["sink"] in preview["sinks_with_duplicates"] and records is not None and (abandoned or recommitted):
             yield f"    {sanitized(sink['sink'])}: {records} records so far"

@@ -88,7 +88,7 @@ function Alignment({ chain, index }: Selection) {
   const { data } = query;
   const found = useMemo(() => {
     if (!data || data.checkpoints.length === 0) return null;
-    const part = alignmentSeries(data.parts, chain, index);
+    const part = alignmentSeries(data.phases, chain, index);
     const lines = [{ name: 'alignment', colour: '', points: data.checkpoints.map(({ number }, place): [number, number | null] => [number, part?.alignment_ms[place] ?? null]) }];
     return { option: alignmentChart(data, part, ink), label: chartLabel('Alignment', lines, (ms) => `${Math.round(ms)} ms`), over: data.checkpoints.length };
   }, [data, chain, index, ink]);

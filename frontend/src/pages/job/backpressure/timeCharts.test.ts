@@ -65,9 +65,9 @@ it('alignment has one point per checkpoint', () => {
     checkpoints: [1, 2].map((number) => ({
       id: number, number, triggered_at: new Date(number * 1000).toISOString(), is_savepoint: false, end_to_end_ms: 1, state_bytes: 1, checkpointed_bytes: 1, start_delay_ms: 1, alignment_ms: 1, sync_ms: 1, async_ms: 1,
     })),
-    parts: [{ chain: 1, index: 0, operators: [], start_delay_ms: [1, 2], alignment_ms: [30, null], sync_ms: [0, 0], async_ms: [0, 0] }],
+    phases: [{ chain: 1, index: 0, operators: [], start_delay_ms: [1, 2], alignment_ms: [30, null], sync_ms: [0, 0], async_ms: [0, 0] }],
   };
-  expect(alignmentChart(body, body.parts[0], INK).series).toMatchObject([{ data: [[1000, 30], [2000, null]] }, { data: [[1000, 1], [2000, 2]] }]);
+  expect(alignmentChart(body, body.phases[0], INK).series).toMatchObject([{ data: [[1000, 30], [2000, null]] }, { data: [[1000, 1], [2000, 2]] }]);
   expect(alignmentChart(body, undefined, INK).series).toMatchObject([{ data: [[1000, null], [2000, null]] }, {}]);
 });
 

@@ -60,7 +60,7 @@ function RestoreText({ of: { run, cause, at, checkpoint, is_savepoint, path } }:
   const origin = path === null ? null : restoreOrigin({ start: { mode: 'path', path } });
   return (
     <>
-      {origin?.at === 'elsewhere' ? <>{origin.number === null ? 'a checkpoint' : `No. ${origin.number}`} in <code>{origin.path}</code></> : <>No. {checkpoint}{is_savepoint && ' (savepoint)'}</>}
+      {origin?.at === 'external' ? <>{origin.number === null ? 'a checkpoint' : `No. ${origin.number}`} in <code>{origin.path}</code></> : <>No. {checkpoint}{is_savepoint && ' (savepoint)'}</>}
       , <RelativeTime at={at} />, by run {run} ({cause})
     </>
   );

@@ -90,7 +90,7 @@ function Remarks({ of }: { of: Checkpoint }) {
       {of.is_savepoint && <StateChip kind="run" state="FINISHED" label="savepoint" />}
       {of.pinned && <StateChip kind="operation" state={of.pin_in_force ? 'RUNNING' : 'PENDING'} label={of.pin_in_force ? 'pinned' : 'pin pending'} />}
       {of.damage !== null && <StateChip kind="checkpoint" state="FAILED" label="damaged" />}
-      {of.discarded_at !== null ? <>files deleted</> : of.leaving_at !== null ? <>being deleted</> : of.damage === null && of.verified_at !== null ? <>verified <RelativeTime at={of.verified_at} /></> : null}
+      {of.discarded_at !== null ? <>files deleted</> : of.deleting_since !== null ? <>being deleted</> : of.damage === null && of.verified_at !== null ? <>verified <RelativeTime at={of.verified_at} /></> : null}
     </Box>
   );
 }

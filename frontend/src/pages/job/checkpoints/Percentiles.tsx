@@ -27,8 +27,8 @@ function Statistics({ of }: { of: Schemas['CheckpointOverviewRead'] }) {
     ['State size', of.state_size, bytes],
   ];
   return (
-    <Panel title={of.over === 0 ? 'Statistics' : `Statistics of the last ${count(of.over)} completed`} flush>
-      {of.over === 0 ? (
+    <Panel title={of.summarized === 0 ? 'Statistics' : `Statistics of the last ${count(of.summarized)} completed`} flush>
+      {of.summarized === 0 ? (
         <EmptyState title="No completed checkpoints yet">Statistics appear here after the first one.</EmptyState>
       ) : (
         <Table size="small">

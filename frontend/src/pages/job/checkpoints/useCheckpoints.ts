@@ -31,7 +31,7 @@ export function useCheckpointSeries(chain: number | null = null): UseQueryResult
     queryKey: ['job', id, 'checkpoints', 'series', chain],
     queryFn: ({ signal }) =>
       unwrap(api.GET('/api/v1/jobs/{job_id}/checkpoints/series', {
-        params: { path: { job_id: id }, query: { last: LAST, ...(chain === null ? { parts: false } : { chain }) } }, signal,
+        params: { path: { job_id: id }, query: { last: LAST, ...(chain === null ? { phases: false } : { chain }) } }, signal,
       })),
   });
 }

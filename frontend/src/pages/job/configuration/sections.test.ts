@@ -16,7 +16,7 @@ it('lists plain settings first, then each non-empty group', () => {
 });
 
 it('describes the restart backoff of the driver', () => {
-  const [, found] = sections({ restart: { max_s: 60, newer: 1, attempts: 10, initial_s: 1, multiplier: 2, well_after_s: 300 } });
+  const [, found] = sections({ restart: { max_s: 60, newer: 1, attempts: 10, initial_s: 1, multiplier: 2, reset_after_s: 300 } });
   expect(found!.facts).toEqual([
     ['Consecutive attempts', '10'], ['First delay', '1 s'], ['Delay factor', '2'], ['Longest delay', '1 min'], ['Reset after', '5 min of running'],
     ['Newer', '1'],
@@ -31,5 +31,5 @@ it('includes unknown settings', () => {
 });
 
 it('writes units in parentheses', () => {
-  expect([labelOf('well_after_s'), labelOf('spares')]).toEqual(['Well after (s)', 'Spares']);
+  expect([labelOf('reset_after_s'), labelOf('spares')]).toEqual(['Reset after (s)', 'Spares']);
 });

@@ -21,7 +21,7 @@ const LABELS: Record<string, [name: string, said?: (value: unknown) => string]> 
   'restart.initial_s': ['First delay', time],
   'restart.multiplier': ['Delay factor'],
   'restart.max_s': ['Longest delay', time],
-  'restart.well_after_s': ['Reset after', (value) => `${time(value)} of running`],
+  'restart.reset_after_s': ['Reset after', (value) => `${time(value)} of running`],
 };
 
 export function sections(body: Record<string, unknown>): Section[] {
@@ -54,7 +54,7 @@ function fact(place: string, name: string, value: unknown): [name: string, value
   return [title, (said ?? shown)(value)];
 }
 
-/** Return a label: `well_after_s` becomes `Well after (s)`. */
+/** Return a label: `reset_after_s` becomes `Reset after (s)`. */
 export function labelOf(name: string): string {
   const unit = /_(s|ms|bytes)$/.exec(name)?.[1];
   const words = (unit ? name.slice(0, -unit.length - 1) : name).replaceAll('_', ' ');

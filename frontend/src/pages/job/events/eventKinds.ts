@@ -4,7 +4,7 @@ export const KINDS_BY_GROUP: Readonly<Record<string, readonly string[]>> = {
   'Failures': ['FailureOccurred', 'Recovered', 'EventsMissing'],
   'Checkpoints': [
     'CheckpointTriggered', 'CheckpointCompleted', 'CheckpointFailed', 'CheckpointPinned', 'CheckpointUnpinned', 'PinsRejected', 'CheckpointDeletionRequested',
-    'CheckpointsDeleted', 'CheckpointDamaged', 'CheckpointFoundWhole',
+    'CheckpointsDeleted', 'CheckpointDamaged', 'CheckpointIntact',
   ],
   'Plans': ['PlanProposed', 'PlanInspected', 'PlanApproved', 'PlanApplying', 'PlanPhaseChanged', 'PlanApplied', 'PlanFailed', 'PlanDiscarded'],
   'Commands and versions': ['CommandAnswered', 'OperationEnded', 'SpecAdded', 'SpecCompiled'],

@@ -82,9 +82,9 @@ function beginning(start: unknown): string {
   switch (began?.at) {
     case 'checkpoint':
       return `, from checkpoint ${began.number}`;
-    case 'elsewhere':
+    case 'external':
       return `, from ${began.number === null ? 'a checkpoint' : `checkpoint ${began.number}`} in ${began.path}`;
-    case 'nothing':
+    case 'none':
       return ', without state';
     default:
       return '';
@@ -92,8 +92,8 @@ function beginning(start: unknown): string {
 }
 
 /** Describe the result of an inspection. */
-function inspected({ whole, damage, misfit }: Record<string, unknown>): string {
-  const against = whole === false ? damage : misfit;
+function inspected({ intact, damage, incompatibility }: Record<string, unknown>): string {
+  const against = intact === false ? damage : incompatibility;
   return against ? `cannot work: ${String(against)}` : 'no problem found';
 }
 

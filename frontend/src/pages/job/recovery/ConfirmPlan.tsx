@@ -25,7 +25,7 @@ export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props)
   const [accepted, setAccepted] = useState(false);
   const ref = useFocusHandoff();
   const reason = applying ? null : disabledReason(plan.actions, plan.state === 'APPROVED' ? 'apply' : 'approve');
-  const { duplicates, inspection } = plan.preview;
+  const { sinks_with_duplicates: duplicates, inspection } = plan.preview;
   const needsName = revokesOutput(plan);
   const confirmed = (!needsName || typed.trim() === job.name) && (duplicates.length === 0 || accepted);
   // The preview itself shows a pending inspection and the problem that it found.

@@ -152,9 +152,9 @@ function OriginText({ at }: { at: RestoreOrigin }) {
   switch (at.at) {
     case 'checkpoint':
       return <>restored checkpoint <strong>{at.number}</strong></>;
-    case 'nothing':
+    case 'none':
       return <>started without state</>;
-    case 'elsewhere':
+    case 'external':
       return <>restored a copy of {at.number === null ? 'a checkpoint' : <>checkpoint <strong>{at.number}</strong></>} from <code title={at.path}>{at.path}</code></>;
   }
 }

@@ -57,7 +57,7 @@ function OnePlan({ plan }: { plan: Plan }) {
         {plan.state === 'APPLYING' && <PlanProgress plan={plan} />}
         {plan.state === 'APPLIED' && <Applied plan={plan} />}
         {plan.state === 'FAILED' && <Failed plan={plan} />}
-        {plan.state === 'DISCARDED' && <Alert severity="info" variant="outlined">Plan discarded <RelativeTime at={plan.ended_at} />. The job was not changed.</Alert>}
+        {plan.state === 'DISCARDED' && <Alert severity="info" variant="outlined">Plan discarded <RelativeTime at={plan.ended_at} />. {plan.problem} The job was not changed.</Alert>}
         {isOpen && <PlanPreview plan={plan} />}
         {isOpen && <ReviewActions plan={plan} />}
       </Panel>

@@ -25,9 +25,9 @@ export function PlanPreview({ plan }: { plan: Plan }) {
       {inspection === null && <Inspecting at={plan} />}
       {problem && <Alert id={PROBLEM_ID} severity="error" variant="outlined">This plan would fail: {problem}.</Alert>}
       {preview.warnings.map((warning) => <Alert key={warning} severity="warning" variant="outlined">{sentence(warning)}</Alert>)}
-      {preview.duplicates.length > 0 && (
+      {preview.sinks_with_duplicates.length > 0 && (
         <Alert severity="warning" variant="outlined">
-          Readers of {preview.duplicates.join(', ')} will see duplicate records, because this output cannot be revoked.
+          Readers of {preview.sinks_with_duplicates.join(', ')} will see duplicate records, because this output cannot be revoked.
           {inspection && duplicatedRecords(inspection).map((text) => <Box key={text}>{sentence(text)}</Box>)}
         </Alert>
       )}
@@ -38,8 +38,8 @@ export function PlanPreview({ plan }: { plan: Plan }) {
         <Part title="Steps">
           <Box component="ol" sx={{ m: 0, pl: 2.5 }}>{preview.steps.map((step) => <li key={step}>{step}</li>)}</Box>
         </Part>
-        <Part title={`Restarted operators (${preview.restarts.length})`}>
-          <Box sx={{ overflowWrap: 'anywhere' }}><OperatorNames uids={preview.restarts} /></Box>
+        <Part title={`Restarted operators (${preview.restarted_operators.length})`}>
+          <Box sx={{ overflowWrap: 'anywhere' }}><OperatorNames uids={preview.restarted_operators} /></Box>
         </Part>
       </Box>
     </Box>
@@ -58,26 +58,26 @@ type Fact = [name: string, value: ReactNode];
 function factsOf(plan: Plan): Fact[] {
   const { inspection } = plan.preview;
   if (inspection === null) return stateOf(plan);
-  const { abandoned, returning, notes } = inspection;
-  const { whole, files } = inspection;
-  const found: Fact[] = isInStorage(plan) && (files > 0 || !whole) ? [['Checkpoint files', <FilesStatus key="files" of={inspection} />]] : [];
-  if (plan.preview.anew !== true && whole) found.push(['Compatibility', <Compatibility key="compatible" plan={plan} compatible={!inspection.misfit} />]);
-  if (revokesOutput(plan) && whole) found.push(['Abandoned checkpoints', abandoned.length === 0 ? 'none' : `${checkpointNumbers(abandoned)}: retained for an undo`]);
-  if (returning.length > 0) found.push(['Output reinstated', checkpointNumbers(returning)]);
+  const { abandoned, reinstated, notes } = inspection;
+  const { intact, files } = inspection;
+  const found: Fact[] = isInStorage(plan) && (files > 0 || !intact) ? [['Checkpoint files', <FilesStatus key="files" of={inspection} />]] : [];
+  if (plan.preview.without_state !== true && intact) found.push(['Compatibility', <Compatibility key="compatible" plan={plan} compatible={!inspection.incompatibility} />]);
+  if (revokesOutput(plan) && intact) found.push(['Abandoned checkpoints', abandoned.length === 0 ? 'none' : `${checkpointNumbers(abandoned)}: retained for an undo`]);
+  if (reinstated.length > 0) found.push(['Output reinstated', checkpointNumbers(reinstated)]);
   if (notes.length > 0) found.push(['Notes', <>{notes.map((note) => <Box key={note}>{sentence(note)}</Box>)}</>]);
   return [...stateOf(plan), ...found];
 }
 
 /** The state that the job starts from, and the input that it reads again. */
 function stateOf({ preview }: Plan): Fact[] {
-  const { checkpoint, origin, anew, inspection } = preview;
-  if (anew) return [['State', 'none'], ['Input read again', 'all']];
-  if (origin) {
-    const found = inspection?.origin;
-    if (!found) return [['State', <>a copy of a checkpoint in <code>{origin}</code></>]];
+  const { checkpoint, path, without_state, inspection } = preview;
+  if (without_state) return [['State', 'none'], ['Input read again', 'all']];
+  if (path) {
+    const found = inspection?.external_checkpoint;
+    if (!found) return [['State', <>a copy of a checkpoint in <code>{path}</code></>]];
     return [
       ['State', <>a copy of {found.is_savepoint ? 'savepoint' : 'checkpoint'} {found.checkpoint} of job {found.job}, {bytes(found.state_bytes)}</>],
-      ['Path', <code key="place">{origin}</code>],
+      ['Path', <code key="place">{path}</code>],
       ['Taken', <AbsoluteTime key="taken" at={found.completed_at} />],
     ];
   }
@@ -100,13 +100,13 @@ function Compatibility({ plan: { request }, compatible }: { plan: Plan; compatib
   );
 }
 
-function FilesStatus({ of: { whole, files, bytes: size } }: { of: Inspection }) {
-  if (!whole) return <StateChip kind="checkpoint" state="FAILED" label="damaged" />;
+function FilesStatus({ of: { intact, files, bytes: size } }: { of: Inspection }) {
+  if (!intact) return <StateChip kind="checkpoint" state="FAILED" label="damaged" />;
   return <Box component="span" sx={{ display: 'inline-flex', gap: 1, alignItems: 'center' }}><StateChip kind="checkpoint" state="COMPLETED" label="intact" />{pluralize(files, 'file')} match their checksums, {bytes(size)}</Box>;
 }
 
 function Inspecting({ at }: { at: Plan }) {
-  const what = isInStorage(at) ? 'verifying the files of the checkpoint' : at.preview.anew ? 'listing the checkpoints to abandon' : 'checking whether the state is compatible with the new version';
+  const what = isInStorage(at) ? 'verifying the files of the checkpoint' : at.preview.without_state ? 'listing the checkpoints to abandon' : 'checking whether the state is compatible with the new version';
   return (
     <Box role="status" sx={{ display: 'flex', gap: 1.5, alignItems: 'center', color: 'text.secondary' }}>
       <CircularProgress size={18} thickness={5} aria-label="Inspecting" />
@@ -120,11 +120,11 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function Sources({ of }: { of: Plan }) {
-  const { inspection, anew } = of.preview;
-  if (anew) return <Muted>All input, from the beginning.</Muted>;
+  const { inspection, without_state } = of.preview;
+  if (without_state) return <Muted>All input, from the beginning.</Muted>;
   if (!isInStorage(of)) return <Muted>Sources continue where the job stops.</Muted>;
   if (inspection === null) return <Muted>Inspection in progress.</Muted>;
-  if (!inspection.whole && inspection.sources.length === 0) return <Muted>Unknown.</Muted>;
+  if (!inspection.intact && inspection.sources.length === 0) return <Muted>Unknown.</Muted>;
   if (inspection.sources.length === 0) return <Muted>All sources had ended at this checkpoint.</Muted>;
   return (
     <Box tabIndex={0} role="region" aria-label="Source positions" sx={{ maxHeight: 480, overflow: 'auto' }}>
@@ -147,7 +147,7 @@ function Sources({ of }: { of: Plan }) {
 }
 
 function Sinks({ of }: { of: Plan }) {
-  const { inspection, duplicates } = of.preview;
+  const { inspection, sinks_with_duplicates: duplicates } = of.preview;
   if (inspection === null) return <Muted>Inspection in progress.</Muted>;
   if (inspection.sinks.length === 0) return <Muted>The job has no sinks.</Muted>;
   return (

@@ -79,7 +79,7 @@ describe('the lineage of checkpoints', () => {
 
   it('parses the origin of a run', () => {
     expect([run(2), run(2, 7), started(2, ANEW), started(2, ELSEWHERE), started(2, { mode: 'path', path: 's3://a/b#c' })].map(restoreOrigin)).toEqual([
-      null, { at: 'checkpoint', number: 7 }, { at: 'nothing' }, { at: 'elsewhere', path: '/srv/checkpoints/flights', number: 12 }, { at: 'elsewhere', path: 's3://a/b#c', number: null },
+      null, { at: 'checkpoint', number: 7 }, { at: 'none' }, { at: 'external', path: '/srv/checkpoints/flights', number: 12 }, { at: 'external', path: 's3://a/b#c', number: null },
     ]);
     expect([run(2, 7), started(2, ANEW), started(2, ELSEWHERE)].map(rolledBackTo)).toEqual([7, null, null]);
     const apart = lineageOf([run(1), started(2, ELSEWHERE, false), started(3, ANEW, false), started(4, { ...ELSEWHERE, path: '/srv/other' })], taken(1, 1));

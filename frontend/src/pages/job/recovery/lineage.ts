@@ -17,7 +17,7 @@ interface RowBase {
   current: boolean;
 }
 /** The origin of a run that did not resume from the newest checkpoint: a checkpoint of the job, a copy from a path, or nothing. */
-export type RestoreOrigin = { at: 'checkpoint'; number: number } | { at: 'elsewhere'; path: string; number: number | null } | { at: 'nothing' };
+export type RestoreOrigin = { at: 'checkpoint'; number: number } | { at: 'external'; path: string; number: number | null } | { at: 'none' };
 export type Row = RowBase &
   (
     | { kind: 'checkpoint'; checkpoint: Checkpoint; /** Deleted checkpoints between this one and the one below. */ gone: readonly [first: number, last: number] | null }
@@ -75,10 +75,10 @@ export function lineageOf(runs: readonly Run[], checkpoints: readonly Checkpoint
 export function restoreOrigin({ start: { mode, checkpoint, path } }: Pick<Run, 'start'>): RestoreOrigin | null {
   if (mode === 'path' && typeof path === 'string') {
     const [, base, number] = /^(.*?)(?:#(\d+))?$/s.exec(path)!;
-    return { at: 'elsewhere', path: base!, number: number === undefined ? null : Number(number) };
+    return { at: 'external', path: base!, number: number === undefined ? null : Number(number) };
   }
   if (mode !== 'from' || typeof checkpoint !== 'number') return null;
-  return checkpoint === 0 ? { at: 'nothing' } : { at: 'checkpoint', number: checkpoint };
+  return checkpoint === 0 ? { at: 'none' } : { at: 'checkpoint', number: checkpoint };
 }
 
 /** Return the checkpoint of this job that a run rolled back to. */
@@ -89,7 +89,7 @@ export function rolledBackTo(run: Pick<Run, 'start'>): number | null {
 const numberOf = (began: RestoreOrigin | null): number | null => (began?.at === 'checkpoint' ? began.number : null);
 
 function isSame(one: RestoreOrigin, other: RestoreOrigin | null): boolean {
-  if (one.at === 'elsewhere') return other?.at === 'elsewhere' && one.path === other.path && one.number === other.number;
+  if (one.at === 'external') return other?.at === 'external' && one.path === other.path && one.number === other.number;
   return one.at === other?.at && numberOf(one) === numberOf(other);
 }
 
@@ -212,13 +212,13 @@ export function planOfRun({ created_at }: Pick<Run, 'created_at'>, began: Restor
   return matches.sort((a, b) => b.id! - a.id!)[0] ?? null;
 }
 
-function matchesOrigin({ checkpoint, origin, anew }: Plan['preview'], began: RestoreOrigin): boolean {
+function matchesOrigin({ checkpoint, path, without_state }: Plan['preview'], began: RestoreOrigin): boolean {
   switch (began.at) {
     case 'checkpoint':
       return checkpoint === began.number;
-    case 'elsewhere':
-      return origin === began.path;
-    case 'nothing':
-      return anew === true;
+    case 'external':
+      return path === began.path;
+    case 'none':
+      return without_state === true;
   }
 }

@@ -22,17 +22,17 @@ it('describes a plan', () => {
   expect(planTitle({ kind: 'undo', request: { plan: 3 }, preview })).toBe('Undo plan 3: return to checkpoint 40');
   expect(planTitle({ kind: 'upgrade', request: { spec: 2 }, preview })).toBe('Upgrade to version 2');
   expect(planTitle({ kind: 'rescale', request: { parallelism: 8 }, preview })).toBe('Rescale to parallelism 8');
-  const elsewhere = { checkpoint: null, origin: '/srv/a' } as never;
-  expect(planTitle({ kind: 'restore', request: { path: '/srv/a', checkpoint: null }, preview: elsewhere })).toBe('Restore from /srv/a');
-  expect(planTitle({ kind: 'restore', request: { path: '/srv/a', checkpoint: 12 }, preview: elsewhere })).toBe('Restore from checkpoint 12 in /srv/a');
+  const external = { checkpoint: null, path: '/srv/a' } as never;
+  expect(planTitle({ kind: 'restore', request: { path: '/srv/a', checkpoint: null }, preview: external })).toBe('Restore from /srv/a');
+  expect(planTitle({ kind: 'restore', request: { path: '/srv/a', checkpoint: 12 }, preview: external })).toBe('Restore from checkpoint 12 in /srv/a');
 });
 
 it('distinguishes an upgrade without state from a start of the current version without state', () => {
-  const preview = { checkpoint: null, anew: true } as never;
+  const preview = { checkpoint: null, without_state: true } as never;
   const upgrade = { kind: 'upgrade', request: { spec: 3, spec_before: 2 }, preview } as const;
-  const again = { kind: 'upgrade', request: { spec: 2, spec_before: 2 }, preview } as const;
+  const same = { kind: 'upgrade', request: { spec: 2, spec_before: 2 }, preview } as const;
   expect([planTitle(upgrade), applyLabel(upgrade)]).toEqual(['Upgrade to version 3 without state', 'Upgrade']);
-  expect([planTitle(again), applyLabel(again)]).toEqual(['Start version 2 without state', 'Start without state']);
+  expect([planTitle(same), applyLabel(same)]).toEqual(['Start version 2 without state', 'Start without state']);
   expect(applyLabel({ kind: 'rollback', request: {}, preview: { checkpoint: 40 } as never })).toBe('Roll back');
 });
 
@@ -54,16 +54,16 @@ it('finds the plan that started a run by origin and time', () => {
   expect(planOfRun({ created_at: at(5) }, back(40), plans)).toBeNull();
   expect(planOfRun({ created_at: at(2) }, back(41), plans)).toBeNull();
 
-  const started = (id: number, preview: object) => ({ id, preview: { checkpoint: null, origin: null, anew: false, ...preview }, approved_at: at(1), ended_at: at(4) }) as never;
-  const others = [started(6, { origin: '/srv/b' }), started(5, { origin: '/srv/a' }), started(4, { anew: true })];
-  expect(planOfRun({ created_at: at(2) }, { at: 'elsewhere', path: '/srv/a', number: 12 }, others)?.id).toBe(5);
-  expect(planOfRun({ created_at: at(2) }, { at: 'nothing' }, others)?.id).toBe(4);
-  expect(planOfRun({ created_at: at(2) }, { at: 'nothing' }, plans)).toBeNull();
+  const started = (id: number, preview: object) => ({ id, preview: { checkpoint: null, path: null, without_state: false, ...preview }, approved_at: at(1), ended_at: at(4) }) as never;
+  const others = [started(6, { path: '/srv/b' }), started(5, { path: '/srv/a' }), started(4, { without_state: true })];
+  expect(planOfRun({ created_at: at(2) }, { at: 'external', path: '/srv/a', number: 12 }, others)?.id).toBe(5);
+  expect(planOfRun({ created_at: at(2) }, { at: 'none' }, others)?.id).toBe(4);
+  expect(planOfRun({ created_at: at(2) }, { at: 'none' }, plans)).toBeNull();
 });
 
 it('describes records that readers see twice', () => {
   expect(duplicatedRecords({ abandoned: [] })).toEqual([]);
-  expect(duplicatedRecords({ abandoned: [4, 5, 6], again: [3] })).toEqual([
+  expect(duplicatedRecords({ abandoned: [4, 5, 6], recommitted: [3] })).toEqual([
     'output committed with checkpoints 4–6, and until the job stops',
     'output committed with checkpoint 3, because Weir does not know whether it was published',
   ]);

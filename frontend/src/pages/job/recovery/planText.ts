@@ -12,12 +12,12 @@ export function planTitle({ kind, request, preview }: Pick<Plan, 'kind' | 'reque
     case 'undo':
       return `Undo plan ${String(request.plan)}: return to checkpoint ${preview.checkpoint}`;
     case 'upgrade':
-      if (!preview.anew) return `Upgrade to version${version}`;
+      if (!preview.without_state) return `Upgrade to version${version}`;
       return isSameVersion(request) ? `Start version${version} without state` : `Upgrade to version${version} without state`;
     case 'rescale':
       return `Rescale to parallelism ${String(request.parallelism)}`;
     case 'restore':
-      return `Restore from ${typeof request.checkpoint === 'number' ? `checkpoint ${request.checkpoint} in ` : ''}${preview.origin ?? 'a path'}`;
+      return `Restore from ${typeof request.checkpoint === 'number' ? `checkpoint ${request.checkpoint} in ` : ''}${preview.path ?? 'a path'}`;
   }
 }
 
@@ -28,18 +28,18 @@ const APPLY_LABELS: Record<Plan['kind'], string> = { rollback: 'Roll back', undo
 
 /** The label of the button that applies the plan. */
 export function applyLabel({ kind, preview, request }: Pick<Plan, 'kind' | 'preview' | 'request'>): string {
-  return preview.anew && isSameVersion(request) ? 'Start without state' : APPLY_LABELS[kind];
+  return preview.without_state && isSameVersion(request) ? 'Start without state' : APPLY_LABELS[kind];
 }
 
 /** The worker verifies the files of a checkpoint before the plan is applied. */
-export const isInStorage = ({ preview }: Pick<Plan, 'preview'>): boolean => preview.checkpoint !== null || Boolean(preview.origin);
+export const isInStorage = ({ preview }: Pick<Plan, 'preview'>): boolean => preview.checkpoint !== null || Boolean(preview.path);
 
 /** Committed output is revoked; other plans resume where the job stops. */
-export const revokesOutput = (plan: Pick<Plan, 'preview'>): boolean => isInStorage(plan) || plan.preview.anew === true;
+export const revokesOutput = (plan: Pick<Plan, 'preview'>): boolean => isInStorage(plan) || plan.preview.without_state === true;
 
 /** Return the problem that the inspection found: damage or incompatible state. */
 export const inspectionProblem = ({ preview: { inspection } }: Pick<Plan, 'preview'>): string | null =>
-  inspection && (inspection.whole ? (inspection.misfit ?? null) : (inspection.damage ?? 'the checkpoint is damaged'));
+  inspection && (inspection.intact ? (inspection.incompatibility ?? null) : (inspection.damage ?? 'the checkpoint is damaged'));
 
 export interface Position {
   split: string;
@@ -98,9 +98,9 @@ export function planStages(plan: Pick<Plan, 'phase' | 'state'>, { steps, state }
 export const checkpointNumbers = (checkpoints: readonly number[]): string => `${checkpoints.length === 1 ? 'checkpoint' : 'checkpoints'} ${ranges(checkpoints)}`;
 
 /** Describe the output that readers of an irrevocable sink see twice after a rollback. */
-export function duplicatedRecords({ abandoned, again = [] }: Pick<Schemas['PlanInspection'], 'abandoned' | 'again'>): string[] {
+export function duplicatedRecords({ abandoned, recommitted = [] }: Pick<Schemas['PlanInspection'], 'abandoned' | 'recommitted'>): string[] {
   const result: string[] = [];
   if (abandoned.length > 0) result.push(`output committed with ${checkpointNumbers(abandoned)}, and until the job stops`);
-  if (again.length > 0) result.push(`output committed with ${checkpointNumbers(again)}, because Weir does not know whether it was published`);
+  if (recommitted.length > 0) result.push(`output committed with ${checkpointNumbers(recommitted)}, because Weir does not know whether it was published`);
   return result;
 }
