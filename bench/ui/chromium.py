@@ -1,4 +1,4 @@
-"""The browser that is measured: Chromium or Chrome as it is installed, without a window, and without what it does on its own account."""
+"""The browser of the benchmark: an installed Chromium or Chrome, headless and without its background services."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH, HEIGHT = 1440, 900
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """Raises SystemExit where there is none."""
+    """Yield the browser. Raises SystemExit if none is installed."""
     try:
         program = chromium()
     except NoBrowser as problem:

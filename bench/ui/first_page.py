@@ -1,4 +1,4 @@
-"""How soon the first page is usable, with nothing in the browser's cache: the log-in page from its address, and the jobs from the log-in."""
+"""How soon the first pages are usable with an empty browser cache: the log-in page, and the home page after the log-in."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from playwright.sync_api import Browser, Page
 
 from bench.platform.results import Aim, Measurement, Value
 from bench.ui.chromium import HEIGHT, WIDTH
+from bench.ui.page_probe import PageErrors, install_probe, read_probe
 from bench.ui.sites import Site
-from bench.ui.watching import Trouble, look, watch
 
 USABLE_MS = 2_000.0
 SCRIPTS_KB = 500.0
 TIMEOUT_MS = 60_000
-ARRIVALS = {
+USABLE_WHEN = {
     "log-in": "document.querySelector('input[name=name]:enabled')",
     "jobs": r"/\d/.test(document.querySelector('section[aria-label=Jobs]')?.textContent ?? '')",
 }
@@ -24,8 +24,12 @@ ARRIVALS = {
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """``log_in_ms``: until a name can be typed; ``paint_ms``: until the largest content was painted; ``home_ms``: from sending the form until
-    jobs are shown. ``scripts_kb``: as they were sent, up to the log-in page; ``all_kb``: with styles and fonts, up to the jobs."""
+    """One visit with an empty cache.
+
+    ``log_in_ms``: from opening the address until the user can type a name. ``paint_ms``: until the largest content is painted.
+    ``home_ms``: from submitting the form until the page shows the jobs. ``scripts_kb``: compressed size of the scripts of the
+    log-in page. ``all_kb``: compressed size of scripts, styles and fonts of both pages. ``longest_ms``: the longest task.
+    """
 
     log_in_ms: float
     paint_ms: float | None
@@ -36,8 +40,8 @@ class Visit:
 
 
 def measure(browser: Browser, site: Site, visits: int) -> Iterator[Measurement]:
-    trouble = Trouble()
-    found = [_visit(browser, site, trouble) for _ in range(visits)]
+    errors = PageErrors()
+    found = [_visit(browser, site, errors) for _ in range(visits)]
     log_in, home, scripts = [one.log_in_ms for one in found], [one.home_ms for one in found], [one.scripts_kb for one in found]
     paints = [one.paint_ms for one in found if one.paint_ms is not None]
     within = f"median under {USABLE_MS / 1000:.0f} s"
@@ -52,45 +56,47 @@ def measure(browser: Browser, site: Site, visits: int) -> Iterator[Measurement]:
         Aim(within, statistics.median(log_in) < USABLE_MS),
     )
     yield Measurement(
-        "first-page", "log-in to jobs", _spread(home), Aim(within, statistics.median(home) < USABLE_MS), trouble.wrong
+        "first-page", "log-in to jobs", _spread(home), Aim(within, statistics.median(home) < USABLE_MS), errors.message
     )
     sizes: dict[str, Value] = {"scripts_kb": max(scripts), "all_kb": max(one.all_kb for one in found)}
-    yield Measurement("first-page", "sent for it", sizes, Aim(f"scripts under {SCRIPTS_KB:.0f} kB", max(scripts) < SCRIPTS_KB))
+    yield Measurement(
+        "first-page", "size of the first pages", sizes, Aim(f"scripts under {SCRIPTS_KB:.0f} kB", max(scripts) < SCRIPTS_KB)
+    )
 
 
-def _visit(browser: Browser, site: Site, trouble: Trouble) -> Visit:
-    # Each has a cache of its own, with nothing in it.
+def _visit(browser: Browser, site: Site, errors: PageErrors) -> Visit:
+    # A new context has an empty cache.
     context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
     try:
-        watch(context, arrivals=ARRIVALS)
+        install_probe(context, conditions=USABLE_WHEN)
         page = context.new_page()
-        trouble.watch(page)
+        errors.collect(page)
         page.goto(site.url)
-        _reach(page, "log-in")
-        scripts_kb = _sent_kb(page, "script")
+        _wait_until_usable(page, "log-in")
+        scripts_kb = _transferred_kb(page, "script")
         name = page.locator("input[name=name]")
         name.click()
         page.keyboard.type(site.name)
-        assert name.input_value() == site.name, "the log-in page takes no name"
+        assert name.input_value() == site.name, "the log-in page does not accept a name"
         page.locator("input[name=password]").fill(site.password)
         page.keyboard.press("Enter")
-        _reach(page, "jobs")
-        seen = look(page)
-        reached = seen.reached
+        _wait_until_usable(page, "jobs")
+        probed = read_probe(page)
+        first_met = probed.first_met
         return Visit(
-            reached["log-in"], seen.paint_ms, reached["jobs"] - reached["submitted"], scripts_kb, _sent_kb(page, None),
-            max((one.took_ms for one in seen.tasks), default=0.0),
+            first_met["log-in"], probed.paint_ms, first_met["jobs"] - first_met["submitted"], scripts_kb, _transferred_kb(page, None),
+            max((one.took_ms for one in probed.tasks), default=0.0),
         )  # fmt: skip
     finally:
         context.close()
 
 
-def _reach(page: Page, name: str) -> None:
-    page.wait_for_function("name => name in weirBench.read().reached", arg=name, timeout=TIMEOUT_MS)
+def _wait_until_usable(page: Page, name: str) -> None:
+    page.wait_for_function("name => name in weirBench.read().firstMet", arg=name, timeout=TIMEOUT_MS)
 
 
-def _sent_kb(page: Page, kind: str | None) -> float:
-    """Of what the page has loaded so far, compressed as it was."""
+def _transferred_kb(page: Page, kind: str | None) -> float:
+    """Return the compressed size of the resources that the page has loaded so far. ``kind`` None: of all kinds."""
     found: float = page.evaluate(
         """kind => performance.getEntriesByType('resource')
             .filter(({ name }) => kind !== 'script' || new URL(name).pathname.endsWith('.js'))

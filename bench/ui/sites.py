@@ -1,4 +1,5 @@
-"""Where the interface is looked at: its build with an invented backend; a platform with one wide job; and one as ``weir up`` starts it."""
+"""The installations whose web UI is measured: the UI with its simulated backend, a control plane with a simulated driver of a wide
+job, and an embedded platform."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from bench.platform.job_writer import JobWriter
 from bench.platform.server import TemporaryControlPlane, platform
 from bench.platform.table_filler import quiet
 from bench.ui.options import ROOT
-from bench.ui.wide import WideJobDriver, driven, graph
+from bench.ui.wide_job import WideJobDriver, run_driver, wide_graph
 from weir_backend.artifacts import service as artifacts
 from weir_backend.kit.access import Caller, permissions_of
 from weir_backend.models import Role
@@ -35,14 +36,14 @@ from weir_workers.embedded.ports import free_port
 
 START_S_MAX = 30.0
 JOBS = 3
-"""Of the platform whose first page is looked at. They wait to be started: a Spark of theirs would be measured as well."""
+"""Number of jobs of the embedded platform. They are not started, so that no Spark runs during the measurement."""
 EXAMPLE = ROOT / "examples" / "wordcount.py"
 SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """``search``: what the first address has to have. ``job_id`` None: it is to be looked for by its name."""
+    """``search``: query string of the first address. ``job_id`` None: find the job by its name."""
 
     url: str
     name: str
@@ -52,10 +53,10 @@ class Site:
 
 
 @contextmanager
-def invented(built: Path) -> Iterator[Site]:
-    """Served as the API serves it: with its headers, and compressed."""
+def simulated(built: Path) -> Iterator[Site]:
+    """Serve the UI with its simulated backend as the API serves it: compressed and with the same headers."""
     if not (built / "index.html").is_file():
-        raise SystemExit(f"the interface with its invented backend is not built in {built}: make bench-ui does it")
+        raise SystemExit(f"{built} has no web UI with simulated backend. Run: make bench-ui")
     port = free_port()
     server = uvicorn.Server(
         uvicorn.Config(
@@ -68,7 +69,7 @@ def invented(built: Path) -> Iterator[Site]:
         deadline = time.monotonic() + START_S_MAX
         while not server.started:
             if time.monotonic() > deadline or not thread.is_alive():
-                raise SystemExit("the invented installation cannot be served")
+                raise SystemExit(f"the server of the simulated web UI did not start within {START_S_MAX:.0f} s")
             time.sleep(0.02)
         yield Site(f"http://127.0.0.1:{port}", "admin", "weir", search="?wide")
     finally:
@@ -78,15 +79,15 @@ def invented(built: Path) -> Iterator[Site]:
 
 @contextmanager
 def real() -> Iterator[Site]:
-    """The API over a Postgres of its own, and a job whose driver tells all the time."""
+    """A control plane with its own Postgres, and a wide job whose simulated driver sends events continuously."""
     quiet()
     with platform() as served:
         writer = _job_writer(served)
         job_id = writer.deploy("wide")
         driver = WideJobDriver(served.url, writer.live_run(job_id), SEED)
-        _check_built(served.url)
-        driver.begin(writer.graph)
-        with driven(driver):
+        _require_ui(served.url)
+        driver.send_history(writer.graph)
+        with run_driver(driver):
             yield Site(served.url, ADMINISTRATOR, served.password, job_id=job_id)
 
 
@@ -96,15 +97,15 @@ def _job_writer(served: TemporaryControlPlane) -> JobWriter:
     caller = Caller(administrator["user_id"], administrator["name"], permissions_of(Role.ADMIN, rollback=True))
     with served.database.session() as session:
         found, _ = artifacts.upload(
-            session, caller, name="wide.py", data=b'"""The job of the benchmark: see bench/ui/wide.py."""\n'
+            session, caller, name="wide.py", data=b'"""The job of the benchmark: see bench/ui/wide_job.py."""\n'
         )
         digest = found.digest
-    return JobWriter(served.settings, served.database, caller, digest, graph())
+    return JobWriter(served.settings, served.database, caller, digest, wide_graph())
 
 
 @contextmanager
 def embedded() -> Iterator[Site]:
-    """As ``weir up`` brings it up on an empty machine, with some jobs."""
+    """An embedded platform in an empty directory, with some jobs."""
     root = Path(tempfile.mkdtemp(prefix="weir-bench-"))
     weir = Path(sys.executable).with_name("weir")
     try:
@@ -114,8 +115,8 @@ def embedded() -> Iterator[Site]:
             state, secrets = platform_state.read(directory.state), credentials.load(directory.secrets)
             assert state is not None and secrets is not None
             site = Site(state.url, ADMINISTRATOR, secrets.admin_password)
-            _check_built(site.url)
-            _deploy(site)
+            _require_ui(site.url)
+            _create_jobs(site)
             yield site
         finally:
             subprocess.run([weir, "down", "--data-dir", root], check=False, stdout=subprocess.DEVNULL, cwd=ROOT)
@@ -123,13 +124,13 @@ def embedded() -> Iterator[Site]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _check_built(url: str) -> None:
+def _require_ui(url: str) -> None:
     with Client(url) as client:
         if client.get("/").status != 200:
-            raise SystemExit("the web interface is not built where the API looks for it: make ui")
+            raise SystemExit("the web UI is not built. Run: make ui")
 
 
-def _deploy(site: Site) -> None:
+def _create_jobs(site: Site) -> None:
     with Client(site.url) as client:
         token = str(client.post("/api/v1/session", {"name": site.name, "password": site.password}).json()["token"])
     with Client(site.url, token) as client:
@@ -138,4 +139,4 @@ def _deploy(site: Site) -> None:
             draft = {"name": f"words-{number}", "spec": {"artifact": uploaded.json()["digest"]}, "start": False}
             answer = client.post("/api/v1/jobs", draft)
             if answer.status != 201:
-                raise SystemExit(f"a job cannot be deployed: {answer.status} {answer.body[:200].decode(errors='replace')}")
+                raise SystemExit(f"the API refused a job: {answer.status} {answer.body[:200].decode(errors='replace')}")

@@ -1,4 +1,4 @@
-"""Which parts are measured, in which order, and what is shown of them."""
+"""The sequence of measurements of ``make bench-ui``, and their output."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from playwright.sync_api import Browser, Page
 from rich.console import Console
 
 from bench.platform.results import Measurement, about, append
-from bench.ui import first_page, sites, smooth
+from bench.ui import first_page, sites, smoothness
 from bench.ui.chromium import HEIGHT, WIDTH, browser
 from bench.ui.options import UiBenchOptions, parse
+from bench.ui.page_probe import install_probe
+from bench.ui.report import line, show
 from bench.ui.sites import Site
-from bench.ui.tables import line, show
-from bench.ui.watching import watch
 
 TIMEOUT_MS = 60_000
 
@@ -33,43 +33,43 @@ class Suite:
         if "first-page" in plan.parts:
             with sites.embedded() as site:
                 self._keep(first_page.measure(self._browser, site, plan.visits))
-        if "invented" in plan.parts:
-            self._watch("invented", lambda: sites.invented(plan.invented), shared=False)
+        if "simulated" in plan.parts:
+            self._measure_tabs("simulated", lambda: sites.simulated(plan.simulated_ui), shared=False)
         if "real" in plan.parts:
-            self._watch("real", sites.real, shared=True)
+            self._measure_tabs("real", sites.real, shared=True)
 
-    def _watch(self, part: str, opened: Callable[[], AbstractContextManager[Site]], *, shared: bool) -> None:
+    def _measure_tabs(self, part: str, opened: Callable[[], AbstractContextManager[Site]], *, shared: bool) -> None:
         with opened() as site:
-            rounds = [self._told(self._tabs(part, site)) for _ in range(self._plan.rounds)]
-        self._keep(smooth.judged(rounds, shared=shared))
+            rounds = [self._record(self._tabs(part, site)) for _ in range(self._plan.rounds)]
+        self._keep(smoothness.combine_rounds(rounds, shared=shared))
 
     def _tabs(self, part: str, site: Site) -> Iterator[Measurement]:
         plan = self._plan
         context = self._browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
         try:
-            watch(context)
+            install_probe(context)
             page = context.new_page()
             job_id = _log_in(page, site)
-            quiet = f"{site.url}/jobs/{job_id}/configuration{site.search}"
+            idle_url = f"{site.url}/jobs/{job_id}/configuration{site.search}"
             traces = plan.directory if plan.trace else None
-            yield from smooth.measure(self._browser, page, part, quiet, plan.seconds, traces)
+            yield from smoothness.measure(self._browser, page, part, idle_url, plan.seconds, traces)
         finally:
             context.close()
 
     def _keep(self, found: Iterable[Measurement]) -> None:
-        self.measured += self._told(found)
+        self.measured += self._record(found)
 
-    def _told(self, found: Iterable[Measurement]) -> list[Measurement]:
-        told = []
+    def _record(self, found: Iterable[Measurement]) -> list[Measurement]:
+        recorded = []
         for one in found:
-            told.append(one)
+            recorded.append(one)
             append(one, self._run, self._plan.directory / "ui.jsonl")
             self._console.print(line(one), highlight=False, markup=False)
-        return told
+        return recorded
 
 
 def _log_in(page: Page, site: Site) -> int:
-    """The job that is looked at."""
+    """Log in, and return the id of the measured job."""
     page.goto(f"{site.url}/{site.search}")
     page.locator("input[name=name]").fill(site.name)
     page.locator("input[name=password]").fill(site.password)
@@ -84,11 +84,11 @@ def _log_in(page: Page, site: Site) -> int:
 
 
 def main(arguments: Sequence[str]) -> Literal[0, 1]:
-    """1: a budget was missed, or something was wrong."""
+    """Return 1 if an aim was missed or a page had errors."""
     plan = parse(arguments)
     plan.directory.mkdir(parents=True, exist_ok=True)
     console = Console(width=190)
-    console.print(f"parts {', '.join(plan.parts)}; results go to {plan.directory / 'ui.jsonl'}", highlight=False)
+    console.print(f"parts {', '.join(plan.parts)}; results: {plan.directory / 'ui.jsonl'}", highlight=False)
     with browser() as started:
         run = {**about(plan, arguments), "browser": started.version}
         suite = Suite(plan, started, run, console)

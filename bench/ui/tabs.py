@@ -1,4 +1,4 @@
-"""The tabs of a job that are drawn anew all the time: how each is opened, what somebody does in it, and when it is there."""
+"""The tabs of a job that update continuously: how to open each one, the user actions in it, and when it is completely drawn."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page
 
-from bench.ui.wide import CHAINS, SUBTASKS
+from bench.ui.wide_job import CHAINS, SUBTASKS
 
 TIMEOUT_MS = 60_000
 HISTORY_ROWS = 10
 TRENDS = 4
 REPLAYED_MS = 5_000
-OVER_TIME = 2
-"""Charts of the operator that is looked at, at least: a source has none of alignment."""
+CHARTS_MIN = 2
+"""Minimum number of charts of the selected operator: a source has no alignment chart."""
 CELL = "button[aria-label*=']: ']"
-"""Of the heat map, one a subtask: `stage 3 of 4 [7]: 12 % busy`."""
+"""A cell of the heat map: one per subtask, named like `stage 3 of 4 [7]: 12 % busy`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """Something that somebody does. ``do`` returns once what comes of it is there."""
+class UserAction:
+    """``do`` returns when the page shows the result."""
 
-    what: str
+    name: str
     do: Callable[[Page], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """``label``: of the link to it. ``drawn`` returns once all of it is there. ``moves`` come before it is watched: the last one stays."""
+    """``label``: the text of its link. ``wait_drawn`` returns when it is completely drawn. ``actions`` precede the measurement at rest."""
 
     name: str
     label: str
-    drawn: Callable[[Page], None]
-    moves: Sequence[Move]
+    wait_drawn: Callable[[Page], None]
+    actions: Sequence[UserAction]
 
 
 def _wait(page: Page, test: str) -> None:
-    """Until this JavaScript is true. Not by roles and names of things: to find those takes longer than anything that is measured here."""
+    """Wait until this JavaScript expression is true. Locators by role would take longer than the measured work."""
     page.wait_for_function(f"() => {test}", polling=100, timeout=TIMEOUT_MS)
 
 
@@ -46,11 +46,11 @@ def _count(selector: str, count: int) -> str:
     return f"document.querySelectorAll({selector!r}).length === {count}"
 
 
-def _overview(page: Page) -> None:
+def _wait_overview(page: Page) -> None:
     _wait(page, _count(".react-flow__node .weir-cells", CHAINS))
 
 
-def _choose_operator(page: Page) -> None:
+def _select_operator(page: Page) -> None:
     page.locator(".react-flow__node").nth(CHAINS // 2).click()
     _wait(page, "document.querySelector('aside h3')")
 
@@ -60,14 +60,14 @@ def _close_operator(page: Page) -> None:
     _wait(page, "!document.querySelector('aside')")
 
 
-def _larger(page: Page) -> None:
-    """Until names can be read."""
+def _zoom_in(page: Page) -> None:
+    """Zoom in until the operator names are readable."""
     for _ in range(8):
         page.locator("button.react-flow__controls-zoomin").click()
         page.wait_for_timeout(150)
 
 
-def _all_of_it(page: Page) -> None:
+def _fit_view(page: Page) -> None:
     page.locator("button.react-flow__controls-fitview").click()
 
 
@@ -77,18 +77,18 @@ def _replay(page: Page) -> None:
     page.wait_for_timeout(REPLAYED_MS)
 
 
-def _live_again(page: Page) -> None:
+def _back_to_live(page: Page) -> None:
     page.locator("button:text-is('Back to live')").click()
     _wait(page, "!document.querySelector('[role=group][aria-label=Replay]')")
 
 
-def _checkpoints(page: Page) -> None:
+def _wait_checkpoints(page: Page) -> None:
     _wait(page, f"weirBench.section('History')?.querySelectorAll('tr.RaDataTable-clickableRow').length === {HISTORY_ROWS}")
     _wait(page, f"weirBench.section('Trends')?.querySelectorAll('figure:has(canvas)').length === {TRENDS}")
 
 
 def _open_detail(page: Page) -> None:
-    """Of the checkpoint that is in progress, most of the time."""
+    """Open the newest checkpoint, which is usually in progress."""
     page.locator("tr.RaDataTable-clickableRow").first.locator("td").nth(2).click()
     _wait(
         page,
@@ -96,17 +96,17 @@ def _open_detail(page: Page) -> None:
     )
 
 
-def _backpressure(page: Page) -> None:
+def _wait_backpressure(page: Page) -> None:
     _wait(page, _count(CELL, SUBTASKS))
-    _wait(page, f"document.querySelectorAll('figure:has(canvas)').length >= {OVER_TIME}")
+    _wait(page, f"document.querySelectorAll('figure:has(canvas)').length >= {CHARTS_MIN}")
 
 
-def _another_measure(page: Page) -> None:
+def _select_metric(page: Page) -> None:
     page.locator("button[value=busy]").click()
     _wait(page, _count("button[aria-label$=' busy']", SUBTASKS))
 
 
-def _choose_subtask(page: Page) -> None:
+def _select_subtask(page: Page) -> None:
     page.locator(CELL).nth(3).click()
     _wait(page, "[...document.querySelectorAll('h2')].some(({ textContent }) => textContent.endsWith('[3]'))")
 
@@ -115,21 +115,21 @@ TABS: Sequence[Tab] = (
     Tab(
         "overview",
         "Overview",
-        _overview,
+        _wait_overview,
         (
-            Move("an operator chosen", _choose_operator),
-            Move("and closed", _close_operator),
-            Move("made larger", _larger),
-            Move("all of it", _all_of_it),
-            Move("a checkpoint replayed", _replay),
-            Move("live again", _live_again),
+            UserAction("select an operator", _select_operator),
+            UserAction("close it", _close_operator),
+            UserAction("zoom in", _zoom_in),
+            UserAction("fit view", _fit_view),
+            UserAction("replay a checkpoint", _replay),
+            UserAction("back to live", _back_to_live),
         ),
     ),
-    Tab("checkpoints", "Checkpoints", _checkpoints, (Move("a detail opened", _open_detail),)),
+    Tab("checkpoints", "Checkpoints", _wait_checkpoints, (UserAction("open a checkpoint", _open_detail),)),
     Tab(
         "backpressure",
         "Backpressure & alignment",
-        _backpressure,
-        (Move("another measure", _another_measure), Move("a subtask chosen", _choose_subtask)),
+        _wait_backpressure,
+        (UserAction("select another metric", _select_metric), UserAction("select a subtask", _select_subtask)),
     ),
 )

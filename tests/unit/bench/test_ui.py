@@ -12,15 +12,15 @@ import pytest
 from bench.platform.job_writer import RunConnection
 from bench.platform.results import Aim, Measurement
 from bench.ui.options import PARTS, parse
-from bench.ui.processor import read
-from bench.ui.smooth import judged
-from bench.ui.tables import line
-from bench.ui.wide import CHAINS, SLOTS, SUBTASKS, Counted, WideJobDriver, graph
+from bench.ui.report import line
+from bench.ui.smoothness import combine_rounds
+from bench.ui.trace import read_trace
+from bench.ui.wide_job import CHAINS, SLOTS, SUBTASKS, Counters, WideJobDriver, wide_graph
 from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, MetricsSampled, SubtaskAcknowledged
 
 
 def test_the_wide_job_has_200_operators_of_8_subtasks_each_in_a_chain_of_its_own() -> None:
-    compiled = graph()
+    compiled = wide_graph()
     assert len(compiled["logical"]["operators"]) == CHAINS == 200
     assert [chain["parallelism"] for chain in compiled["chains"]] == [SLOTS] * CHAINS
     assert len(compiled["edges"]) > CHAINS - 10, "some of them have two inputs"
@@ -42,10 +42,10 @@ def test_each_subtask_acknowledges_once_and_acknowledgements_are_spread_over_tim
 
 
 def test_subtask_counters_only_grow_and_their_times_add_up() -> None:
-    counted = Counted()
+    counters = Counters()
     before: dict[tuple[int, int], Any] = {}
     for _ in range(5):
-        for event in counted.samples():
+        for event in counters.samples():
             assert isinstance(event, MetricsSampled)
             for one in event.metrics.subtasks:
                 earlier = before.get((one.chain, one.index))
@@ -59,9 +59,9 @@ def _trace(*events: dict[str, Any]) -> bytes:
     return json.dumps({"traceEvents": list(events)}).encode()
 
 
-def _task(thread: int, at: int, took: int, processor: int | None) -> dict[str, Any]:
+def _task(thread: int, at: int, took: int, cpu: int | None) -> dict[str, Any]:
     found = {"ph": "X", "name": "RunTask", "pid": 1, "tid": thread, "ts": at, "dur": took}
-    return found if processor is None else {**found, "tdur": processor}
+    return found if cpu is None else {**found, "tdur": cpu}
 
 
 def _mark(thread: int, name: str, at: int) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _mark(thread: int, name: str, at: int) -> dict[str, Any]:
 
 def test_cpu_time_is_that_of_the_page_thread_between_two_marks() -> None:
     page, worker = 7, 8
-    trace = read(
+    trace = read_trace(
         _trace(
             {"ph": "M", "name": "thread_name", "pid": 1, "tid": page, "args": {"name": "CrRendererMain"}},
             _task(page, 10, 99_000, 98_000),
@@ -83,18 +83,18 @@ def test_cpu_time_is_that_of_the_page_thread_between_two_marks() -> None:
         ),
         "begin",
     )
-    assert trace.processor_ms("begin", "end") == [20.0, 5.0]
+    assert trace.task_cpu_ms("begin", "end") == [20.0, 5.0]
 
 
 def test_a_trace_of_another_thread_is_refused() -> None:
     thread = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 8, "args": {"name": "DedicatedWorker thread"}}
     with pytest.raises(AssertionError, match="DedicatedWorker"):
-        read(_trace(thread, _mark(8, "begin", 1)), "begin")
+        read_trace(_trace(thread, _mark(8, "begin", 1)), "begin")
 
 
 def test_a_line_shows_the_cause_of_the_longest_task() -> None:
     one = Measurement(
-        "real", "overview: watched", {"tasks": 1, "longest_ms": 61.0, "why": "layout 40"}, Aim("no task over 50 ms", False)
+        "real", "overview: at rest", {"tasks": 1, "longest_ms": 61.0, "why": "layout 40"}, Aim("no task over 50 ms", False)
     )
     assert "longest_ms 61.0" in line(one)
     assert line(one).endswith("no task over 50 ms: not met   longest task: layout 40")
@@ -108,16 +108,16 @@ def test_all_parts_are_measured_by_default(capsys: pytest.CaptureFixture[str]) -
     assert "no part reel" in capsys.readouterr().err
 
 
-def _round(longest_ms: float | None, processor_ms: float, *, per_s: float = 10.0, wrong: str | None = None) -> list[Measurement]:
+def _round(longest_ms: float | None, cpu_ms: float, *, per_s: float = 10.0, wrong: str | None = None) -> list[Measurement]:
     values = {
-        "tasks": 0 if longest_ms is None else 1, "longest_ms": longest_ms, "processor_tasks": int(processor_ms > 50),
-        "processor_longest_ms": processor_ms, "messages_per_s": per_s, "slowest_answer_ms": None, "why": f"scripts {longest_ms}",
+        "tasks": 0 if longest_ms is None else 1, "longest_ms": longest_ms, "cpu_tasks": int(cpu_ms > 50),
+        "cpu_longest_ms": cpu_ms, "messages_per_s": per_s, "slowest_answer_ms": None, "why": f"scripts {longest_ms}",
     }  # fmt: skip
-    return [Measurement("real", "overview: watched", values, wrong=wrong)]
+    return [Measurement("real", "overview: at rest", values, wrong=wrong)]
 
 
 @pytest.mark.parametrize(
-    ("rounds", "wall", "processor"),
+    ("rounds", "wall", "cpu"),
     [
         ([(None, 20.0)], True, True),
         ([(61.0, 20.0)], False, True),
@@ -127,10 +127,10 @@ def _round(longest_ms: float | None, processor_ms: float, *, per_s: float = 10.0
         ([(None, 20.0), (61.0, 20.0)], False, True),
     ],
 )
-def test_the_majority_of_rounds_decides(rounds: list[tuple[float | None, float]], wall: bool, processor: bool) -> None:
+def test_the_majority_of_rounds_decides(rounds: list[tuple[float | None, float]], wall: bool, cpu: bool) -> None:
     measured = [_round(*one) for one in rounds]
-    for shared, met in ((False, wall), (True, processor)):
-        (found,) = judged(measured, shared=shared)
+    for shared, met in ((False, wall), (True, cpu)):
+        (found,) = combine_rounds(measured, shared=shared)
         assert found.aim is not None and found.aim.met is met
         assert found.values["rounds"] == len(rounds)
         assert found.values["rounds_over"] == sum(longest is not None for longest, _ in rounds)
@@ -138,7 +138,7 @@ def test_the_majority_of_rounds_decides(rounds: list[tuple[float | None, float]]
 
 def test_several_rounds_report_the_worst_and_the_median() -> None:
     rounds = [_round(None, 20.0, per_s=9.0), _round(61.0, 30.0, per_s=10.0), _round(None, 25.0, per_s=8.0, wrong="console: no")]
-    (found,) = judged(rounds, shared=False)
-    assert (found.values["longest_ms"], found.values["processor_longest_ms"], found.values["messages_per_s"]) == (61.0, 30.0, 9.0)
+    (found,) = combine_rounds(rounds, shared=False)
+    assert (found.values["longest_ms"], found.values["cpu_longest_ms"], found.values["messages_per_s"]) == (61.0, 30.0, 9.0)
     assert found.values["why"] == "scripts 61.0" and found.wrong == "console: no"
     assert "drawn_after_ms" not in found.values

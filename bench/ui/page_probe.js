@@ -1,6 +1,6 @@
-// Runs in the page before anything of its own: what the browser measures by itself, kept for whoever asks (watching.py).
+// Runs before all scripts of the page and keeps what the browser measures. page_probe.py reads it.
 (() => {
-  const seen = { tasks: [], frames: [], paints: [], events: [], texts: 0, marks: 0, reached: {} };
+  const seen = { tasks: [], frames: [], paints: [], events: [], messages: 0, marks: 0, firstMet: {} };
 
   const observed = [];
   const observe = (type, take, more) => {
@@ -12,7 +12,7 @@
   observe('longtask', ({ startTime, duration }) => seen.tasks.push([startTime, duration]));
   observe('largest-contentful-paint', ({ startTime, size }) => seen.paints.push([startTime, size]));
   observe('event', ({ startTime, duration, name }) => seen.events.push([startTime, duration, name]), { durationThreshold: 48 });
-  // Says what a long frame was spent on, which a long task does not.
+  // A long frame lists its scripts and layout steps; a long task does not.
   observe('long-animation-frame', ({ startTime, duration, renderStart, styleAndLayoutStart, scripts }) =>
     seen.frames.push({
       at: startTime, duration, render: renderStart && startTime + duration - renderStart, layout: styleAndLayoutStart && startTime + duration - styleAndLayoutStart,
@@ -22,40 +22,40 @@
     }),
   );
 
-  // How often something new arrives over a stream of events: they are read as text, and nothing else of the page is.
+  // Counts the messages of event streams: only these are read as text.
   const { read } = ReadableStreamDefaultReader.prototype;
   ReadableStreamDefaultReader.prototype.read = function counted() {
     const answer = read.call(this);
-    answer.then(({ value }) => typeof value === 'string' && (seen.texts += 1), () => {});
+    answer.then(({ value }) => typeof value === 'string' && (seen.messages += 1), () => {});
     return answer;
   };
 
-  // When something is first there, to the frame.
-  const wanted = [];
-  const look = (now) => {
-    for (let at = wanted.length - 1; at >= 0; at -= 1) {
-      const [name, is] = wanted[at];
-      if (!is()) continue;
-      seen.reached[name] = now;
-      wanted.splice(at, 1);
+  // Checks the conditions once per frame.
+  const conditions = [];
+  const check = (now) => {
+    for (let at = conditions.length - 1; at >= 0; at -= 1) {
+      const [name, isMet] = conditions[at];
+      if (!isMet()) continue;
+      seen.firstMet[name] = now;
+      conditions.splice(at, 1);
     }
-    if (wanted.length > 0) requestAnimationFrame(() => look(performance.now()));
+    if (conditions.length > 0) requestAnimationFrame(() => check(performance.now()));
   };
-  addEventListener('submit', () => (seen.reached.submitted ??= performance.now()), { capture: true });
+  addEventListener('submit', () => (seen.firstMet.submitted ??= performance.now()), { capture: true });
 
   globalThis.weirBench = {
-    await(name, is) {
-      wanted.push([name, is]);
-      if (wanted.length === 1) look(performance.now());
+    onceMet(name, isMet) {
+      conditions.push([name, isMet]);
+      if (conditions.length === 1) check(performance.now());
     },
     now: () => performance.now(),
-    // Names this moment, for a trace.
+    // Sets a mark in the trace and returns its name.
     mark() {
       const name = `weir-bench-${(seen.marks += 1)}`;
       performance.mark(name);
       return name;
     },
-    // The part of the page with this heading, found without a look at everything else: looking takes the page's time, too.
+    // Returns the section with this heading. It searches headings only, because a full search would take CPU time of the page.
     section: (title) => [...document.querySelectorAll('section > div > h2')].find(({ textContent }) => textContent === title)?.closest('section'),
     read() {
       for (const [observer, take] of observed) observer.takeRecords().forEach(take);

@@ -1,4 +1,4 @@
-"""Measurements of the interface for people: a line for each as it comes, tables at the end."""
+"""Console output: one line per measurement as it completes, tables at the end."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from bench.platform import result_tables
 from bench.platform.results import Measurement
 
 SMOOTH = (
-    "rounds", "rounds_over", "tasks", "longest_ms", "all_ms", "processor_rounds_over", "processor_tasks", "processor_longest_ms", "drawn_after_ms",
+    "rounds", "rounds_over", "tasks", "longest_ms", "all_ms", "cpu_rounds_over", "cpu_tasks", "cpu_longest_ms", "drawn_after_ms",
     "slowest_answer_ms", "messages_per_s",
 )  # fmt: skip
 SHOWN = {
     "first-page": ("median_ms", "least_ms", "most_ms", "paint_ms", "longest_task_ms", "scripts_kb", "all_kb"),
-    "invented": SMOOTH,
+    "simulated": SMOOTH,
     "real": SMOOTH,
 }
-"""What the tables show of each part; the rest is in the file."""
+"""The columns of each part's table. The result file has all values."""
 
 
 def line(one: Measurement) -> str:
@@ -27,11 +27,11 @@ def line(one: Measurement) -> str:
 
 def show(measured: Sequence[Measurement], console: Console) -> None:
     result_tables.show(measured, console, SHOWN)
-    rounds, over, ours = (_sum(measured, name) for name in ("rounds", "rounds_over", "processor_rounds_over"))
+    rounds, over, cpu_over = (_sum(measured, name) for name in ("rounds", "rounds_over", "cpu_rounds_over"))
     if over:
         console.print(
-            f"{over} of {rounds} times there was a long task, {ours} times one that needed so long of the processor; the others waited for it: "
-            "was the machine busy?"
+            f"{over} of {rounds} measurements had a long task; in {cpu_over} of them its CPU time was long as well. "
+            "In the others the task waited for a core: other processes used the machine."
         )
 
 

@@ -1,5 +1,8 @@
-"""A job of 200 operators x 8 subtasks, and its driver, played over the API's own link: a checkpoint that hundreds of subtasks acknowledge
-every second, the next one as soon as it is over, and samples of all slots every two seconds."""
+"""A job with 200 operators of 8 subtasks, and a simulated driver that sends its events to the API.
+
+Checkpoints follow one another almost without a pause; hundreds of subtasks acknowledge each second. Every two seconds the driver
+sends a sample of each slot.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +46,13 @@ CHECKPOINT_S = 5.0
 PAUSE_S = 0.1
 SAMPLES_S = 2.0
 HISTORY = 30
-"""Completed checkpoints that there are before anybody looks."""
+"""Number of completed checkpoints before the measurement."""
 GENERATION = Generation(1)
 _ALL = [(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 
 
-def graph() -> dict[str, Any]:
-    """As a driver tells it: rows of operators, each in a chain of its own, some of which meet those of the row below."""
+def wide_graph() -> dict[str, Any]:
+    """Return the graph as a driver reports it: rows of operators, each a separate chain; some also read the row below."""
     job = Job("wide")
     rows: list[Stream] = [
         job.read(
@@ -71,19 +74,19 @@ def graph() -> dict[str, Any]:
     logical, _ = job.to_graph()
     physical = compile_graph(logical, slots=SLOTS)
     parallelism = [chain.parallelism for chain in physical.chains]
-    assert parallelism == [SLOTS] * CHAINS, f"{len(parallelism)} chains, and not {CHAINS} of {SLOTS} subtasks"
+    assert parallelism == [SLOTS] * CHAINS, f"{len(parallelism)} chains, expected {CHAINS} of {SLOTS} subtasks"
     return cast("dict[str, Any]", to_json(physical))
 
 
 @dataclass(slots=True)
-class Counted:
-    """Of all subtasks since they were deployed. Operators differ in how much of their time they are held up, and none is so for ever."""
+class Counters:
+    """Counters of all subtasks since their deployment. The backpressured share differs between operators and changes over time."""
 
     _age_s: float = 0.0
-    _held_us: list[int] = field(default_factory=lambda: [0] * SUBTASKS)
+    _backpressured_us: list[int] = field(default_factory=lambda: [0] * SUBTASKS)
 
     def samples(self) -> list[Event]:
-        """Once ``SAMPLES_S`` have passed."""
+        """Advance the clock by ``SAMPLES_S`` and return a sample of each slot."""
         self._age_s += SAMPLES_S
         return [MetricsSampled(self._slot(slot)) for slot in range(SLOTS)]
 
@@ -91,19 +94,21 @@ class Counted:
         age_us = int(self._age_s * 1e6)
         subtasks = []
         for chain in range(CHAINS):
-            place = chain * SLOTS + slot
+            position = chain * SLOTS + slot
             share = ((chain * 7 + slot * 3 + int(self._age_s) // 6) % 20) / 30
-            self._held_us[place] += int(SAMPLES_S * 1e6 * share)
-            busy_us, held_us = age_us // 5, self._held_us[place]
+            self._backpressured_us[position] += int(SAMPLES_S * 1e6 * share)
+            busy_us, backpressured_us = age_us // 5, self._backpressured_us[position]
             count = int(self._age_s * (1_000 + 13 * chain + slot))
-            idle_us = age_us - busy_us - held_us
-            subtasks.append(SubtaskMetrics(chain, slot, count, count, count * 60, count * 40, busy_us, idle_us, held_us, 0))
+            idle_us = age_us - busy_us - backpressured_us
+            subtasks.append(
+                SubtaskMetrics(chain, slot, count, count, count * 60, count * 40, busy_us, idle_us, backpressured_us, 0)
+            )
         return SlotMetrics(GENERATION, SlotIndex(slot), 300 << 20, age_us * 7 // 10, tuple(subtasks), {})
 
 
 @dataclass(slots=True)
 class WideJobDriver:
-    """Of one run. ``problem``: why it has stopped before it was told to."""
+    """The driver of one run. ``problem``: why it stopped early."""
 
     url: str
     run: RunConnection
@@ -111,11 +116,11 @@ class WideJobDriver:
     problem: str | None = None
     _checkpoints: int = 0
     _events: int = 0
-    _counted: Counted = field(default_factory=Counted)
+    _counters: Counters = field(default_factory=Counters)
 
-    def begin(self, graph: dict[str, Any]) -> None:
-        """Deployed, with a history, and with something to compare the first samples with."""
-        luck = random.Random(self.seed)
+    def send_history(self, graph: dict[str, Any]) -> None:
+        """Send the deployment, ``HISTORY`` completed checkpoints, and two rounds of samples."""
+        rng = random.Random(self.seed)
         at_ms = _now_ms() - int(HISTORY * (CHECKPOINT_S + PAUSE_S) * 1000)
         deployed: list[Event] = [
             GraphDeployed(graph),
@@ -125,103 +130,105 @@ class WideJobDriver:
         with Client(self.url, self.run.token) as client:
             self._send(client, [(at_ms, event) for event in deployed])
             for _ in range(HISTORY):
-                told = self._checkpoint(luck)
-                self._send(client, [(at_ms + int(at_s * 1000), event) for at_s, events in told for event in events])
+                batches = self._checkpoint(rng)
+                self._send(client, [(at_ms + int(at_s * 1000), event) for at_s, events in batches for event in events])
                 at_ms += int((CHECKPOINT_S + PAUSE_S) * 1000)
             for back_s in (2 * SAMPLES_S, SAMPLES_S):
-                self._send(client, [(_now_ms() - int(back_s * 1000), event) for event in self._counted.samples()])
+                self._send(client, [(_now_ms() - int(back_s * 1000), event) for event in self._counters.samples()])
 
-    def drive(self, over: threading.Event) -> None:
-        """Until ``over``, at the pace of a real one."""
-        luck = random.Random(self.seed + 1)
+    def run_until(self, stop: threading.Event) -> None:
+        """Send events in real time until ``stop`` is set."""
+        rng = random.Random(self.seed + 1)
         sampled_s = 0.0
         with Client(self.url, self.run.token) as client:
-            while not over.is_set() and self.problem is None:
-                began = time.monotonic()
-                for at_s, events in self._checkpoint(luck):
-                    if over.wait(max(0.0, began + at_s - time.monotonic())):
+            while not stop.is_set() and self.problem is None:
+                started = time.monotonic()
+                for at_s, events in self._checkpoint(rng):
+                    if stop.wait(max(0.0, started + at_s - time.monotonic())):
                         return
                     if time.monotonic() - sampled_s >= SAMPLES_S:
                         sampled_s = time.monotonic()
-                        events = [*events, *self._counted.samples()]
+                        events = [*events, *self._counters.samples()]
                     self._send(client, [(_now_ms(), event) for event in events])
-                over.wait(PAUSE_S)
+                stop.wait(PAUSE_S)
 
-    def _checkpoint(self, luck: random.Random) -> Iterator[tuple[float, list[Event]]]:
-        """What is told, and how many seconds after the trigger: together what has come together in a tenth of one. Acknowledgements come
-        chain after chain, more or less."""
+    def _checkpoint(self, rng: random.Random) -> Iterator[tuple[float, list[Event]]]:
+        """Yield batches of events with their time in seconds after the trigger, one batch per tenth of a second.
+
+        Subtasks acknowledge roughly in the order of their chains.
+        """
         self._checkpoints += 1
         number = CheckpointId(self._checkpoints)
         order = sorted(
             (
-                (max(0.0, CHECKPOINT_S * (chain + luck.gauss(10, 6)) / (CHAINS + 20)), SubtaskId(chain, index))
+                (max(0.0, CHECKPOINT_S * (chain + rng.gauss(10, 6)) / (CHAINS + 20)), SubtaskId(chain, index))
                 for chain, index in _ALL
             ),
             key=lambda one: one[0],
         )
         yield 0.0, [CheckpointTriggered(number, GENERATION, "periodic", SUBTASKS)]
-        told: list[Event] = []
+        batch: list[Event] = []
         due_s = LINGER_MS / 1000
         for at_s, subtask in order:
             while at_s > due_s:
-                yield due_s, told
-                told, due_s = [], due_s + LINGER_MS / 1000
-            told.append(SubtaskAcknowledged(number, subtask, int(at_s * 1000)))
-        yield due_s, told
-        measured = tuple(AcknowledgedStatistics(SubtaskId(chain, index), _statistics(luck)) for chain, index in _ALL)
+                yield due_s, batch
+                batch, due_s = [], due_s + LINGER_MS / 1000
+            batch.append(SubtaskAcknowledged(number, subtask, int(at_s * 1000)))
+        yield due_s, batch
+        measured = tuple(AcknowledgedStatistics(SubtaskId(chain, index), _statistics(rng)) for chain, index in _ALL)
         size = sum(one.statistics.state_bytes for one in measured)
         end_s = due_s + LINGER_MS / 1000
         yield end_s, [CheckpointCompleted(number, GENERATION, "periodic", int(end_s * 1000), size, measured)]
 
-    def _send(self, client: Client, told: Sequence[tuple[int, Event]]) -> None:
-        """Milliseconds, and what happened; in as many requests as a driver makes of it."""
+    def _send(self, client: Client, events: Sequence[tuple[int, Event]]) -> None:
+        """Send events with their times in ms, in requests as large as those of a real driver."""
         encoded = [
-            encode_event(NumberedEvent(EventNumber(self._events + place), at_ms, event))
-            for place, (at_ms, event) in enumerate(told, start=1)
+            encode_event(NumberedEvent(EventNumber(self._events + index), at_ms, event))
+            for index, (at_ms, event) in enumerate(events, start=1)
         ]
         while encoded and self.problem is None:
-            taken = size = 0
-            while taken < len(encoded) and (taken == 0 or size + len(encoded[taken]) <= BATCH_BYTES):
-                size += len(encoded[taken])
-                taken += 1
+            count = size = 0
+            while count < len(encoded) and (count == 0 or size + len(encoded[count]) <= BATCH_BYTES):
+                size += len(encoded[count])
+                count += 1
             first = self._events + 1
             path = f"/api/v1/runs/{self.run.run_id}/events?first={first}&oldest={first}"
-            answer = client.post(path, encode_batch(encoded[:taken]))
-            if answer.status != 200 or answer.json()["stored"] != self._events + taken:
-                self.problem = f"the API took no events: {answer.status} {answer.body[:200].decode(errors='replace')}"
-            self._events += taken
-            del encoded[:taken]
+            answer = client.post(path, encode_batch(encoded[:count]))
+            if answer.status != 200 or answer.json()["stored"] != self._events + count:
+                self.problem = f"the API refused events: {answer.status} {answer.body[:200].decode(errors='replace')}"
+            self._events += count
+            del encoded[:count]
 
 
 def _now_ms() -> int:
     return int(now().timestamp() * 1000)
 
 
-def _statistics(luck: random.Random) -> SubtaskStatistics:
-    sync_us = int(luck.lognormvariate(6.0, 0.6))
+def _statistics(rng: random.Random) -> SubtaskStatistics:
+    sync_us = int(rng.lognormvariate(6.0, 0.6))
     return SubtaskStatistics(
         sync_us=sync_us,
         sync_cpu_us=sync_us * 3 // 4,
         sync_core_wait_us=sync_us // 50,
-        async_ms=round(luck.lognormvariate(5.0, 0.6), 3),
-        alignment_ms=round(luck.expovariate(0.02), 3),
-        start_delay_ms=round(luck.expovariate(0.005), 3),
-        state_bytes=int(luck.lognormvariate(13.8, 0.3)),
-        longest_batch_ms=round(luck.uniform(0.2, 2.0), 3),
-        longest_batch_core_wait_ms=round(luck.uniform(0.0, 0.2), 3),
+        async_ms=round(rng.lognormvariate(5.0, 0.6), 3),
+        alignment_ms=round(rng.expovariate(0.02), 3),
+        start_delay_ms=round(rng.expovariate(0.005), 3),
+        state_bytes=int(rng.lognormvariate(13.8, 0.3)),
+        longest_batch_ms=round(rng.uniform(0.2, 2.0), 3),
+        longest_batch_core_wait_ms=round(rng.uniform(0.0, 0.2), 3),
     )
 
 
 @contextmanager
-def driven(driver: WideJobDriver) -> Iterator[None]:
-    """As long as the block: it tells what happens. Fails if it could not."""
-    over = threading.Event()
-    thread = threading.Thread(target=driver.drive, args=(over,), daemon=True)
+def run_driver(driver: WideJobDriver) -> Iterator[None]:
+    """Run the driver in a thread inside the block. Raises SystemExit if the API refused its events."""
+    stop = threading.Event()
+    thread = threading.Thread(target=driver.run_until, args=(stop,), daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        stop.set()
         thread.join()
     if driver.problem is not None:
         raise SystemExit(driver.problem)
