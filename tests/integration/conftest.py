@@ -1,4 +1,4 @@
-"""Settings for integration tests on few cores. Starting Spark takes most of their time."""
+"""Settings that make integration tests faster on a machine with few cores."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from class_archive import jvm_options
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Parallel test processes inherit the environment.
+    # This process is the parent of the parallel test processes, which inherit its environment.
     if not hasattr(config, "workerinput"):
         os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
-        # Platforms start in parallel and need different ports.
+        # Port 0: platforms of parallel tests choose different free ports.
         os.environ.setdefault("WEIR_API_PORT", "0")
 
 
@@ -21,7 +21,7 @@ LONGEST_FIRST = ("demo", "platform", "recovery", "cli", "endtoend")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order files by directory, long ones first: a long file that starts last delays the end of the run."""
+    """Run the directories with the slowest tests first, because a slow file that starts last delays the end of the test run."""
 
     def rank(item: pytest.Item) -> int:
         folder = item.path.parent.name

@@ -20,13 +20,13 @@ def session() -> Iterator[LazySession]:
 
 @pytest.fixture
 def runs(session: LazySession, tmp_path: Path) -> Runs:
-    """A job with input that has not run."""
+    """A job with input. It has not run yet."""
     numbers(tmp_path / "input")
     return Runs(session, tmp_path)
 
 
 @pytest.fixture
-def stopped(runs: Runs) -> Runs:
-    """A job that was suspended in the middle of its input, with checkpoints and committed output."""
+def suspended(runs: Runs) -> Runs:
+    """A suspended job that has read a part of its input and has checkpoints and committed output."""
     assert runs.until(checkpoints=3).outcome is Outcome.SUSPENDED
     return runs

@@ -1,4 +1,4 @@
-"""Runs of one job in one directory, in a Spark session that several tests share."""
+"""Runs a job in a directory. Several tests share the Spark session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from weir.storage.location import open_storage
 
 
 class Runs:
-    """``root`` contains input, output and checkpoints."""
+    """``root`` is the directory with the job's input, output and checkpoints."""
 
     def __init__(self, session: LazySession, root: Path) -> None:
         self._session = session
@@ -43,7 +43,7 @@ class Runs:
     def until(
         self, *, checkpoints: int, make: Callable[[Params], Job] = small_job.job, rate: int = 1_000, **options: Any
     ) -> JobResult:
-        """Run the job and suspend it after so many checkpoints."""
+        """Run the job and suspend it after ``checkpoints`` completed checkpoints."""
         running = launch(self.job(make, rate=rate), self.options(**options), session=self._session)
         while (result := running.wait(0.05)) is None:
             if len(running.progress().completed) >= checkpoints:
@@ -55,7 +55,7 @@ class Runs:
         return [info.checkpoint for info in list_checkpoints(storage, layout) if info.status == "restorable"]
 
     def committed(self) -> dict[str, bytes]:
-        """Return the committed files with their content."""
+        """Return the name and content of each committed file."""
         return {path.name: path.read_bytes() for path in sorted(self.output.glob("*.parquet"))}
 
     def check_finishes(self, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""A full disk, simulated with a file size limit of the process, which needs neither root nor a mounted file system."""
+"""Jobs on a full disk. A file size limit of the process simulates the full disk."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ HERE = sys.modules[__name__]
 
 
 def set_file_size_limit(bytes_max: int) -> None:
-    """Let no file of this process grow beyond this size. Existing files stay readable."""
+    """Make each write fail that would extend a file beyond ``bytes_max``. Existing files stay readable."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
-def full_in_the_middle(batch: pa.RecordBatch) -> pa.RecordBatch:
+def fill_disk_at_half(batch: pa.RecordBatch) -> pa.RecordBatch:
     if batch.num_rows and batch["number"][-1].as_py() >= ROWS // 2:
         set_file_size_limit(0)
     return batch
 
 
-def with_room(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Remove the limit: the same process may be a slot of the next run."""
+def free_disk(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Remove the limit, because the next run can use the same processes."""
     set_file_size_limit(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
     return batch
 
 
 def read(job: Job, params: Params) -> Stream:
     numbers = job.read(sources.parquet(params.path("input"), rate=params.int("rate", 0) or None), uid="numbers")
-    return numbers.map_batches(with_room if params.bool("room", False) else full_in_the_middle, uid="disk")
+    return numbers.map_batches(free_disk if params.bool("freed", False) else fill_disk_at_half, uid="disk")
 
 
 def without_state(params: Params) -> Job:
@@ -64,8 +64,8 @@ def with_state(params: Params) -> Job:
     return job
 
 
-def with_room_again(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
-    return lambda params: make(Params({"input": params.path("input"), "output": params.path("output"), "room": True}))
+def on_freed_disk(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
+    return lambda params: make(Params({"input": params.path("input"), "output": params.path("output"), "freed": True}))
 
 
 def test_a_full_output_disk_fails_the_job_and_resume_continues(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,7 @@ def test_a_full_output_disk_fails_the_job_and_resume_continues(runs: Runs, capfd
     before = runs.committed()
     assert before
 
-    resumed = runs.run(with_room_again(without_state), by_value=[HERE], start=Resume())
+    resumed = runs.run(on_freed_disk(without_state), by_value=[HERE], start=Resume())
     assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
     assert before.items() <= runs.committed().items()
     assert sorted(pq.read_table(runs.output, partitioning=None)["number"].to_pylist()) == list(range(ROWS))
@@ -95,7 +95,7 @@ def test_a_full_checkpoint_disk_fails_the_job_and_resume_continues(runs: Runs, c
     assert runs.restorable()
     assert all(verify(storage, JobLayout("small"), one).intact for one in runs.restorable())
 
-    resumed = runs.run(with_room_again(with_state), by_value=[HERE], start=Resume())
+    resumed = runs.run(on_freed_disk(with_state), by_value=[HERE], start=Resume())
     assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
     counted = resumed.results[OperatorUid("out")]
     assert isinstance(counted, sinks.Totals) and counted.rows == ROWS

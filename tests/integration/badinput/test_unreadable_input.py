@@ -36,31 +36,31 @@ def test_a_file_without_read_permission_is_refused_before_the_job_starts(runs: R
 
 
 def test_a_file_that_is_not_parquet_is_refused_before_the_job_starts(runs: Runs) -> None:
-    (runs.input / "1.parquet").write_bytes(b"PAR1 or is it?")
+    (runs.input / "1.parquet").write_bytes(b"PAR1 and other bytes")
     with pytest.raises(InputError, match=r"input/1\.parquet: cannot read the file as Parquet"):
         runs.job()
 
 
 def test_a_missing_file_is_refused_before_the_job_starts(runs: Runs) -> None:
-    with pytest.raises(InputError, match=r"no/such/place: .*"):
-        runs.job(input=str(runs.root / "no" / "such" / "place"))
+    with pytest.raises(InputError, match=r"no/such/directory: .*"):
+        runs.job(input=str(runs.root / "no" / "such" / "directory"))
 
 
-def test_a_damaged_page_fails_the_job_with_file_and_row_groups(stopped: Runs, capfd: pytest.CaptureFixture[str]) -> None:
-    before = stopped.committed()
-    victim = stopped.input / "1.parquet"
-    intact = victim.read_bytes()
-    start = pq.read_metadata(victim).row_group(3).column(0).data_page_offset
-    victim.write_bytes(intact[:start] + b"\xff" * 40 + intact[start + 40 :])
-    result = stopped.run(start=Resume())
+def test_a_damaged_page_fails_the_job_with_file_and_row_groups(suspended: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+    before = suspended.committed()
+    damaged = suspended.input / "1.parquet"
+    intact = damaged.read_bytes()
+    start = pq.read_metadata(damaged).row_group(3).column(0).data_page_offset
+    damaged.write_bytes(intact[:start] + b"\xff" * 40 + intact[start + 40 :])
+    result = suspended.run(start=Resume())
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (Outcome.FAILED, "InputError")
-    assert result.reason.startswith(f"Source 'numbers': {victim}: cannot read row groups 0 to 3 as Parquet")
-    assert before.items() <= stopped.committed().items()
+    assert result.reason.startswith(f"Source 'numbers': {damaged}: cannot read row groups 0 to 3 as Parquet")
+    assert before.items() <= suspended.committed().items()
 
-    victim.write_bytes(intact)
-    stopped.check_finishes(start=Resume())
-    assert before.items() <= stopped.committed().items(), "committed files are unchanged"
+    damaged.write_bytes(intact)
+    suspended.check_finishes(start=Resume())
+    assert before.items() <= suspended.committed().items(), "the files committed before still exist"
 
 
 def test_a_malformed_line_fails_the_job_with_file_number_and_text(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
@@ -85,9 +85,9 @@ def test_a_malformed_line_fails_the_job_with_file_number_and_text(runs: Runs, ca
     assert sorted(pq.read_table(runs.output, partitioning=None)["number"].to_pylist()) == list(range(ROWS))
 
 
-def test_a_deleted_input_is_reported_when_the_job_resumes(stopped: Runs, tmp_path: Path) -> None:
-    before = stopped.committed()
-    stopped.input.rename(tmp_path / "moved")
-    with pytest.raises(InputError, match=f"{stopped.input}: .*"):
-        stopped.run(start=Resume())
-    assert stopped.committed() == before
+def test_a_deleted_input_is_reported_when_the_job_resumes(suspended: Runs, tmp_path: Path) -> None:
+    before = suspended.committed()
+    suspended.input.rename(tmp_path / "moved")
+    with pytest.raises(InputError, match=f"{suspended.input}: .*"):
+        suspended.run(start=Resume())
+    assert suspended.committed() == before

@@ -38,75 +38,75 @@ def test_a_read_only_output_directory_is_refused_before_the_job_starts(runs: Run
 
 
 def test_a_file_instead_of_a_checkpoint_directory_is_refused(runs: Runs) -> None:
-    runs.checkpoints.write_text("I am not a directory")
+    runs.checkpoints.write_text("a file")
     with pytest.raises(ConfigError, match="A file has the name of"):
         runs.run()
 
 
 def test_a_damaged_checkpoint_fails_the_job_and_an_older_one_is_restorable(
-    stopped: Runs, capfd: pytest.CaptureFixture[str]
+    suspended: Runs, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    before = stopped.committed()
-    older, newest = stopped.restorable()[-2:]
-    victim = next((stopped.checkpoints / "small" / "state" / "packed.slots").glob(f"g*-c{newest}-*"))
-    data = bytearray(victim.read_bytes())
+    before = suspended.committed()
+    older, newest = suspended.restorable()[-2:]
+    damaged = next((suspended.checkpoints / "small" / "state" / "packed.slots").glob(f"g*-c{newest}-*"))
+    data = bytearray(damaged.read_bytes())
     data[len(data) // 2] ^= 0x10
-    victim.write_bytes(data)
-    result = stopped.run(start=Resume())
+    damaged.write_bytes(data)
+    result = suspended.run(start=Resume())
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (Outcome.FAILED, "CheckpointError")
     assert f"Cannot restore checkpoint {newest}" in result.reason
-    assert f"{victim} is damaged at byte " in result.reason
+    assert f"{damaged} is damaged at byte " in result.reason
     assert "restore another checkpoint with --from" in result.reason
-    assert stopped.committed() == before
+    assert suspended.committed() == before
 
-    stopped.check_finishes(start=FromCheckpoint(older))
+    suspended.check_finishes(start=FromCheckpoint(older))
 
 
-def test_a_truncated_manifest_is_refused_and_an_older_checkpoint_is_restorable(stopped: Runs) -> None:
-    before = stopped.committed()
-    older, newest = stopped.restorable()[-2:]
-    manifest = next((stopped.checkpoints / "small" / "checkpoints" / str(newest)).iterdir())
+def test_a_truncated_manifest_is_refused_and_an_older_checkpoint_is_restorable(suspended: Runs) -> None:
+    before = suspended.committed()
+    older, newest = suspended.restorable()[-2:]
+    manifest = next((suspended.checkpoints / "small" / "checkpoints" / str(newest)).iterdir())
     manifest.write_bytes(manifest.read_bytes()[:200])
-    result = weir(*run_arguments(stopped, "--resume"))
+    result = weir(*run_arguments(suspended, "--resume"))
     assert result.code == 2
     assert f"checkpoint {newest}" in result.message and f"{manifest}" in result.message
     assert "damaged or truncated (200 bytes" in result.message and "--from" in result.message
-    assert stopped.committed() == before
+    assert suspended.committed() == before
 
-    stopped.check_finishes(start=FromCheckpoint(older))
+    suspended.check_finishes(start=FromCheckpoint(older))
 
 
-def test_a_damaged_log_entry_is_refused_with_its_file(stopped: Runs) -> None:
-    before = stopped.committed()
-    entry = sorted((stopped.checkpoints / "small" / "log").iterdir())[2]
+def test_a_damaged_log_entry_is_refused_with_its_file_name(suspended: Runs) -> None:
+    before = suspended.committed()
+    entry = sorted((suspended.checkpoints / "small" / "log").iterdir())[2]
     entry.write_bytes(entry.read_bytes()[:-20])
     with pytest.raises(CheckpointError, match=entry.name):
-        stopped.run(start=Resume())
-    assert stopped.committed() == before
+        suspended.run(start=Resume())
+    assert suspended.committed() == before
 
 
-def test_a_missing_checkpoint_is_refused_with_the_existing_ones(stopped: Runs) -> None:
-    kept = [str(one) for one in stopped.restorable()]
-    result = weir(*run_arguments(stopped, "--from", "777", "--yes"))
+def test_a_missing_checkpoint_is_refused_with_a_list_of_the_restorable_checkpoints(suspended: Runs) -> None:
+    kept = [str(one) for one in suspended.restorable()]
+    result = weir(*run_arguments(suspended, "--from", "777", "--yes"))
     assert result.code == 2
     assert "777" in result.message and ", ".join(kept) in result.message
 
 
-def test_an_incompatible_graph_is_refused_with_the_operator(stopped: Runs) -> None:
-    before = stopped.committed()
+def test_an_incompatible_graph_is_refused_with_the_name_of_the_operator(suspended: Runs) -> None:
+    before = suspended.committed()
     with pytest.raises(
         RestoreError, match=r"aggregate 'sums' .at small_job.py:\d+. is keyed by number, its state by key: use a new uid"
     ):
-        stopped.run(small_job.by_other_key, start=Resume())
+        suspended.run(small_job.by_other_key, start=Resume())
     with pytest.raises(RestoreError, match=r"the checkpoint has state of aggregate 'sums'.*which the graph no longer has"):
-        stopped.run(small_job.failing, start=Resume())
-    assert stopped.committed() == before
-    stopped.check_finishes(start=Resume())
+        suspended.run(small_job.failing, start=Resume())
+    assert suspended.committed() == before
+    suspended.check_finishes(start=Resume())
 
 
-def test_a_directory_with_checkpoints_needs_resume_or_from(stopped: Runs) -> None:
-    before = stopped.committed()
+def test_a_job_with_checkpoints_is_refused_without_resume_or_from(suspended: Runs) -> None:
+    before = suspended.committed()
     with pytest.raises(ConfigError, match="already exists in .*resume it with --resume, roll back with --from ID"):
-        stopped.run()
-    assert stopped.committed() == before
+        suspended.run()
+    assert suspended.committed() == before

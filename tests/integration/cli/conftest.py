@@ -25,13 +25,13 @@ def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Path:
-    """A directory with input only."""
+    """A directory that contains only the input."""
     numbers(tmp_path / "input")
     return tmp_path
 
 
 @pytest.fixture
 def finished(finished_once: Path, tmp_path: Path) -> Path:
-    """A copy of ``finished_once`` that a test may damage. The original output path stays in its checkpoints."""
+    """A copy of ``finished_once`` that a test can change. Its checkpoints still contain the original output path."""
     shutil.copytree(finished_once, tmp_path / "finished")
     return tmp_path / "finished"

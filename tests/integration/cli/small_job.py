@@ -1,4 +1,4 @@
-"""A small job for many tests: a running sum per key over a directory of Parquet files."""
+"""A small job that many tests use. It computes a running sum per key from a directory of Parquet files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def job(params: Params) -> Job:
 
 
 def failing(params: Params) -> Job:
-    """Like ``job``, but its function fails with a division by zero at the number 3000."""
+    """A job whose function fails with a division by zero at the number 3000."""
     job = Job("small")
     rate = params.int("rate", 0)
     read = job.read(sources.parquet(params.path("input"), rate=rate or None), uid="numbers")
@@ -58,7 +58,7 @@ def by_other_key(params: Params) -> Job:
 
 
 def totals(output: Path) -> list[tuple[int, int]]:
-    """Return (key, last total) of the committed rows. Checks that each key's counts are 1, 2, 3, ..."""
+    """Return (key, last total) of the committed rows. Assert that the counts of each key are 1, 2, 3, ..."""
     rows = pq.read_table(output, partitioning=None).to_pylist()
     last: dict[int, tuple[int, int]] = {}
     counts: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""``weir run --from-path``: start from a copy of another job's checkpoint, which does not change."""
+"""``weir run --from-path`` starts a job from a copy of another job's checkpoint. The original does not change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ pytestmark = pytest.mark.spark
 
 
 def run(root: Path, source: Path, *options: str, function: str = "job") -> CommandResult:
-    """Run with the input of ``source``, because its checkpoints contain positions in it, and all other directories in ``root``."""
+    """Run the job with all its directories in ``root``, except the input. The input is that of ``source``, because the checkpoints of
+    ``source`` contain positions in it."""
     return weir(
         "run", f"{JOB}:{function}", "--set", f"input={source / 'input'}", "--set", f"output={root / 'output'}",
         "--checkpoint-dir", root / "checkpoints", "--interval", "none", *options,
@@ -33,7 +34,7 @@ def listed(directory: Path) -> list[dict[str, object]]:
     return [one for one in found if one["status"] == "restorable"]
 
 
-def test_another_job_continues_from_the_checkpoint_to_the_exact_result(finished_once: Path, tmp_path: Path) -> None:
+def test_a_job_continues_from_another_jobs_checkpoint_to_the_exact_result(finished_once: Path, tmp_path: Path) -> None:
     before = contents(finished_once / "checkpoints")
     chosen, *_ = [int(str(one["checkpoint"])) for one in listed(finished_once)]
     name = f"{finished_once / 'checkpoints'}#{chosen}"
@@ -43,9 +44,9 @@ def test_another_job_continues_from_the_checkpoint_to_the_exact_result(finished_
     assert f"small#{chosen} as checkpoint 1 (" in result.err
     assert contents(finished_once / "checkpoints") == before
     rows = pq.read_table(tmp_path / "output", partitioning=None).num_rows
-    assert 0 < rows < 4_000, "earlier records are in the output of the other job"
+    assert 0 < rows < 4_000, "records before the checkpoint are only in the output of the other job"
 
-    # The outputs of both jobs together are the exact result.
+    # Together, the outputs of both jobs are the exact result.
     both = tmp_path / "both"
     shutil.copytree(tmp_path / "output", both)
     for path in (finished_once / "output").glob("*.parquet"):
@@ -64,7 +65,7 @@ def test_another_job_continues_from_the_checkpoint_to_the_exact_result(finished_
     confirmed = run(tmp_path, finished_once, "--from-path", name, "--yes")
     assert confirmed.code == 0, confirmed.err
     assert pq.read_table(tmp_path / "output", partitioning=None).num_rows == rows, (
-        "the first output is revoked, the second is published"
+        "the output of the first run is revoked, that of the second run is published"
     )
 
 
@@ -75,7 +76,7 @@ def test_an_incompatible_job_is_refused_before_anything_changes(finished_once: P
     assert not (tmp_path / "checkpoints").exists()
 
 
-def test_from_path_excludes_resume_and_from(tmp_path: Path) -> None:
+def test_from_path_cannot_be_combined_with_resume_or_from(tmp_path: Path) -> None:
     for other in (("--resume",), ("--from", "3")):
         result = run(tmp_path, tmp_path, "--from-path", "/somewhere", *other)
         assert result.code == 2 and "--from-path cannot be combined with --resume or --from" in result.message

@@ -19,26 +19,26 @@ def test_the_graph_shows_operators_chains_and_partitioning(settings: list[str], 
     assert "small: 3 operators in 2 chains on 3 slots" in result.out
     assert "hash by key" in result.out
     assert "rows=count(), total=sum(number)" in result.out
-    assert not (tmp_path / "output").exists(), "showing the graph has no side effects"
+    assert not (tmp_path / "output").exists(), "the job does not run"
 
 
 @pytest.fixture
-def chatty(tmp_path: Path) -> Path:
-    """The job in a file whose code prints."""
-    file = tmp_path / "chatty.py"
+def printing_job(tmp_path: Path) -> Path:
+    """The file of a job whose code prints."""
+    file = tmp_path / "printing_job.py"
     file.write_text(JOB.read_text() + "\nprint('printed by the job')\n")
     return file
 
 
-def test_the_graph_is_printed_as_json(settings: list[str], chatty: Path) -> None:
-    result = weir("graph", chatty, *settings, "--output", "json")
-    assert result.err == "printed by the job\n", "it is not on standard output"
+def test_the_graph_is_printed_as_json(settings: list[str], printing_job: Path) -> None:
+    result = weir("graph", printing_job, *settings, "--output", "json")
+    assert result.err == "printed by the job\n", "the job prints to standard error"
     assert [one["uid"] for one in json.loads(result.out)["logical"]["operators"]] == ["numbers", "sums", "out"]
-    assert weir("graph", chatty, *settings, "--json").out == result.out
+    assert weir("graph", printing_job, *settings, "--json").out == result.out
 
 
-def test_parameters_are_listed_as_json(chatty: Path) -> None:
-    result = weir("params", chatty, "--output", "json")
+def test_parameters_are_listed_as_json(printing_job: Path) -> None:
+    result = weir("params", printing_job, "--output", "json")
     assert (result.code, result.err) == (0, "printed by the job\n")
     listed = json.loads(result.out)
     assert listed["help"] == "Sums of numbers per key." and listed["incomplete"] is None
@@ -78,7 +78,7 @@ def test_an_invalid_command_is_refused_in_one_line(arguments: list[str], message
     assert message in result.message
 
 
-def test_an_unknown_parameter_is_refused_with_a_similar_one(settings: list[str]) -> None:
+def test_an_unknown_parameter_is_refused_with_the_near_miss(settings: list[str]) -> None:
     result = weir("run", JOB, *settings, "--set", "rat=100")
     assert result.code == 2
     assert "The job has no parameter 'rat'; did you mean 'rate'?" in result.message

@@ -24,7 +24,7 @@ def test_an_exception_in_user_code_fails_the_job_with_operator_line_and_row(fres
     assert "divide (line small_job.py:" in line
     assert "ZeroDivisionError" in line and "'number': 3000" in line
     committed = pq.read_table(fresh / "output", partitioning=None)
-    assert 0 < committed.num_rows < 4_000, "output committed before the failure is readable"
+    assert 0 < committed.num_rows < 4_000, "the output that was committed before the failure is readable"
 
 
 def test_sigterm_takes_a_final_checkpoint_and_resume_reaches_the_exact_result(fresh: Path) -> None:
@@ -40,7 +40,7 @@ def test_sigterm_takes_a_final_checkpoint_and_resume_reaches_the_exact_result(fr
     assert 0 < committed < 4_000
 
     refused = weir("run", *arguments(fresh))
-    assert refused.code == 2, "the job has checkpoints"
+    assert refused.code == 2, "a job with checkpoints is refused without --resume or --from"
     assert "resume it with --resume, roll back with --from ID" in refused.message
 
     resumed = weir("run", *arguments(fresh), "--resume", "--output", "json")
@@ -53,7 +53,7 @@ def test_sigterm_takes_a_final_checkpoint_and_resume_reaches_the_exact_result(fr
 
 
 def events(running: subprocess.Popen[bytes]) -> Iterator[dict[str, object]]:
-    """Yield every line of standard error, parsed as JSON."""
+    """Yield each line of standard error, parsed as JSON."""
     assert running.stderr is not None
     for line in running.stderr:
         event = json.loads(line)
@@ -61,7 +61,7 @@ def events(running: subprocess.Popen[bytes]) -> Iterator[dict[str, object]]:
         yield event
 
 
-def test_with_json_logs_an_error_is_json_too(fresh: Path) -> None:
+def test_with_json_logs_an_error_is_printed_as_json(fresh: Path) -> None:
     result = weir("run", *arguments(fresh), "--interval", "soon", "--log-format", "json")
     assert result.code == 2
     (event,) = [json.loads(line) for line in result.err.splitlines()]
@@ -69,7 +69,7 @@ def test_with_json_logs_an_error_is_json_too(fresh: Path) -> None:
     assert event["event"] == "--interval 'soon' is not a duration. Write a number with ms, s, m or h, for example 10s."
 
 
-def test_a_rollback_without_a_terminal_shows_what_it_abandons_and_is_refused(finished: Path) -> None:
+def test_a_rollback_without_a_terminal_is_refused_and_lists_the_abandoned_checkpoints(finished: Path) -> None:
     files = sorted((finished / "output").glob("*.parquet"))
     kept = [
         one for one in json.loads(weir("checkpoints", finished / "checkpoints", "--json").out) if one["status"] == "restorable"
@@ -81,9 +81,9 @@ def test_a_rollback_without_a_terminal_shows_what_it_abandons_and_is_refused(fin
     abandoned = ", ".join(str(one["checkpoint"]) for one in kept[1:])
     assert f"Rolling back job 'small' to checkpoint {oldest} abandons the checkpoints {abandoned}" in result.err
     assert "revokes their output in: out" in result.err
-    assert sorted((finished / "output").glob("*.parquet")) == files, "nothing has changed"
+    assert sorted((finished / "output").glob("*.parquet")) == files, "the output has not changed"
 
 
-def test_resume_and_from_exclude_each_other(fresh: Path) -> None:
+def test_resume_and_from_cannot_be_combined(fresh: Path) -> None:
     result = weir("run", *arguments(fresh), "--resume", "--from", "3")
     assert result.code == 2 and "--resume and --from exclude each other" in result.message

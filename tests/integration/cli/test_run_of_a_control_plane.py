@@ -1,4 +1,4 @@
-"""A run of a control plane reports events, executes commands, and continues without the control plane."""
+"""A run that a control plane started reports events, executes commands, and continues if the control plane is down."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def there() -> Iterator[ControlPlane]:
+def plane() -> Iterator[ControlPlane]:
     with control_plane() as made:
         yield made
 
@@ -46,8 +46,8 @@ def command(root: Path, *more: str) -> list[str]:
     return [str(WEIR), "run", *arguments(root), "--interval", "200ms", "--quiet", *more]
 
 
-def environment(root: Path, there: ControlPlane) -> dict[str, str]:
-    return os.environ | {"WEIR_RUN_URL": there.url, "WEIR_RUN_TOKEN": TOKEN, "WEIR_RUN_SPOOL": str(root / "spool")}
+def environment(root: Path, plane: ControlPlane) -> dict[str, str]:
+    return os.environ | {"WEIR_RUN_URL": plane.url, "WEIR_RUN_TOKEN": TOKEN, "WEIR_RUN_SPOOL": str(root / "spool")}
 
 
 def completed(seen: list[Event]) -> list[CheckpointCompleted]:
@@ -55,7 +55,7 @@ def completed(seen: list[Event]) -> list[CheckpointCompleted]:
 
 
 def states(seen: list[Event]) -> list[DriverState]:
-    """Return the reported states without repetitions."""
+    """Return the reported states without consecutive duplicates."""
     found: list[DriverState] = []
     for event in seen:
         if isinstance(event, RunStateChanged) and event.state not in found[-1:]:
@@ -66,47 +66,47 @@ def states(seen: list[Event]) -> list[DriverState]:
 def environments_below(driver: int) -> list[dict[str, str]]:
     found = []
     for process in psutil.Process(driver).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+        with contextlib.suppress(psutil.NoSuchProcess):  # the process has ended
             found.append(process.environ())
     return found
 
 
 def slots_of(driver: int) -> list[psutil.Process]:
-    """Return the leaves of the process tree below Spark's Python daemon."""
+    """Return the children of Spark's Python daemon."""
     found = []
     for process in psutil.Process(driver).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended; its daemon may not have reaped it yet
+        with contextlib.suppress(psutil.NoSuchProcess):  # the process has ended, but its parent has possibly not reaped it yet
             if "weir.spark.daemon" in process.cmdline() and not process.children():
                 found.append(process)
     return found
 
 
-def test_a_run_reports_its_events_survives_an_outage_and_executes_commands(fresh: Path, there: ControlPlane) -> None:
-    with subprocess.Popen(command(fresh, "--set", "rate=200"), env=environment(fresh, there)) as running:
+def test_a_run_reports_all_events_despite_an_outage_and_executes_commands(fresh: Path, plane: ControlPlane) -> None:
+    with subprocess.Popen(command(fresh, "--set", "rate=200"), env=environment(fresh, plane)) as running:
         try:
-            there.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
+            plane.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
             environments = environments_below(running.pid)
             assert len(environments) > 2 and not any(TOKEN in one.values() for one in environments)
             slots_of(running.pid)[0].kill()
-            there.wait_for(lambda seen: any(isinstance(event, Recovered) for event in seen))
+            plane.wait_for(lambda seen: any(isinstance(event, Recovered) for event in seen))
 
-            last_reported = completed(there.seen())[-1].checkpoint
-            there.down = True
+            last_reported = completed(plane.seen())[-1].checkpoint
+            plane.down = True
             # The job log shows that the job continues during the outage.
             while max(ids(fresh)) < last_reported + 5:
                 assert running.poll() is None
-            there.down = False
-            there.wait_for(lambda seen: completed(seen)[-1].checkpoint >= last_reported + 5)
+            plane.down = False
+            plane.wait_for(lambda seen: completed(seen)[-1].checkpoint >= last_reported + 5)
 
-            savepoint, suspend = there.command(TakeSavepoint()), None
-            there.wait_for(lambda seen: any(one.trigger == "savepoint" for one in completed(seen)))
-            suspend = there.command(Suspend())
-            seen = there.wait_for(lambda seen: states(seen)[-1].final)
+            savepoint, suspend = plane.command(TakeSavepoint()), None
+            plane.wait_for(lambda seen: any(one.trigger == "savepoint" for one in completed(seen)))
+            suspend = plane.command(Suspend())
+            seen = plane.wait_for(lambda seen: states(seen)[-1].final)
             assert running.wait(60) == 0
         finally:
             running.kill()
 
-    assert [one.number for one in there.events] == list(range(1, len(there.events) + 1)) and there.gaps == 0
+    assert [one.number for one in plane.events] == list(range(1, len(plane.events) + 1)) and plane.gaps == 0
     assert list(read_unconfirmed(fresh / "spool")) == []
     assert isinstance(seen[0], GraphDeployed)
     assert states(seen)[:4] == [DriverState.INITIALIZING, DriverState.RUNNING, DriverState.RESTARTING, DriverState.RUNNING]
@@ -127,37 +127,37 @@ def test_a_run_reports_its_events_survives_an_outage_and_executes_commands(fresh
     assert totals(fresh / "output") == expected_totals()
 
 
-def test_a_fenced_run_stops_without_another_checkpoint(fresh: Path, there: ControlPlane) -> None:
+def test_a_fenced_run_stops_without_another_checkpoint(fresh: Path, plane: ControlPlane) -> None:
     with subprocess.Popen(
-        command(fresh, "--set", "rate=200"), env=environment(fresh, there), stderr=subprocess.PIPE, text=True
+        command(fresh, "--set", "rate=200"), env=environment(fresh, plane), stderr=subprocess.PIPE, text=True
     ) as running:  # fmt: skip
         try:
-            there.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
-            there.status, there.code = 410, "fenced"
+            plane.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
+            plane.status, plane.code = 410, "fenced"
             _, result = running.communicate(timeout=60)
         finally:
             running.kill()
     assert running.returncode == 3
     assert "another driver has taken over the job" in result
     # A resumed run continues without duplicates.
-    there.status = None
+    plane.status = None
     assert weir(*command(fresh, "--resume")[1:]).code == 0
     assert totals(fresh / "output") == expected_totals()
 
 
 @pytest.mark.parametrize("wrong", [("--from", "99"), ("--master", "yarn"), ("--conf", "spark.cores.max=none at all")])
-def test_a_run_that_cannot_start_reports_the_reason(fresh: Path, there: ControlPlane, wrong: tuple[str, str]) -> None:
+def test_a_run_that_cannot_start_reports_the_reason(fresh: Path, plane: ControlPlane, wrong: tuple[str, str]) -> None:
     done = subprocess.run(
-        command(fresh, *wrong), env=environment(fresh, there), capture_output=True, text=True, check=False, timeout=120
+        command(fresh, *wrong), env=environment(fresh, plane), capture_output=True, text=True, check=False, timeout=120
     )  # fmt: skip
     assert done.returncode == 2
-    (end,) = there.seen()
+    (end,) = plane.seen()
     assert isinstance(end, RunStateChanged) and end.state is DriverState.FAILED
     assert end.reason and " ".join(end.reason.split()) in " ".join(done.stderr.split())
     assert list(read_unconfirmed(fresh / "spool")) == []
 
 
 def ids(root: Path) -> list[int]:
-    """Return all checkpoints of the job log, with retired ones."""
+    """Return the ids of all checkpoints in the job log, including retired ones."""
     listed = weir("checkpoints", root / "checkpoints", "--retired", "--json")
     return [one["checkpoint"] for one in json.loads(listed.out)] if listed.code == 0 else [0]

@@ -17,7 +17,7 @@ TIMEOUT_S = 240.0
 JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
 _PR_CAPBSET_DROP = 24
 _CAPABILITIES = (1, 2, 3)
-"""CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: with these, root ignores file permissions."""
+"""The numbers of CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH and CAP_FOWNER. With these capabilities, root ignores file permissions."""
 
 
 def arguments(root: Path, *, function: str = "job") -> list[str]:
@@ -37,7 +37,7 @@ class CommandResult:
 
     @property
     def message(self) -> str:
-        """The only error message. Fails if there is a traceback."""
+        """The error message. Fails if there is a traceback or not exactly one message."""
         refuse_tracebacks(self.out + self.err)
         lines = [line for line in self.err.splitlines() if line.startswith("weir: ")]
         assert len(lines) == 1, f"expected one message, not {len(lines)}: {self.err}"
@@ -51,7 +51,7 @@ def refuse_tracebacks(console: str) -> None:
 
 
 def weir(*arguments: str | Path, env: Mapping[str, str] | None = None, before: Callable[[], None] | None = None) -> CommandResult:
-    """``before`` is called in the new process before the command."""
+    """Run the command ``weir``. ``before`` is called in the new process before the command starts."""
     done = subprocess.run(
         [str(WEIR), *map(str, arguments)],
         cwd=ROOT,
@@ -67,7 +67,7 @@ def weir(*arguments: str | Path, env: Mapping[str, str] | None = None, before: C
 
 
 def enforce_permissions() -> None:
-    """Make root respect file permissions, by dropping capabilities."""
+    """Drop the capabilities with which root ignores file permissions."""
     if os.geteuid() == 0:
         libc = ctypes.CDLL(None, use_errno=True)
         for capability in _CAPABILITIES:

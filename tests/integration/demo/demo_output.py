@@ -1,4 +1,4 @@
-"""Checks of the output of both demos."""
+"""Checks the output of both demos."""
 
 from __future__ import annotations
 

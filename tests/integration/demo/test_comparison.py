@@ -41,13 +41,13 @@ def test_the_same_rows_in_another_order_are_equal(spark: SparkSession) -> None:
         (ROWS.replace("'a'", "'A'"), ("A, 1, 0.1: 1 x, expected 0 x", "a, 1, 0.1: 0 x, expected 1 x")),
     ],
 )
-def test_a_lost_duplicated_or_changed_row_is_shown(spark: SparkSession, other: str, shown: tuple[str, ...]) -> None:
+def test_lost_duplicated_and_changed_rows_are_listed(spark: SparkSession, other: str, shown: tuple[str, ...]) -> None:
     comparison = compare("rows", rows(spark, ROWS), rows(spark, other))
     assert not comparison.equal
     assert comparison.differing == shown
 
 
-def test_missing_rows_and_other_types_are_unequal(spark: SparkSession) -> None:
+def test_rows_that_are_missing_or_have_a_different_type_are_unequal(spark: SparkSession) -> None:
     assert not compare("rows", rows(spark, ROWS), rows(spark, ROWS).where("false")).equal
     cast = rows(spark, ROWS).selectExpr("name", "cast(number as bigint) as number", "share")
     assert compare("rows", rows(spark, ROWS), cast).differing == (

@@ -1,4 +1,4 @@
-"""`make demo` and `make down`: the platform, its jobs, a rollback and its undo."""
+"""The output and the effects of `make demo` and `make down`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def demo(platform: Platform, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def platform() -> Iterator[Platform]:
-    with temporary_platform() as found:
-        yield found
+    with temporary_platform() as not_started:
+        yield not_started
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +40,12 @@ def output(platform: Platform) -> str:
     return demo(platform)
 
 
-def test_two_slots_are_killed_and_the_output_is_equal(output: str) -> None:
+def test_the_output_is_correct_although_two_slots_are_killed(output: str) -> None:
     assert len(re.findall(r"completed: kill -9 \d+", output)) == 2
     check_both_jobs(output)
 
 
-def test_the_live_job_is_rolled_back_and_the_rollback_undone(platform: Platform, output: str) -> None:
+def test_the_demo_rolls_the_live_job_back_and_undoes_the_rollback(platform: Platform, output: str) -> None:
     (numbers,) = re.findall(
         r"readers of 'demo-live' saw ([\d,]+) before, ([\d,]+) after the rollback, ([\d,]+) after the undo, ([\d,]+) now", output
     )
@@ -56,8 +56,8 @@ def test_the_live_job_is_rolled_back_and_the_rollback_undone(platform: Platform,
     assert plans == [("rollback", "APPLIED"), ("undo", "APPLIED")]
 
 
-def test_the_summary_names_the_platform_and_the_login(platform: Platform, output: str) -> None:
-    assert platform.runs
+def test_the_summary_shows_the_url_and_the_login_command(platform: Platform, output: str) -> None:
+    assert platform.is_running
     assert re.search(rf"open +{platform.state.url} +\(the web interface: admin, with the password in \S*secrets\.json\)", output)
     assert re.search(rf"login --url {platform.state.url} --name admin ", output)
 
@@ -65,5 +65,5 @@ def test_the_summary_names_the_platform_and_the_login(platform: Platform, output
 @pytest.mark.usefixtures("output")
 def test_down_stops_the_platform_and_a_second_down_does_nothing(platform: Platform) -> None:
     down = demo(platform, "--down")
-    assert "weir suspend demo-live --wait" in down and not platform.runs
+    assert "weir suspend demo-live --wait" in down and not platform.is_running
     assert "is not running" in demo(platform, "--down")

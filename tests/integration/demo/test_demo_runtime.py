@@ -1,4 +1,4 @@
-"""`make demo-runtime`, and the commands that it suggests."""
+"""The output of `make demo-runtime`, and the commands that it suggests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GUIDE = ROOT / "docs" / "checkpoints.md"
 DEMO = [sys.executable, str(ROOT / "examples" / "demo_runtime.py")]
 
 
-def command(line: list[str]) -> subprocess.CompletedProcess[str]:
+def run(line: list[str]) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(line, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=800, check=False)
     refuse_tracebacks(done.stdout + done.stderr)
     return done
@@ -35,8 +35,8 @@ def demo_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def output(demo_root: Path) -> str:
-    """The output of the demo."""
-    done = command([*DEMO, "--directory", str(demo_root)])
+    """The text that the demo prints."""
+    done = run([*DEMO, "--directory", str(demo_root)])
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -47,7 +47,7 @@ def suggested(output: str) -> list[str]:
     return [line.strip() for line in after.splitlines() if line.strip() and not line.strip().startswith("#")]
 
 
-def test_a_slot_of_each_job_is_killed_and_the_output_is_equal(output: str) -> None:
+def test_the_output_is_correct_although_a_slot_of_each_job_is_killed(output: str) -> None:
     assert len(re.findall(r"checkpoint \d+ completed: kill -9 \d+", output)) == 2
     check_both_jobs(output)
 
@@ -56,12 +56,12 @@ def test_all_suggested_commands_succeed(output: str) -> None:
     lines = suggested(output)
     assert [shlex.split(line)[1] for line in lines] == ["graph", "checkpoints", "checkpoints", "run", "examples/demo_runtime.py"]
     for line in lines:
-        done = command(shlex.split(line))
+        done = run(shlex.split(line))
         assert done.returncode == 0, f"{line}: {done.stdout} {done.stderr}"
 
 
 @pytest.mark.usefixtures("output")
-def test_its_checkpoints_can_be_read_with_the_code_of_the_guide(demo_root: Path, tmp_path: Path) -> None:
+def test_the_code_in_the_checkpoint_guide_reads_the_checkpoints_of_the_demo(demo_root: Path, tmp_path: Path) -> None:
     with_polars, with_spark, _with_duckdb = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     program = (with_polars + with_spark).replace("build/demo", str(demo_root))
     (tmp_path / "reading.py").write_text(program)
@@ -71,8 +71,8 @@ def test_its_checkpoints_can_be_read_with_the_code_of_the_guide(demo_root: Path,
         [sys.executable, "reading.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert re.search(r"UA +┆ \d+ +┆ \d+\.\d+", done.stdout), "polars shows a carrier with its mean"
-    assert re.search(r"\|   JFK\| +\d+\|", done.stdout), "Spark shows an origin with its flights"
+    assert re.search(r"UA +┆ \d+ +┆ \d+\.\d+", done.stdout), "Polars prints a carrier with its mean delay"
+    assert re.search(r"\|   JFK\| +\d+\|", done.stdout), "Spark prints an origin with its number of flights"
 
 
 @pytest.mark.usefixtures("output")
@@ -80,7 +80,7 @@ def test_output_with_an_additional_row_fails_the_verification(demo_root: Path) -
     routes = demo_root / "output" / "flights" / "routes"
     additional = pa.table({"origin": ["EWR"], "dest": ["LAX"], "flights": [1], "minutes": [7]})
     pq.write_table(additional.cast(pq.read_schema(next(routes.glob("*.parquet")))), routes / "part-additional.parquet")
-    done = command([*DEMO, "--verify", "--directory", str(demo_root)])
+    done = run([*DEMO, "--verify", "--directory", str(demo_root)])
     assert done.returncode == 1
     assert "EQUAL: delays per carrier" in done.stdout
     assert "UNEQUAL: running counts per route" in done.stdout
@@ -89,7 +89,7 @@ def test_output_with_an_additional_row_fails_the_verification(demo_root: Path) -
 
 
 def test_verifying_missing_output_fails_with_a_hint(tmp_path: Path) -> None:
-    done = command([*DEMO, "--verify", "--directory", str(tmp_path)])
+    done = run([*DEMO, "--verify", "--directory", str(tmp_path)])
     assert done.returncode == 1
     assert f"FAILED: Nothing to compare in {tmp_path}" in done.stdout
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""A run during which a slot process is killed."""
+"""Kills a slot process of a running job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from weir.spark.launch import JobResult, RunningJob
 
 
 def killed_after(running: RunningJob, *, checkpoints: int) -> JobResult:
-    """Wait for the end of the run, and kill a slot once ``checkpoints`` have completed. The kill must cause a recovery."""
+    """Kill a slot once ``checkpoints`` checkpoints have completed, then wait for the end of the run. Fails if the kill does not cause
+    a recovery."""
     killed = None
     while (result := running.wait(0.05)) is None:
         if killed is None and len(running.progress().completed) >= checkpoints:

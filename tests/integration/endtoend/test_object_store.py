@@ -1,4 +1,4 @@
-"""Checkpoints in an object store. Driver and slots find it by environment variables, as obstore and every AWS tool do."""
+"""Checkpoints in an object store. The driver and the slots read its endpoint and credentials from the AWS environment variables."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module", autouse=True)
 def _s3() -> Iterator[None]:
-    """A local S3 server with a bucket named ``weir``. It starts before the session, because slots inherit the driver's
-    environment."""
+    """Starts a local S3 server with a bucket named ``weir``. It starts before the Spark session, because slots inherit the
+    environment of the driver."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -69,11 +69,11 @@ def small(directory: Path, *, rate: int = 0) -> Job:
     return job(Params({"input": str(directory / "input"), "output": str(directory / "output"), "rate": rate}))
 
 
-def options(url: str, **more: Any) -> RunOptions:
-    return RunOptions(checkpoint_dir=url, interval_ms=200, **more)
+def options(url: str, **settings: Any) -> RunOptions:
+    return RunOptions(checkpoint_dir=url, interval_ms=200, **settings)
 
 
-def test_a_job_with_checkpoints_in_s3_survives_a_kill_with_intact_checkpoints(
+def test_the_output_and_the_checkpoints_in_s3_are_correct_after_a_slot_is_killed(
     session: LazySession, directory: Path, url: str
 ) -> None:
     result = killed_after(launch(small(directory, rate=1_000), options(url), session=session), checkpoints=2)
@@ -94,7 +94,7 @@ def test_a_job_resumes_and_rolls_back_from_s3(session: LazySession, directory: P
             running.suspend()
     assert result.outcome is Outcome.SUSPENDED
     middle = result.progress.completed[-2].checkpoint
-    # On a slow host there is another periodic checkpoint before the final one. The middle one must be kept anyway.
+    # ``retained=10`` keeps ``middle``, even if a slow host takes additional periodic checkpoints.
     resumed = run_job(small(directory), options(url, start=Resume(), retained=10), session=session)
     assert resumed.outcome is Outcome.FINISHED
     assert totals(directory / "output") == expected_totals()
@@ -103,10 +103,10 @@ def test_a_job_resumes_and_rolls_back_from_s3(session: LazySession, directory: P
     again = run_job(small(directory), options(url, start=FromCheckpoint(middle)), session=session)
     assert (again.outcome, again.reason) == (Outcome.FINISHED, "")
     assert totals(directory / "output") == expected_totals()
-    assert first - set((directory / "output").glob("*.parquet")), "later output was revoked and written again"
+    assert first - set((directory / "output").glob("*.parquet")), "the output after the checkpoint is revoked and written again"
     assert pq.read_table(directory / "output", partitioning=None).num_rows == 4_000
 
 
-def test_a_missing_bucket_is_refused_with_a_remedy(session: LazySession, directory: Path) -> None:
+def test_a_missing_bucket_is_refused_and_the_message_says_how_to_fix_it(session: LazySession, directory: Path) -> None:
     with pytest.raises(ConfigError, match="s3://missing/x.*bucket does not exist. Create it, or correct the URL"):
         run_job(small(directory), options("s3://missing/x"), session=session)

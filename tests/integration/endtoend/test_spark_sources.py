@@ -21,7 +21,7 @@ ROWS, KEYS = 60_000, 100
 RATE = 20_000
 NUMBERS = f"select id % {KEYS} as key, id as number from range({ROWS})"
 TICKETS = f"select id % {KEYS} as key, uuid() as ticket from range({ROWS})"
-"""Each run of this query returns other rows."""
+"""A query that returns different rows each time it runs."""
 
 
 def numbers(spark: SparkSession) -> DataFrame:
@@ -44,25 +44,27 @@ def copying(session: LazySession, root: Path, *, rate: float | None) -> Job:
     return job
 
 
-def options(root: Path, **more: Any) -> RunOptions:
-    return RunOptions(checkpoint_dir=str(root / "checkpoints"), interval_ms=100, **more)
+def options(root: Path, **settings: Any) -> RunOptions:
+    return RunOptions(checkpoint_dir=str(root / "checkpoints"), interval_ms=100, **settings)
 
 
 @pytest.mark.parametrize("source", [sources.sql(NUMBERS, rate=RATE), sources.dataframe(numbers, rate=RATE)])
-def test_rows_of_a_query_are_exactly_once_despite_a_killed_worker(session: LazySession, tmp_path: Path, source: Source) -> None:
+def test_each_row_of_a_query_is_counted_exactly_once_although_a_slot_is_killed(
+    session: LazySession, tmp_path: Path, source: Source
+) -> None:
     running = launch(summing(session, source, tmp_path), options(tmp_path), session=session)
     result = killed_after(running, checkpoints=2)
     assert (result.outcome, result.reason) == (Outcome.FINISHED, "")
     rows = pq.read_table(tmp_path / "output", partitioning=None).to_pylist()
     assert len(rows) == ROWS
     for key in range(KEYS):
-        mine = sorted((row["rows"], row["total"]) for row in rows if row["key"] == key)
-        assert [count for count, _ in mine] == list(range(1, ROWS // KEYS + 1)), "each record was counted once"
-        assert mine[-1][1] == sum(range(key, ROWS, KEYS))
+        counts_and_totals = sorted((row["rows"], row["total"]) for row in rows if row["key"] == key)
+        assert [count for count, _ in counts_and_totals] == list(range(1, ROWS // KEYS + 1)), "each record is counted once"
+        assert counts_and_totals[-1][1] == sum(range(key, ROWS, KEYS))
 
 
 def staging(root: Path) -> Path:
-    """The single staging directory of the query."""
+    """Return the staging directory of the query. Fails unless there is exactly one."""
     (directory,) = (root / "checkpoints" / "copying" / "staged-splits" / "tickets").iterdir()
     return directory
 
@@ -98,6 +100,6 @@ def test_an_invalid_query_is_refused_when_the_job_is_built(session: LazySession,
         summing(session, sources.sql("select nmber from range(3)"), tmp_path)
 
 
-def test_a_query_without_a_session_is_refused_with_a_remedy(tmp_path: Path) -> None:
+def test_a_query_without_a_session_is_refused_and_the_message_says_how_to_start_the_job(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="start the job with `weir run`"):
         Job("sessionless").read(sources.sql(NUMBERS), uid="rows")

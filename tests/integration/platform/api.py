@@ -1,4 +1,4 @@
-"""The control plane's API for tests: one method per verb; an unexpected answer is an assertion."""
+"""A client of the control plane's API for tests. It raises AssertionError for unexpected responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WAIT_S = 120.0
 
 
 class Api:
-    """A logged-in client of the platform at ``url``. It waits out connection errors while a server is away."""
+    """A client that is logged in to the platform at ``url``."""
 
     def __init__(self, url: str, name: str, password: str) -> None:
         self._url = f"{url}/api/v1"
@@ -24,15 +24,15 @@ class Api:
         token = self.send("POST", "/session", json={"name": self._name, "password": self._password})["token"]
         self._http.headers["Authorization"] = f"Bearer {token}"
 
-    def send(self, method: str, path: str, **more: Any) -> Any:
-        answer = self._http.request(method, path, **more)
-        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
-        return answer.json() if answer.content else None
+    def send(self, method: str, path: str, **options: Any) -> Any:
+        response = self._http.request(method, path, **options)
+        assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
+        return response.json() if response.content else None
 
-    def refused(self, method: str, path: str, **more: Any) -> dict[str, Any]:
-        answer = self._http.request(method, path, **more)
-        assert 400 <= answer.status_code < 500, f"{method} {path}: {answer.status_code} {answer.text}"
-        problem: dict[str, Any] = answer.json()
+    def refused(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        response = self._http.request(method, path, **options)
+        assert 400 <= response.status_code < 500, f"{method} {path}: {response.status_code} {response.text}"
+        problem: dict[str, Any] = response.json()
         return problem
 
     def upload(self, name: str, data: bytes) -> str:
@@ -43,8 +43,9 @@ class Api:
         found: dict[str, Any] = self.send("GET", f"/jobs/{job_id}")
         return found
 
-    def wait(self, job_id: int, enough: Callable[[dict[str, Any]], bool], *, timeout_s: float = WAIT_S) -> dict[str, Any]:
-        """Return the job once ``enough`` accepts it; servers may be away in the meantime."""
+    def wait(self, job_id: int, condition: Callable[[dict[str, Any]], bool], *, timeout_s: float = WAIT_S) -> dict[str, Any]:
+        """Wait until ``condition`` holds for the job, and return the job. Connection errors are retried, because a server might be
+        restarting."""
         deadline_s = time.monotonic() + timeout_s
         seen: dict[str, Any] = {}
         while time.monotonic() < deadline_s:
@@ -53,13 +54,13 @@ class Api:
             except (httpx2.TransportError, AssertionError):
                 time.sleep(0.2)
                 continue
-            if enough(seen):
+            if condition(seen):
                 return seen
             time.sleep(0.1)
-        raise AssertionError(f"not within {timeout_s:.0f} s; the job is {seen}")
+        raise AssertionError(f"the condition does not hold after {timeout_s:.0f} s; the job is {seen}")
 
     def plan(self, job_id: int, request: dict[str, Any]) -> dict[str, Any]:
-        """Propose a plan, wait for its inspection, approve it."""
+        """Propose a plan, wait until the platform has inspected it, and approve it."""
         plan_id = self.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
         deadline_s = time.monotonic() + WAIT_S
         while self.send("GET", f"/plans/{plan_id}")["preview"]["inspection"] is None:
@@ -69,13 +70,13 @@ class Api:
         return approved
 
     def apply(self, plan_id: int) -> dict[str, Any]:
-        """Apply a plan and wait until the operation is over."""
+        """Apply a plan and wait until the operation has ended."""
         return self.done(self.send("POST", f"/plans/{plan_id}/apply")["id"])
 
     def done(self, operation_id: int, *, timeout_s: float = WAIT_S) -> dict[str, Any]:
         deadline_s = time.monotonic() + timeout_s
         while (found := self.send("GET", f"/operations/{operation_id}"))["ended_at"] is None:
-            assert time.monotonic() < deadline_s, f"operation {operation_id} is not over: {found}"
+            assert time.monotonic() < deadline_s, f"operation {operation_id} has not ended: {found}"
             time.sleep(0.1)
         operation: dict[str, Any] = found
         return operation

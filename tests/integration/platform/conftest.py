@@ -1,4 +1,4 @@
-"""One platform per test file that needs one."""
+"""Each test file that uses ``platform`` gets its own platform."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.integration.platform.test_embedded import temporary_platform
 
 @pytest.fixture(scope="module")
 def platform() -> Iterator[Platform]:
-    with temporary_platform() as found:
-        said = found.weir("up")
-        assert said.code == 0, said.err
-        yield found
+    with temporary_platform() as running:
+        result = running.weir("up")
+        assert result.code == 0, result.err
+        yield running
 
 
 @pytest.fixture(scope="module")

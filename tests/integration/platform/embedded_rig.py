@@ -1,4 +1,4 @@
-"""An embedded platform in its own directory, created by ``weir up``, and observations from outside."""
+"""An embedded platform in its own directory, for tests that use its commands, processes and files."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Platform:
     def weir(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> CommandResult:
         return weir(command, "--data-dir", self.root, *arguments, env=env)
 
-    def begin(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-        """Does not wait for the process."""
+    def start_command(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """Start the command and do not wait for its end."""
         return subprocess.Popen(
             [WEIR, command, "--data-dir", self.root, *arguments],
             cwd=ROOT,
@@ -59,16 +59,16 @@ class Platform:
         return found
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         return is_held(self.directory.lock)
 
     @property
     def pids(self) -> dict[str, int]:
-        """Of the running children."""
+        """The process ids of the running child processes."""
         return {name: child.process.number for name, child in self.state.children.items() if child.process is not None}
 
-    def family(self) -> list[psutil.Process]:
-        """The supervisor and all its descendants."""
+    def processes(self) -> list[psutil.Process]:
+        """Return the supervisor process and all its descendants."""
         supervisor = psutil.Process(self.state.supervisor.number)
         return [supervisor, *supervisor.children(recursive=True)]
 
@@ -81,19 +81,19 @@ class Platform:
     def log(self, name: str) -> str:
         return self.directory.log_of(name).read_text()
 
-    def logged(self, name: str) -> list[dict[str, Any]]:
-        """The lines of this log that are JSON."""
+    def json_log(self, name: str) -> list[dict[str, Any]]:
+        """Return the lines of the log that are JSON, parsed."""
         return [json.loads(line) for line in self.log(name).splitlines() if line.startswith("{")]
 
 
-def until(holds: Callable[[], bool], what: str, timeout_s: float = WAIT_S) -> None:
+def until(condition: Callable[[], bool], what: str, timeout_s: float = WAIT_S) -> None:
     deadline_s = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline_s, f"not within {timeout_s:.0f} s: {what}"
+    while not condition():
+        assert time.monotonic() < deadline_s, f"timed out after {timeout_s:.0f} s waiting for: {what}"
         time.sleep(0.05)
 
 
-def living(processes: list[psutil.Process]) -> list[psutil.Process]:
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     found = []
     for process in processes:
         try:
@@ -104,24 +104,24 @@ def living(processes: list[psutil.Process]) -> list[psutil.Process]:
     return found
 
 
-def called(words: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """The processes with this text in their arguments."""
+def with_argument(text: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Return the processes whose arguments contain ``text``."""
     found = []
     for process in processes:
         try:
-            if words in " ".join(process.cmdline()):
+            if text in " ".join(process.cmdline()):
                 found.append(process)
         except psutil.Error:
-            continue  # it has ended
+            continue  # the process has ended
     return found
 
 
 def argument_lists(processes: list[psutil.Process]) -> str:
-    return "\n".join(Path(f"/proc/{one.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode() for one in living(processes))
+    return "\n".join(Path(f"/proc/{one.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode() for one in alive(processes))
 
 
-def open_to_others(root: Path) -> list[Path]:
-    """Return the files below ``root`` that another user could read."""
+def readable_by_others(root: Path) -> list[Path]:
+    """Return the files below ``root`` that other users can read."""
     found = []
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if Path(folder, name).stat().st_mode & 0o001]

@@ -1,4 +1,4 @@
-"""Jobs whose going back shows: one prints every record, and two versions of another of which the later one is no good."""
+"""The jobs of ``test_rollback``: one prints every record; another has a working and a failing version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weir import Job, Params, sinks, sources
 
 
 def job(params: Params) -> Job:
-    """Prints each number on a line of its own: no sink takes back what is printed."""
+    """Prints each number on its own line. The console sink cannot revoke its output."""
     job = Job("small")
     rate = params.int("rate", 0)
     read = job.read(sources.parquet(params.path("input"), rate=rate or None), uid="numbers")
@@ -21,27 +21,27 @@ def job(params: Params) -> Job:
 def good(params: Params) -> Job:
     job = Job("piped")
     read = job.read(sources.parquet(params.path("input"), rate=params.int("rate")), uid="numbers")
-    checked = read.map(as_it_is, schema={"key": int, "number": int}, uid="checked")
+    checked = read.map(identity, schema={"key": int, "number": int}, uid="checked")
     checked.write(sinks.parquet(params.path("output")), uid="out")
     return job
 
 
 def bad(params: Params) -> Job:
-    """Like ``good``, but for what it does with its first record."""
+    """Like ``good``, but fails at its first record."""
     job = Job("piped")
     read = job.read(sources.parquet(params.path("input"), rate=params.int("rate")), uid="numbers")
     gate = params.path("output") + ".gate"
 
-    def fails_once_it_runs(row: dict[str, Any]) -> dict[str, Any]:
-        # No checkpoint completes before it: barriers stay behind the record.
+    def wait_for_gate_and_fail(row: dict[str, Any]) -> dict[str, Any]:
+        # While this call blocks, no checkpoint completes, because barriers stay behind the record.
         while not Path(gate).exists():
             time.sleep(0.02)
-        raise ValueError(f"the new version cannot bear the number {row['number']}")
+        raise ValueError(f"the new version cannot process the number {row['number']}")
 
-    checked = read.map(fails_once_it_runs, schema={"key": int, "number": int}, uid="checked")
+    checked = read.map(wait_for_gate_and_fail, schema={"key": int, "number": int}, uid="checked")
     checked.write(sinks.parquet(params.path("output")), uid="out")
     return job
 
 
-def as_it_is(row: dict[str, Any]) -> dict[str, Any]:
+def identity(row: dict[str, Any]) -> dict[str, Any]:
     return row

@@ -1,6 +1,6 @@
-"""A whole embedded platform: killed processes restart, nothing is lost, left behind or disclosed.
+"""An embedded platform: commands, restarts of killed processes, secrets and permissions.
 
-The tests of one platform run in order, because starting one takes seconds; each leaves it running.
+Starting a platform takes seconds, so most tests share a platform and run in order. Each of these tests leaves it running.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 import redis
 from tests.integration.cli.weir_command import CommandResult
 from tests.integration.platform.api import Api
-from tests.integration.platform.embedded_rig import Platform, argument_lists, living, open_to_others, until
+from tests.integration.platform.embedded_rig import Platform, alive, argument_lists, readable_by_others, until
 
 from weir_backend import migrate
 from weir_backend.kit.broker import CeleryTasks
@@ -38,11 +38,11 @@ CHILDREN = {"postgres", "valkey", "api", "worker", "compiler", "chores", "beat"}
 
 @contextmanager
 def temporary_platform() -> Iterator[Platform]:
-    """Yield a platform that is stopped and deleted at the end. The caller starts it."""
-    # Not in pytest's directory: the user that Postgres runs as must be able to reach it.
-    with tempfile.TemporaryDirectory(prefix="weir-platform-") as made:
-        Path(made).chmod(0o755)
-        platform = Platform(Path(made) / "data")
+    """Yield a platform that is not started. It is stopped and deleted at the end."""
+    # Not in pytest's directory, because the user that runs Postgres has no access to it.
+    with tempfile.TemporaryDirectory(prefix="weir-platform-") as directory:
+        Path(directory).chmod(0o755)
+        platform = Platform(Path(directory) / "data")
         try:
             yield platform
         finally:
@@ -57,35 +57,35 @@ def started() -> Iterator[tuple[Platform, CommandResult]]:
 
 @pytest.fixture
 def platform(started: tuple[Platform, CommandResult]) -> Platform:
-    assert started[0].runs
+    assert started[0].is_running
     return started[0]
 
 
-def test_up_prints_its_progress_the_address_and_the_user(started: tuple[Platform, CommandResult]) -> None:
-    platform, said = started
-    assert said.code == 0, said.err
+def test_up_prints_progress_url_and_password(started: tuple[Platform, CommandResult]) -> None:
+    platform, result = started
+    assert result.code == 0, result.err
     for title in ("Postgres", "Valkey", "schema", "API", "worker", "compiler", "chores", "beat"):
-        assert re.search(rf"^  {title} +ready +\d+\.\d s$", said.out, re.MULTILINE), said.out
-    (url,) = re.findall(r"^Weir is up: (\S+)$", said.out, re.MULTILINE)
+        assert re.search(rf"^  {title} +ready +\d+\.\d s$", result.out, re.MULTILINE), result.out
+    (url,) = re.findall(r"^Weir is up: (\S+)$", result.out, re.MULTILINE)
     with urllib.request.urlopen(f"{url}/readyz", timeout=10) as answer:
         assert json.load(answer)["status"] == "ready"
-    assert re.search(rf"password +{platform.secrets.admin_password} ", said.out)
-    assert f"weir down --data-dir {platform.root}" in said.out
+    assert re.search(rf"password +{platform.secrets.admin_password} ", result.out)
+    assert f"weir down --data-dir {platform.root}" in result.out
 
 
 def test_a_second_up_reports_the_running_platform_without_the_password(platform: Platform) -> None:
     before = platform.state
-    said = platform.weir("up")
-    assert said.code == 0
-    assert f"Weir is already running: {before.url}" in said.out
-    assert platform.secrets.admin_password not in said.out
+    result = platform.weir("up")
+    assert result.code == 0
+    assert f"Weir is already running: {before.url}" in result.out
+    assert platform.secrets.admin_password not in result.out
     assert platform.state == before
 
 
-def test_the_json_output_lists_processes_and_repeats_no_secret(platform: Platform) -> None:
-    said = platform.weir("up", "--output", "json")
-    assert said.code == 0, said.err
-    found, before = json.loads(said.out), platform.state
+def test_the_json_output_of_a_second_up_lists_processes_without_the_password(platform: Platform) -> None:
+    result = platform.weir("up", "--output", "json")
+    assert result.code == 0, result.err
+    found, before = json.loads(result.out), platform.state
     assert (found["url"], found["ran_already"], found["phase"]) == (before.url, True, "up")
     assert (found["user"], found["password"]) == ("admin", None)
     assert found["secrets_file"] == str(platform.directory.secrets)
@@ -100,18 +100,18 @@ def test_a_worker_serves_both_of_its_queues(platform: Platform) -> None:
     tasks.enqueue("weir.ping", "hello")
     tasks.enqueue("weir.ping", "hello, host", queue=host_queue(host))
 
-    def heard() -> set[str]:
-        return {line["word"] for line in platform.logged("worker") if line["event"] == "ping" and line["host"] == host}
+    def received() -> set[str]:
+        return {line["word"] for line in platform.json_log("worker") if line["event"] == "ping" and line["host"] == host}
 
-    until(lambda: heard() == {"hello", "hello, host"}, "a worker received both tasks")
+    until(lambda: received() == {"hello", "hello, host"}, "a worker received both tasks")
 
 
 def test_the_doctor_finds_no_problem(platform: Platform) -> None:
-    said = platform.weir("doctor", "--output", "json")
-    found = json.loads(said.out)
+    result = platform.weir("doctor", "--output", "json")
+    found = json.loads(result.out)
     warned = ["user"] if os.geteuid() == 0 else []
     assert [one["check"] for one in found["findings"] if one["verdict"] != "ok"] == warned, found
-    assert said.code == 0 and found["ok"]
+    assert result.code == 0 and found["ok"]
     assert platform.weir("migrate").out == f"the schema is up to date ({migrate.head()})\n"
     head = migrate.head()
     assert json.loads(platform.weir("migrate", "-o", "json").out) == {"before": head, "after": head, "changed": False}
@@ -120,14 +120,14 @@ def test_the_doctor_finds_no_problem(platform: Platform) -> None:
 def test_secrets_are_only_in_their_file(platform: Platform) -> None:
     secrets = platform.secrets
     values = [secrets.database_password, secrets.redis_password, secrets.secret_key, secrets.admin_password]
-    shown = argument_lists(platform.family()) + platform.directory.state.read_text()
+    shown = argument_lists(platform.processes()) + platform.directory.state.read_text()
     shown += "".join(path.read_text() for path in platform.directory.logs.iterdir())
     assert [value for value in values if value in shown] == []
-    assert len(platform.family()) > len(CHILDREN) and "uvicorn" in shown, "there are files to check"
+    assert len(platform.processes()) > len(CHILDREN) and "uvicorn" in shown, "the processes and logs are checked"
 
 
 def test_other_users_of_this_host_have_no_access(platform: Platform) -> None:
-    assert open_to_others(platform.root) == []
+    assert readable_by_others(platform.root) == []
     ports = platform.state.ports
     for wrong in ("", "weir", "wrong"):
         with pytest.raises(psycopg.OperationalError, match="password"):
@@ -136,7 +136,7 @@ def test_other_users_of_this_host_have_no_access(platform: Platform) -> None:
             redis.Redis(port=ports.valkey or 0, password=wrong or None).ping()
     listening = {
         (one.laddr.ip, one.laddr.port)
-        for process in platform.family()
+        for process in platform.processes()
         for one in process.net_connections("tcp")
         if one.status == "LISTEN"
     }
@@ -147,18 +147,18 @@ def test_every_killed_process_restarts_and_keeps_committed_data(platform: Platfo
     with platform.connect() as connection:
         connection.execute("CREATE TABLE kept (number int)")
         connection.execute("INSERT INTO kept VALUES (1)")
-    before, below = platform.pids, platform.family()[1:]
+    before, descendants = platform.pids, platform.processes()[1:]
     assert before.keys() == CHILDREN
     for number in before.values():
         os.kill(number, signal.SIGKILL)
-    until(lambda: not living(below), "the children of the killed processes have ended")
+    until(lambda: not alive(descendants), "the children of the killed processes have ended")
 
-    def back() -> bool:
+    def all_restarted() -> bool:
         now = platform.state
         ready = all(child.state in (State.READY, State.DONE) for child in now.children.values())
         return ready and not set(platform.pids.values()) & set(before.values())
 
-    until(back, "all are ready again")
+    until(all_restarted, "all processes are ready again")
     assert {name: child.restarts for name, child in platform.state.children.items()} == {
         **dict.fromkeys(CHILDREN, 1),
         "schema": 0,
@@ -166,21 +166,21 @@ def test_every_killed_process_restarts_and_keeps_committed_data(platform: Platfo
     assert platform.state.ports.postgres and platform.state.phase is Phase.UP
     with platform.connect() as connection:
         assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
-    died = [line for line in platform.logged("supervisor") if line["event"].startswith("process died")]
-    assert {line["process"] for line in died} == CHILDREN
+    deaths = [line for line in platform.json_log("supervisor") if line["event"].startswith("process died")]
+    assert {line["process"] for line in deaths} == CHILDREN
 
 
-def test_a_killed_supervisor_leaves_nothing_and_two_concurrent_ups_recover(platform: Platform) -> None:
-    before, all_of_it = platform.state, platform.family()
+def test_all_processes_end_with_a_killed_supervisor_and_two_concurrent_ups_start_one_platform(platform: Platform) -> None:
+    before, processes = platform.state, platform.processes()
     os.kill(before.supervisor.number, signal.SIGKILL)
-    until(lambda: not living(all_of_it), "all end with the supervisor")
-    sick = platform.weir("doctor")
-    assert sick.code == 1 and "the supervisor was killed" in sick.out
+    until(lambda: not alive(processes), "all processes end with the supervisor")
+    diagnosis = platform.weir("doctor")
+    assert diagnosis.code == 1 and "the supervisor was killed" in diagnosis.out
 
-    with platform.begin("up") as one, platform.begin("up") as other:
-        said = [one.communicate(timeout=120)[0], other.communicate(timeout=120)[0]]
-    assert (one.returncode, other.returncode) == (0, 0), said
-    assert all(before.url in text for text in said)
+    with platform.start_command("up") as one, platform.start_command("up") as other:
+        outputs = [one.communicate(timeout=120)[0], other.communicate(timeout=120)[0]]
+    assert (one.returncode, other.returncode) == (0, 0), outputs
+    assert all(before.url in text for text in outputs)
     after = platform.state
     assert after.phase is Phase.UP and after.ports == before.ports
     assert after.supervisor != before.supervisor
@@ -188,19 +188,19 @@ def test_a_killed_supervisor_leaves_nothing_and_two_concurrent_ups_recover(platf
         assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
 
 
-def test_down_stops_everything_except_drivers(platform: Platform) -> None:
+def test_down_stops_all_processes_except_drivers(platform: Platform) -> None:
     run = platform.root / "runs" / "7"
     run.mkdir()
-    all_of_it = platform.family()
+    processes = platform.processes()
     with subprocess.Popen(["sleep", "600"], env={**os.environ, "WEIR_RUN_SPOOL": str(run / "spool")}) as driver:
-        said = platform.weir("down")
-        assert said.code == 0, said.err
+        result = platform.weir("down")
+        assert result.code == 0, result.err
         assert driver.poll() is None
-        assert f"runs/7, process {driver.pid}: sleep 600" in said.out and "the next `weir up" in said.out
+        assert f"runs/7, process {driver.pid}: sleep 600" in result.out and "the next `weir up" in result.out
         driver.kill()
-    assert living(all_of_it) == [] and not platform.runs
+    assert alive(processes) == [] and not platform.is_running
     for title in ("Postgres", "Valkey", "API", "worker", "compiler", "chores", "beat"):
-        assert re.search(rf"^  {title} +stopped$", said.out, re.MULTILINE), said.out
+        assert re.search(rf"^  {title} +stopped$", result.out, re.MULTILINE), result.out
     again = platform.weir("down")
     assert (again.code, again.out) == (0, f"Weir is not running in {platform.root}.\n")
     again = platform.weir("down", "--output", "json")
@@ -208,31 +208,32 @@ def test_down_stops_everything_except_drivers(platform: Platform) -> None:
     assert json.loads(again.out) == {"data_dir": str(platform.root), "was_running": False, "drivers": []}
 
 
-def test_a_foreground_platform_keeps_its_data_and_runs_until_stopped(started: tuple[Platform, CommandResult]) -> None:
+def test_a_foreground_platform_keeps_its_data_and_runs_until_interrupted(started: tuple[Platform, CommandResult]) -> None:
     platform, _ = started
-    with platform.begin("up", "--foreground") as up:
+    with platform.start_command("up", "--foreground") as up:
         assert up.stdout is not None
-        said: list[str] = []
+        lines: list[str] = []
         while not (line := up.stdout.readline()).startswith("  stop it"):
-            assert line, said
-            said.append(line)
+            assert line, lines
+            lines.append(line)
         assert platform.state.supervisor.number == up.pid
-        assert platform.secrets.admin_password not in "".join(said), (
-            "the password was shown before, and this output goes to a log"
-        )
+        assert platform.secrets.admin_password not in "".join(lines), "the password is printed only by the first start"
         with platform.connect() as connection:
             assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
-        all_of_it = platform.family()
+        processes = platform.processes()
         up.send_signal(signal.SIGINT)
         rest = up.communicate(timeout=60)[0]
     assert up.returncode == 0 and rest.endswith("Weir is down.\n")
-    assert living(all_of_it) == []
+    assert alive(processes) == []
 
 
-def test_two_platforms_that_start_with_the_same_port_both_come_up() -> None:
+def test_two_platforms_that_start_with_the_same_port_both_run() -> None:
     with temporary_platform() as first, temporary_platform() as second:
         port = {"WEIR_API_PORT": str(free_port())}
-        with first.begin("up", env=port) as first_up, second.begin("up", "--output", "json", env=port) as second_up:
+        with (
+            first.start_command("up", env=port) as first_up,
+            second.start_command("up", "--output", "json", env=port) as second_up,
+        ):
             outputs = [command.communicate(timeout=120)[0] for command in (first_up, second_up)]
         assert (first_up.returncode, second_up.returncode) == (0, 0), outputs
         result = json.loads(outputs[1])
@@ -247,22 +248,22 @@ def test_two_platforms_that_start_with_the_same_port_both_come_up() -> None:
 
 def test_an_external_postgres_is_used_and_reported() -> None:
     with temporary_postgres() as server, temporary_platform() as platform:
-        said = platform.weir("up", env={"WEIR_DATABASE_URL": server.url})
-        assert said.code == 0, said.err
-        assert f"Postgres  external, at 127.0.0.1:{server.port} (WEIR_DATABASE_URL)" in said.out
-        assert server.password not in said.out + platform.directory.state.read_text()
+        result = platform.weir("up", env={"WEIR_DATABASE_URL": server.url})
+        assert result.code == 0, result.err
+        assert f"Postgres  external, at 127.0.0.1:{server.port} (WEIR_DATABASE_URL)" in result.out
+        assert server.password not in result.out + platform.directory.state.read_text()
         assert not platform.directory.postgres.exists() and "postgres" not in platform.pids
         with psycopg.connect(server.url) as connection:
             assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(migrate.head(),)]
-        unknowing = platform.weir("doctor")
-        assert "skipped  postgres" in unknowing.out and "set WEIR_DATABASE_URL" in unknowing.out
+        diagnosis = platform.weir("doctor")
+        assert "skipped  postgres" in diagnosis.out and "set WEIR_DATABASE_URL" in diagnosis.out
 
 
-def test_a_failed_start_names_the_process_and_its_log_and_leaves_nothing() -> None:
+def test_a_failed_start_names_the_process_and_its_log_and_stops_all_processes() -> None:
     with temporary_platform() as platform:
-        said = platform.weir("up", env={"WEIR_DATABASE_URL": "postgresql://weir:hidden@127.0.0.1:1/weir"})
-        assert said.code == 2
-        assert said.message.startswith("weir: schema cannot start: ended with exit code 1")
-        assert str(platform.directory.log_of("schema")) in said.err and "the database does not answer" in said.err
-        assert "hidden" not in said.err + said.out
-        assert not platform.runs and platform.state.phase is Phase.DOWN and platform.pids == {}
+        result = platform.weir("up", env={"WEIR_DATABASE_URL": "postgresql://weir:hidden@127.0.0.1:1/weir"})
+        assert result.code == 2
+        assert result.message.startswith("weir: schema cannot start: ended with exit code 1")
+        assert str(platform.directory.log_of("schema")) in result.err and "the database does not answer" in result.err
+        assert "hidden" not in result.err + result.out
+        assert not platform.is_running and platform.state.phase is Phase.DOWN and platform.pids == {}

@@ -1,5 +1,4 @@
-"""A real job on a real platform: deployed, killed, recovered, rolled back, undone, and running through an outage of the control
-plane. Its output is exact in the end."""
+"""Jobs on an embedded platform: failures, plans and outages of the control plane do not change the output."""
 
 from __future__ import annotations
 
@@ -16,20 +15,20 @@ import pytest
 from tests.integration.cli.small_job import expected_totals, numbers, totals
 from tests.integration.cli.weir_command import ROOT
 from tests.integration.platform.api import Api
-from tests.integration.platform.embedded_rig import Platform, called, living, until
+from tests.integration.platform.embedded_rig import Platform, alive, until, with_argument
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 CODE = (ROOT / "tests" / "integration" / "cli" / "small_job.py").read_bytes()
 
 
-def spec(api: Api, root: Path, **more: Any) -> dict[str, Any]:
+def spec(api: Api, root: Path, **options: Any) -> dict[str, Any]:
     if not (root / "input").exists():
         numbers(root / "input")
     return {
         "artifact": api.upload("small_job.py", CODE),
         "parameters": {"input": str(root / "input"), "output": str(root / "output"), "rate": 40},
         "checkpointing": {"interval": "500ms", "retained": 500},
-        **more,
+        **options,
     }
 
 
@@ -38,29 +37,32 @@ def last_checkpoint(job: dict[str, Any]) -> int:
 
 
 def driver(platform: Platform, api: Api, job: dict[str, Any]) -> psutil.Process:
-    own = platform.root / "runs" / api.send("GET", f"/runs/{job['run']['id']}")["directory"]
-    said = json.loads((own / "process").read_text())
-    return psutil.Process(said["pid"])
+    directory = platform.root / "runs" / api.send("GET", f"/runs/{job['run']['id']}")["directory"]
+    process = json.loads((directory / "process").read_text())
+    return psutil.Process(process["pid"])
 
 
 def running(job: dict[str, Any]) -> bool:
     return job["state"] == "RUNNING" and job["operation"] is None
 
 
-def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform: Platform, api: Api, tmp_path: Path) -> None:
-    made = api.send("POST", "/jobs", json={"name": "life", "spec": spec(api, tmp_path)})
-    before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 3)
+def test_the_output_is_exact_after_a_driver_kill_a_rollback_its_undo_and_an_upgrade(
+    platform: Platform, api: Api, tmp_path: Path
+) -> None:
+    created = api.send("POST", "/jobs", json={"name": "main", "spec": spec(api, tmp_path)})
+    before = api.wait(created["id"], lambda job: running(job) and last_checkpoint(job) >= 3)
     assert before["run"]["cause"] == "start" and before["health"] == "healthy"
     killed = driver(platform, api, before)
     os.kill(killed.pid, signal.SIGKILL)
 
     recovered = api.wait(
-        made["id"], lambda job: running(job) and job["run"]["number"] == 2 and last_checkpoint(job) > last_checkpoint(before) + 2
+        created["id"],
+        lambda job: running(job) and job["run"]["number"] == 2 and last_checkpoint(job) > last_checkpoint(before) + 2,
     )
     assert recovered["run"]["cause"] == "restart" and recovered["restarts"] == 1
 
     target = last_checkpoint(before)
-    plan = api.plan(made["id"], {"kind": "rollback", "checkpoint": target})
+    plan = api.plan(created["id"], {"kind": "rollback", "checkpoint": target})
     inspection = plan["preview"]["inspection"]
     assert inspection["intact"] and inspection["sinks"] == [
         {"sink": "out", "kind": "parquet", "revocable": True, "records": None}
@@ -68,36 +70,36 @@ def test_deploy_kill_the_driver_roll_back_undo_and_the_output_is_exact(platform:
     assert inspection["abandoned"] and min(inspection["abandoned"]) > target and plan["preview"]["sinks_with_duplicates"] == []
     assert [one["source"] for one in inspection["sources"]] == ["numbers"]
     assert api.apply(plan["id"])["state"] == "SUCCEEDED"
-    back = api.job(made["id"])
-    assert back["state"] == "RUNNING" and back["run"]["cause"] == "rollback"
+    rolled_back = api.job(created["id"])
+    assert rolled_back["state"] == "RUNNING" and rolled_back["run"]["cause"] == "rollback"
     assert api.refused("POST", f"/plans/{plan['id']}/discard")["code"] == "plan-state"
 
-    undo = api.plan(made["id"], {"kind": "undo", "plan": plan["id"]})
+    undo = api.plan(created["id"], {"kind": "undo", "plan": plan["id"]})
     assert set(undo["preview"]["inspection"]["reinstated"]) >= set(inspection["abandoned"])
     assert api.apply(undo["id"])["state"] == "SUCCEEDED"
 
-    assert api.send("POST", f"/jobs/{made['id']}/suspend")["kind"] == "suspend"
-    api.wait(made["id"], lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
+    assert api.send("POST", f"/jobs/{created['id']}/suspend")["kind"] == "suspend"
+    api.wait(created["id"], lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
     faster = spec(api, tmp_path)
     faster["parameters"]["rate"] = 0
     added = api.send(
-        "POST", f"/jobs/{made['id']}/specs", json={"spec": faster, "comment": "without waiting"}, headers={"If-Match": "*"}
+        "POST", f"/jobs/{created['id']}/specs", json={"spec": faster, "comment": "read faster"}, headers={"If-Match": "*"}
     )
-    changed = api.send("GET", f"/jobs/{made['id']}/specs/1/diff/{added['number']}")
+    changed = api.send("GET", f"/jobs/{created['id']}/specs/1/diff/{added['number']}")
     assert [(one["path"], one["before"], one["after"]) for one in changed["changes"]] == [("parameters.rate", 40, 0)]
-    upgrade = upgraded(api, made["id"], added["number"])
+    upgrade = upgraded(api, created["id"], added["number"])
     assert api.apply(upgrade["id"])["state"] == "SUCCEEDED"
-    finished = api.wait(made["id"], lambda job: job["state"] == "FINISHED")
+    finished = api.wait(created["id"], lambda job: job["state"] == "FINISHED")
     assert finished["health"] == "healthy" and finished["spec_number"] == added["number"]
     assert totals(tmp_path / "output") == expected_totals()
 
-    runs = api.send("GET", "/operations", params={"filter": json.dumps({"job_id": made["id"]})})
+    runs = api.send("GET", "/operations", params={"filter": json.dumps({"job_id": created["id"]})})
     assert all(one["ended_at"] is not None for one in runs)
     assert {one["state"] for one in runs} == {"SUCCEEDED"}
 
 
 def upgraded(api: Api, job_id: int, number: int) -> dict[str, Any]:
-    """Propose a plan once the version is compiled."""
+    """Wait until the version is compiled, then propose a plan."""
     until(lambda: api.send("GET", f"/jobs/{job_id}/specs/{number}")["state"] == "VALID", "the new version compiles", 90.0)
     return api.plan(job_id, {"kind": "upgrade", "spec": number})
 
@@ -106,7 +108,7 @@ def rows(directory: Path) -> int:
     return int(pq.read_table(directory, partitioning=None).num_rows)
 
 
-def test_a_job_starts_from_another_jobs_checkpoint_then_without_state_and_is_undone(
+def test_a_job_restores_another_jobs_checkpoint_and_a_stateless_upgrade_can_be_undone(
     api: Api, platform: Platform, tmp_path: Path
 ) -> None:
     first = api.send("POST", "/jobs", json={"name": "origin", "spec": spec(api, tmp_path)})
@@ -116,10 +118,10 @@ def test_a_job_starts_from_another_jobs_checkpoint_then_without_state_and_is_und
     path = api_directory(platform, first["id"])
     before = {one: one.read_bytes() for one in Path(path).rglob("*") if one.is_file()}
 
-    ours = spec(api, tmp_path)
-    ours["parameters"] |= {"output": str(tmp_path / "ours"), "rate": 0}
-    second = api.send("POST", "/jobs", json={"name": "follower", "spec": ours, "start": False})
-    until(lambda: api.send("GET", f"/jobs/{second['id']}/specs/1")["state"] == "VALID", "it compiles", 90.0)
+    later = spec(api, tmp_path)
+    later["parameters"] |= {"output": str(tmp_path / "later"), "rate": 0}
+    second = api.send("POST", "/jobs", json={"name": "second", "spec": later, "start": False})
+    until(lambda: api.send("GET", f"/jobs/{second['id']}/specs/1")["state"] == "VALID", "the version compiles", 90.0)
     assert (
         api.refused("POST", f"/jobs/{second['id']}/plans", json={"request": {"kind": "restore", "path": "/etc"}})["status"] == 403
     )
@@ -132,33 +134,38 @@ def test_a_job_starts_from_another_jobs_checkpoint_then_without_state_and_is_und
     api.wait(second["id"], lambda job: job["state"] == "FINISHED")
     assert {one: one.read_bytes() for one in Path(path).rglob("*") if one.is_file()} == before
     shutil.copytree(tmp_path / "output", tmp_path / "both")
-    for part in (tmp_path / "ours").glob("*.parquet"):
+    for part in (tmp_path / "later").glob("*.parquet"):
         shutil.copy(part, tmp_path / "both" / f"later-{part.name}")
-    assert totals(tmp_path / "both") == expected_totals() and 0 < rows(tmp_path / "ours") < rows(tmp_path / "both")
+    assert totals(tmp_path / "both") == expected_totals() and 0 < rows(tmp_path / "later") < rows(tmp_path / "both")
     listed = api.send("GET", "/checkpoints", params={"filter": json.dumps({"job_id": second["id"], "trigger": "import"})})
     assert [(one["is_savepoint"], one["state"]) for one in listed] == [(True, "COMPLETED")]
 
-    of_its_own = rows(tmp_path / "ours")
-    anew = api.plan(second["id"], {"kind": "upgrade", "spec": 1, "mode": "stateless"})
-    assert listed[0]["number"] in anew["preview"]["inspection"]["abandoned"]
-    assert api.apply(anew["id"])["state"] == "SUCCEEDED"
+    rows_before = rows(tmp_path / "later")
+    stateless = api.plan(second["id"], {"kind": "upgrade", "spec": 1, "mode": "stateless"})
+    assert listed[0]["number"] in stateless["preview"]["inspection"]["abandoned"]
+    assert api.apply(stateless["id"])["state"] == "SUCCEEDED"
     api.wait(second["id"], lambda job: job["state"] == "FINISHED" and job["operation"] is None)
-    assert totals(tmp_path / "ours") == expected_totals(), "all of the input, exactly once"
-    undo = api.plan(second["id"], {"kind": "undo", "plan": anew["id"]})
+    assert totals(tmp_path / "later") == expected_totals(), "all input is read again, exactly once"
+    undo = api.plan(second["id"], {"kind": "undo", "plan": stateless["id"]})
     assert api.apply(undo["id"])["state"] == "SUCCEEDED"
     api.wait(second["id"], lambda job: job["state"] == "FINISHED" and job["operation"] is None)
-    assert rows(tmp_path / "ours") == of_its_own
+    assert rows(tmp_path / "later") == rows_before
 
 
-def test_a_job_runs_through_a_platform_outage_and_its_history_is_complete(platform: Platform, api: Api, tmp_path: Path) -> None:
-    made = api.send("POST", "/jobs", json={"name": "alone", "spec": spec(api, tmp_path)})
-    before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2)
-    mine = driver(platform, api, before)
-    family = platform.family()
-    os.kill(family[0].pid, signal.SIGKILL)
-    until(lambda: mine.pid not in {one.pid for one in living(family)} and not living(family), "the platform is dead")
+def test_a_job_continues_during_a_platform_outage_and_all_its_checkpoints_are_reported(
+    platform: Platform, api: Api, tmp_path: Path
+) -> None:
+    created = api.send("POST", "/jobs", json={"name": "outage", "spec": spec(api, tmp_path)})
+    before = api.wait(created["id"], lambda job: running(job) and last_checkpoint(job) >= 2)
+    job_driver = driver(platform, api, before)
+    processes = platform.processes()
+    os.kill(processes[0].pid, signal.SIGKILL)
+    until(
+        lambda: job_driver.pid not in {one.pid for one in alive(processes)} and not alive(processes),
+        "all processes of the platform have ended",
+    )
     known = last_checkpoint(before)
-    directory = Path(api_directory(platform, made["id"]))
+    directory = Path(api_directory(platform, created["id"]))
 
     def completed() -> int:
         from weir.storage.inspection import list_checkpoints
@@ -170,14 +177,16 @@ def test_a_job_runs_through_a_platform_outage_and_its_history_is_complete(platfo
     until(lambda: completed() > known + 6, "the job continues")
     assert platform.weir("up").code == 0
     after = Api(platform.state.url, "admin", platform.secrets.admin_password)
-    again = after.wait(made["id"], lambda job: running(job) and last_checkpoint(job) > known + 6)
-    assert again["run"]["id"] == before["run"]["id"] and driver(platform, after, again) == mine, "no healthy driver is replaced"
-    told = numbers_of_completed(platform, made["id"])
-    assert told == list(range(1, told[-1] + 1)), "no checkpoint is missing"
+    again = after.wait(created["id"], lambda job: running(job) and last_checkpoint(job) > known + 6)
+    assert again["run"]["id"] == before["run"]["id"] and driver(platform, after, again) == job_driver, (
+        "a healthy driver is not replaced"
+    )
+    reported = numbers_of_completed(platform, created["id"])
+    assert reported == list(range(1, reported[-1] + 1)), "no checkpoint is missing"
 
-    after.send("POST", f"/jobs/{made['id']}/cancel")
-    after.wait(made["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
-    until(lambda: not living([mine]), "its driver ends")
+    after.send("POST", f"/jobs/{created['id']}/cancel")
+    after.wait(created["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
+    until(lambda: not alive([job_driver]), "the driver of the job ends")
 
 
 def api_directory(platform: Platform, job_id: int) -> str:
@@ -193,39 +202,39 @@ def numbers_of_completed(platform: Platform, job_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def test_code_that_fails_reports_the_reason_and_is_not_retried_forever(api: Api, tmp_path: Path) -> None:
+def test_the_operation_of_a_job_whose_code_or_output_path_is_invalid_fails_with_the_reason(api: Api, tmp_path: Path) -> None:
     wrong = spec(api, tmp_path) | {"artifact": api.upload("wrong.py", b"def job(params):\n    raise RuntimeError('not today')\n")}
-    made = api.send("POST", "/jobs", json={"name": "wrong", "spec": wrong})
-    operation = api.done(made["operation"]["id"])
+    created = api.send("POST", "/jobs", json={"name": "wrong", "spec": wrong})
+    operation = api.done(created["operation"]["id"])
     assert operation["state"] == "FAILED" and "not today" in operation["problem"] and "wrong.py:2" in operation["problem"]
-    job = api.job(made["id"])
+    job = api.job(created["id"])
     assert job["health"] == "needs_attention" and job["run"] is None
 
-    nowhere = spec(api, tmp_path)
-    nowhere["parameters"]["output"] = "/proc/nowhere"
-    made = api.send("POST", "/jobs", json={"name": "nowhere", "spec": nowhere})
-    operation = api.done(made["operation"]["id"])
+    unwritable = spec(api, tmp_path)
+    unwritable["parameters"]["output"] = "/proc/nowhere"
+    created = api.send("POST", "/jobs", json={"name": "nowhere", "spec": unwritable})
+    operation = api.done(created["operation"]["id"])
     assert operation["state"] == "FAILED" and "/proc/nowhere" in operation["problem"], operation
 
 
 @pytest.mark.timeout(900)
-def test_a_dead_driver_is_replaced_while_slow_code_is_compiled(platform: Platform, api: Api, tmp_path: Path) -> None:
-    made = api.send("POST", "/jobs", json={"name": "beside", "spec": spec(api, tmp_path)})
-    before = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) >= 2, timeout_s=300.0)
-    # Each compilation may take a minute and a half. In one queue with everything else they would occupy two processes for six
-    # minutes.
+def test_a_killed_driver_is_replaced_while_slow_code_is_compiled(platform: Platform, api: Api, tmp_path: Path) -> None:
+    created = api.send("POST", "/jobs", json={"name": "running", "spec": spec(api, tmp_path)})
+    before = api.wait(created["id"], lambda job: running(job) and last_checkpoint(job) >= 2, timeout_s=300.0)
+    # Each compilation times out after 90 s. In the queue of the other tasks, these 8 compilations would block two processes
+    # for six minutes.
     slow = [
         spec(api, tmp_path) | {"artifact": api.upload("slow.py", b"import time\ntime.sleep(%d)\n" % (600 + n))} for n in range(8)
     ]
     stuck = [api.send("POST", "/jobs", json={"name": f"stuck-{n}", "spec": one})["id"] for n, one in enumerate(slow)]
     until(lambda: bool(compiling(platform)), "a compilation is running")
     os.kill(driver(platform, api, before).pid, signal.SIGKILL)
-    again = api.wait(made["id"], lambda job: running(job) and job["run"]["number"] == 2, timeout_s=240.0)
+    again = api.wait(created["id"], lambda job: running(job) and job["run"]["number"] == 2, timeout_s=240.0)
     assert again["run"]["cause"] == "restart"
-    assert api.job(stuck[-1])["spec_state"] == "COMPILING", "compilations were running all the time"
+    assert api.job(stuck[-1])["spec_state"] == "COMPILING", "a compilation is still pending"
 
-    api.send("POST", f"/jobs/{made['id']}/cancel")
-    api.wait(made["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
+    api.send("POST", f"/jobs/{created['id']}/cancel")
+    api.wait(created["id"], lambda job: job["state"] == "CANCELED" and job["operation"] is None)
     for one in stuck:
         api.send("POST", f"/jobs/{one}/cancel")
         api.send("DELETE", f"/jobs/{one}", headers={"If-Match": "*"})
@@ -235,4 +244,4 @@ def test_a_dead_driver_is_replaced_while_slow_code_is_compiled(platform: Platfor
 
 
 def compiling(platform: Platform) -> list[psutil.Process]:
-    return called("weir.cli graph ", platform.family())
+    return with_argument("weir.cli graph ", platform.processes())

@@ -1,4 +1,4 @@
-"""Going back where it shows: a sink that takes nothing back, and a pipeline whose new version is no good."""
+"""Rollbacks of a job with an irrevocable sink, and a CI pipeline that deploys a failing version."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ FILE = Path(__file__).with_name("rollback_job.py")
 PRINTED = re.compile(r"^key=\d+  number=(\d+)$", re.MULTILINE)
 
 
-# ---- a sink that takes nothing back --------------------------------------------------------------
+# ---- an irrevocable sink -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Printing:
-    """The job that prints, as its readers and its checkpoints have it."""
+class PrintingJob:
+    """A job that prints its records, with its printed output and its checkpoints."""
 
     platform: Platform
     api: Api
     id: int
 
     def printed(self, *, run: int | None = None) -> Counter[int]:
-        """How often each number was, by all of its drivers or by that of one run."""
+        """Return how often each number was printed, by all drivers of the job or by the driver of one run."""
         runs = self.api.send("GET", "/runs", params={"filter": json.dumps({"job_id": self.id})})
         logs = [self.platform.root / "runs" / one["directory"] / "driver.log" for one in runs if run in (None, one["number"])]
         return Counter(int(number) for log in logs if log.exists() for number in PRINTED.findall(log.read_text()))
 
     def committed(self, checkpoints: list[int]) -> Counter[int]:
-        """The numbers that these have handed to the sink, as their manifests have it."""
+        """Return the numbers that the checkpoints committed to the sink, according to their manifests."""
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
         manifests = [read_manifest(storage, layout, view.restore_point(CheckpointId(one))) for one in sorted(set(checkpoints))]
-        # A manifest names what an earlier one has named if the writer had not heard of that yet.
+        # A manifest repeats the committables of an earlier checkpoint whose completion the writer did not know yet.
         each = {(one.generation, one.checkpoint, one.writer): one for found in manifests for one in found.committables()}
         payloads: list[Any] = [one.payload for one in each.values()]
         return Counter(int(number) for payload in payloads for number in PRINTED.findall("\n".join(payload["lines"])))
@@ -74,17 +74,18 @@ class Printing:
         )
 
     def again(self, checkpoint: int) -> list[int]:
-        """What whoever goes on from it prints once more: nobody has written down that it was printed."""
+        """Return the checkpoints whose output is printed again after a restore of ``checkpoint``, because its manifest does not
+        record that the output was printed."""
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
         manifest = read_manifest(storage, layout, view.restore_point(CheckpointId(checkpoint)))
         return [one for one in view.ancestry(CheckpointId(checkpoint)) if one > manifest.published_up_to]
 
-    def wait(self, enough: Any) -> dict[str, Any]:
-        return self.api.wait(self.id, enough)
+    def wait(self, condition: Any) -> dict[str, Any]:
+        return self.api.wait(self.id, condition)
 
 
-def test_what_a_sink_that_takes_nothing_back_shows_twice_is_what_the_plans_have_named_and_nothing_else(
+def test_an_irrevocable_sink_repeats_exactly_the_records_that_the_plans_list(
     platform: Platform, api: Api, tmp_path: Path
 ) -> None:
     numbers(tmp_path / "input")
@@ -93,43 +94,43 @@ def test_what_a_sink_that_takes_nothing_back_shows_twice_is_what_the_plans_have_
         "parameters": {"input": str(tmp_path / "input"), "rate": 60},
         "checkpointing": {"interval": "500ms", "retained": 500},
     }
-    job = Printing(platform, api, api.send("POST", "/jobs", json={"name": "printing", "spec": spec})["id"])
+    job = PrintingJob(platform, api, api.send("POST", "/jobs", json={"name": "printing", "spec": spec})["id"])
     before = job.wait(lambda job: running(job) and last_checkpoint(job) >= 3)
     os.kill(driver(platform, api, before).pid, signal.SIGKILL)
     recovered = job.wait(lambda job: running(job) and job["run"]["number"] == 2)
     target = last_checkpoint(job.wait(lambda job: last_checkpoint(job) > last_checkpoint(recovered)))
     job.wait(lambda job: last_checkpoint(job) >= target + 3)
 
-    # Nobody knows whether a driver that was killed had handed on its newest checkpoint: that, and no more, is printed again.
-    twice_by_the_kill = {number for number, times in job.printed().items() if times > 1}
-    assert twice_by_the_kill <= job.committed(job.again(job.newest_of_the_first_driver())).keys()
+    # The killed driver has possibly not printed the output of its newest checkpoint. Only this output is printed again.
+    repeated_after_kill = {number for number, times in job.printed().items() if times > 1}
+    assert repeated_after_kill <= job.committed(job.again(job.newest_of_the_first_driver())).keys()
 
-    # At rest the plan knows all of it.
+    # The plan for a suspended job lists all repeated records.
     api.send("POST", f"/jobs/{job.id}/suspend")
     job.wait(lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
-    at_rest = job.printed()
+    while_suspended = job.printed()
     plan = api.plan(job.id, {"kind": "rollback", "checkpoint": target})
     inspection = plan["preview"]["inspection"]
     assert plan["preview"]["sinks_with_duplicates"] == ["out"]
     assert inspection["abandoned"] == job.completed(after=target) and inspection["recommitted"] == job.again(target)
-    named = set(job.committed([*inspection["abandoned"], *inspection["recommitted"]]))
-    assert inspection["sinks"] == [{"sink": "out", "kind": "console", "revocable": False, "records": len(named)}]
+    expected = set(job.committed([*inspection["abandoned"], *inspection["recommitted"]]))
+    assert inspection["sinks"] == [{"sink": "out", "kind": "console", "revocable": False, "records": len(expected)}]
     assert api.apply(plan["id"])["state"] == "SUCCEEDED"
-    until(lambda: named <= job.printed(run=3).keys(), "all that was left behind is printed again")
-    both = at_rest + job.printed(run=3)
-    assert {number for number, times in both.items() if times > at_rest[number] > 0} == named
-    assert all(both[number] == at_rest[number] + 1 for number in named)
+    until(lambda: expected <= job.printed(run=3).keys(), "all abandoned output is printed again")
+    both = while_suspended + job.printed(run=3)
+    assert {number for number, times in both.items() if times > while_suspended[number] > 0} == expected
+    assert all(both[number] == while_suspended[number] + 1 for number in expected)
 
-    # While it runs it knows from where on, and until when: until the job is stopped.
+    # The plan for a running job cannot list the checkpoints that complete before the job is stopped.
     undo = api.plan(job.id, {"kind": "undo", "plan": plan["id"]})
     inspection = undo["preview"]["inspection"]
-    goes_on_from = undo["preview"]["checkpoint"]
-    assert undo["preview"]["sinks_with_duplicates"] == ["out"] and inspection["recommitted"] == job.again(goes_on_from)
+    undo_checkpoint = undo["preview"]["checkpoint"]
+    assert undo["preview"]["sinks_with_duplicates"] == ["out"] and inspection["recommitted"] == job.again(undo_checkpoint)
     assert inspection["sinks"][0]["records"] == job.committed([*inspection["abandoned"], *inspection["recommitted"]]).total()
     assert api.apply(undo["id"])["state"] == "SUCCEEDED"
-    left = job.completed(after=goes_on_from, up_to=api.send("GET", f"/plans/{undo['id']}")["safety_checkpoint"])
-    assert left[: len(inspection["abandoned"])] == inspection["abandoned"]
-    named |= job.committed([*left, *inspection["recommitted"]]).keys()
+    abandoned = job.completed(after=undo_checkpoint, up_to=api.send("GET", f"/plans/{undo['id']}")["safety_checkpoint"])
+    assert abandoned[: len(inspection["abandoned"])] == inspection["abandoned"]
+    expected |= job.committed([*abandoned, *inspection["recommitted"]]).keys()
 
     faster = spec | {"parameters": {"input": str(tmp_path / "input"), "rate": 1_000}}
     added = api.send("POST", f"/jobs/{job.id}/specs", json={"spec": faster}, headers={"If-Match": "*"})
@@ -137,12 +138,12 @@ def test_what_a_sink_that_takes_nothing_back_shows_twice_is_what_the_plans_have_
     assert upgrade["preview"]["sinks_with_duplicates"] == ["out"] and upgrade["preview"]["inspection"]["recommitted"] == []
     assert any("the checkpoint that the job is stopped with" in one for one in upgrade["preview"]["warnings"])
     assert api.apply(upgrade["id"])["state"] == "SUCCEEDED"
-    named |= job.committed(job.again(api.send("GET", f"/plans/{upgrade['id']}")["safety_checkpoint"])).keys()
+    expected |= job.committed(job.again(api.send("GET", f"/plans/{upgrade['id']}")["safety_checkpoint"])).keys()
     job.wait(lambda job: job["state"] == "FINISHED")
 
     printed = job.printed()
-    assert printed.keys() == set(range(ROWS)), "nothing is lost"
-    assert {number for number, times in printed.items() if times > 1} - twice_by_the_kill == named - twice_by_the_kill
+    assert printed.keys() == set(range(ROWS)), "no number is lost"
+    assert {number for number, times in printed.items() if times > 1} - repeated_after_kill == expected - repeated_after_kill
 
 
 # ---- a pipeline ------------------------------------------------------------------------------------
@@ -150,12 +151,12 @@ def test_what_a_sink_that_takes_nothing_back_shows_twice_is_what_the_plans_have_
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A machine of CI: the script, the command ``weir``, an address and a token; nobody is logged in there."""
+    """A CI job that runs the deployment script with the URL of the platform and a token, without a login."""
 
     root: Path
     environment: dict[str, str]
 
-    def begin(self, function: str, *, within: str) -> subprocess.Popen[str]:
+    def start_deployment(self, function: str, *, within: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [
                 *(ROOT / "examples" / "ci" / "deploy.sh", f"{FILE}:{function}", "piped", "--interval", "500ms"),
@@ -168,46 +169,46 @@ class Pipeline:
 
 @pytest.fixture
 def pipeline(platform: Platform, tmp_path: Path) -> Pipeline:
-    at_home = os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "somebody")}
-    somebody = [WEIR, "login", "--url", platform.state.url, "--name", "admin", "--password-stdin"]
-    subprocess.run(somebody, input=platform.secrets.admin_password, env=at_home, text=True, check=True, capture_output=True)
+    logged_in = os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "logged-in")}
+    login = [WEIR, "login", "--url", platform.state.url, "--name", "admin", "--password-stdin"]
+    subprocess.run(login, input=platform.secrets.admin_password, env=logged_in, text=True, check=True, capture_output=True)
     create = [WEIR, "tokens", "create", "--name", "deployments from CI", "--rollback"]
-    token = subprocess.run(create, env=at_home, text=True, check=True, capture_output=True).stdout.strip()
+    token = subprocess.run(create, env=logged_in, text=True, check=True, capture_output=True).stdout.strip()
     return Pipeline(
         tmp_path,
         os.environ
         | {
-            "WEIR_API_URL": platform.state.url, "WEIR_TOKEN": token, "XDG_CONFIG_HOME": str(tmp_path / "nobody"),
+            "WEIR_API_URL": platform.state.url, "WEIR_TOKEN": token, "XDG_CONFIG_HOME": str(tmp_path / "not-logged-in"),
             "PATH": f"{WEIR.parent}:{os.environ['PATH']}", "PYTHON": sys.executable,
         },
     )  # fmt: skip
 
 
-def test_a_pipeline_deploys_what_is_well_and_takes_back_what_comes_up_and_fails(
+def test_a_pipeline_deploys_a_healthy_version_and_undoes_the_upgrade_to_a_failing_one(
     api: Api, pipeline: Pipeline, tmp_path: Path
 ) -> None:
     numbers(tmp_path / "input")
-    first = pipeline.begin("good", within="2m")
-    _, said = first.communicate(timeout=240)
-    assert first.returncode == 0 and "deploy: piped is well with version 1" in said, said
-    (made,) = api.send("GET", "/jobs", params={"filter": json.dumps({"name": "piped"})})
+    first = pipeline.start_deployment("good", within="2m")
+    _, errors = first.communicate(timeout=240)
+    assert first.returncode == 0 and "deploy: piped is healthy with version 1" in errors, errors
+    (created,) = api.send("GET", "/jobs", params={"filter": json.dumps({"name": "piped"})})
 
-    second = pipeline.begin("bad", within="10s")
+    second = pipeline.start_deployment("bad", within="10s")
 
     def runs(job: dict[str, Any]) -> bool:
         assert second.poll() is None, second.communicate()[1]
         return bool(job["spec_number"] == 2 and job["state"] == "RUNNING")
 
-    api.wait(made["id"], runs)
+    api.wait(created["id"], runs)
     (tmp_path / "output.gate").touch()
-    _, said = second.communicate(timeout=240)
-    assert second.returncode == 1, said
-    assert "deploy: piped is not well with version 2" in said and "cannot bear the number" in said, said
-    assert "deploy: piped is back at version 1" in said, said
-    returned = api.job(made["id"])
-    back = api.wait(made["id"], lambda job: running(job) and last_checkpoint(job) > last_checkpoint(returned))
-    assert back["spec_number"] == 1 and back["health"] == "healthy" and back["run"]["cause"] == "undo"
-    api.send("POST", f"/jobs/{made['id']}/suspend")
-    api.wait(made["id"], lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
+    _, errors = second.communicate(timeout=240)
+    assert second.returncode == 1, errors
+    assert "deploy: piped is not healthy with version 2" in errors and "cannot process the number" in errors, errors
+    assert "deploy: piped has returned to version 1" in errors, errors
+    returned = api.job(created["id"])
+    rolled_back = api.wait(created["id"], lambda job: running(job) and last_checkpoint(job) > last_checkpoint(returned))
+    assert rolled_back["spec_number"] == 1 and rolled_back["health"] == "healthy" and rolled_back["run"]["cause"] == "undo"
+    api.send("POST", f"/jobs/{created['id']}/suspend")
+    api.wait(created["id"], lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
     seen = pq.read_table(tmp_path / "output", partitioning=None)["number"].to_pylist()
     assert len(seen) == len(set(seen)) > 0

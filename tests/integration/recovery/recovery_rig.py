@@ -1,4 +1,4 @@
-"""A job in a separate driver process, with access to the processes that tests kill, and a check of its output."""
+"""Runs a job in a separate driver process, gives access to its processes, and checks its output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIES = 10
 
 
 def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> ChaosPlan:
-    """A job that reads 600 files at 600 records per second and slot until ``release``."""
+    """Return a plan for a job that reads 600 files. Each slot reads 600 records per second until ``Rig.release`` is called."""
     return ChaosPlan(
         seed=1,
         standalone=standalone,
@@ -49,7 +49,10 @@ def plan(*, parallelisms: tuple[int, ...] = (2,), standalone: bool = False) -> C
 
 
 class Rig:
-    """Call order: {start, kill}* -> release -> finish. ``close`` in any case."""
+    """The drivers and files of a job.
+
+    Start and kill drivers as often as needed, then call ``finish``. Always call ``close`` at the end.
+    """
 
     def __init__(self, directory: Path, plan: ChaosPlan, cluster: StandaloneCluster | None = None) -> None:
         self.directory = directory
@@ -59,20 +62,23 @@ class Rig:
         self._cluster = cluster
         self._records = write_input(plan, directory / "input")
 
-    def start(self, *how: str) -> Driver:
-        driver = Driver(self._plan, self.directory, len(self.drivers), self._cluster, how or None)
+    def start(self, *arguments: str) -> Driver:
+        driver = Driver(self._plan, self.directory, len(self.drivers), self._cluster, arguments or None)
         self.drivers.append(driver)
         return driver
 
-    def started(self, *how: str, event: str = "checkpoint completed") -> Driver:
+    def started(self, *arguments: str, event: str = "checkpoint completed") -> Driver:
         """Start a driver and wait until its log contains ``event``."""
-        driver = self.start(*how)
+        driver = self.start(*arguments)
         self.await_event(driver, event)
         return driver
 
     def start_second_driver(self) -> Driver:
-        """Start another driver while one runs. If the first one completes a checkpoint between the other's read of the log and
-        its first entry, the other one changes nothing and exits with the advice to restart it; then this starts it again."""
+        """Start a second driver while the first driver runs.
+
+        If the first driver completes a checkpoint after the second driver read the job log and before it appended its first entry,
+        the second driver exits without an effect. This method then starts it again.
+        """
         for _ in range(TRIES):
             driver = self.start()
             if self._log_contains(driver, "checkpoint completed"):
@@ -87,14 +93,14 @@ class Rig:
         )
 
     def _log_contains(self, driver: Driver, event: str, *, after: int = 0) -> bool:
-        """Wait until the log contains it, or the driver has exited."""
+        """Wait until the log contains ``event`` or the driver has exited."""
         self.wait(
             lambda: driver.has_logged(event, after=after) or driver.exit_code is not None, f"'{event}' of {driver.log.name}"
         )
         return driver.has_logged(event, after=after)
 
     def recovered_after(self, driver: Driver, action: Callable[[], None]) -> None:
-        """Run an action that requires a recovery, and wait for the recovery."""
+        """Run an action that causes a recovery, and wait for the end of the recovery."""
         before = driver.log_bytes()
         action()
         self.await_event(driver, "recovered", after=before)
@@ -111,11 +117,11 @@ class Rig:
         assert '"outcome": "suspended"' in driver.log.read_text()
 
     def release(self) -> None:
-        """Release the rest of the input at full speed."""
+        """Let the job read the rest of its input at full speed."""
         (self.directory / "release").touch()
 
     def finish(self, driver: Driver) -> None:
-        """Wait for the end of the job, and check that its output equals that of an undisturbed run."""
+        """Release the input, wait for the end of the job, and check that its output is exact."""
         self.release()
         assert self.exit_code(driver) == 0, driver.log.read_text()[-3000:]
         problems = check_run(self._records, keys=self.keys, groups=self.groups, checkpoints=self.directory / "checkpoints")
@@ -125,7 +131,7 @@ class Rig:
         return list_checkpoints(open_storage(str(self.directory / "checkpoints"), {}), JobLayout("chaos"))
 
     def published(self) -> set[int]:
-        """Checkpoints whose output is published."""
+        """Return the checkpoints whose output is published."""
         return {part.checkpoint for directory in (self.keys, self.groups) for part, _ in parts_of(directory)}
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:

@@ -29,14 +29,14 @@ def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
         rig.close()
 
 
-def test_a_killed_worker_is_replaced_and_the_output_is_exact(make_rig: MakeRig) -> None:
+def test_a_killed_slot_is_replaced_and_the_output_is_exact(make_rig: MakeRig) -> None:
     rig = make_rig()
     driver = rig.started()
     rig.recovered_after(driver, driver.slots()[0].kill)
     rig.finish(driver)
 
 
-def test_a_paused_and_replaced_worker_resumes_without_effect(make_rig: MakeRig) -> None:
+def test_a_slot_process_that_resumes_after_its_replacement_ends_without_effect(make_rig: MakeRig) -> None:
     rig = make_rig()
     driver = rig.started()
     slot = driver.slots()[-1]
@@ -47,7 +47,7 @@ def test_a_paused_and_replaced_worker_resumes_without_effect(make_rig: MakeRig) 
     rig.finish(driver)
 
 
-def test_a_driver_killed_during_a_checkpoint_is_replaced(make_rig: MakeRig) -> None:
+def test_a_second_driver_continues_after_the_first_is_killed_during_a_checkpoint(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started()
     rig.await_event(first, "checkpoint_triggered", after=first.log_bytes())
@@ -58,7 +58,7 @@ def test_a_driver_killed_during_a_checkpoint_is_replaced(make_rig: MakeRig) -> N
     assert not [slot for slot in first.slots() if slot.is_running()]
 
 
-def test_a_paused_driver_resumes_superseded(make_rig: MakeRig) -> None:
+def test_a_paused_driver_exits_as_superseded_when_it_resumes(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started()
     rig.await_event(first, "checkpoint_triggered", after=first.log_bytes())
@@ -69,7 +69,7 @@ def test_a_paused_driver_resumes_superseded(make_rig: MakeRig) -> None:
     rig.finish(second)
 
 
-def test_of_two_running_drivers_the_older_one_stops(make_rig: MakeRig) -> None:
+def test_the_older_of_two_running_drivers_exits(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started()
     second = rig.start_second_driver()
@@ -92,36 +92,38 @@ def test_a_rollback_revokes_output_and_an_undo_reinstates_it(make_rig: MakeRig) 
     rig = make_rig()
     first = rig.started("--retained", "100")
     rig.suspended(first)
-    chosen, *left, tip = [info.checkpoint for info in rig.checkpoints() if info.status is CheckpointStatus.RESTORABLE]
-    of_first = rig.published()
-    assert tip in of_first
+    chosen, *abandoned, newest = [info.checkpoint for info in rig.checkpoints() if info.status is CheckpointStatus.RESTORABLE]
+    published_by_first = rig.published()
+    assert newest in published_by_first
 
     second = rig.started("--from", str(chosen), "--yes", "--retained", "100")
     rig.suspended(second)
-    assert {checkpoint for checkpoint in rig.published() if checkpoint <= tip} == {one for one in of_first if one <= chosen}
-    of_second = {checkpoint for checkpoint in rig.published() if checkpoint > tip}
-    assert of_second
+    assert {checkpoint for checkpoint in rig.published() if checkpoint <= newest} == {
+        one for one in published_by_first if one <= chosen
+    }
+    published_by_second = {checkpoint for checkpoint in rig.published() if checkpoint > newest}
+    assert published_by_second
 
-    third = rig.started("--from", str(tip), "--yes", "--retained", "100")
-    assert rig.published() & of_second == set()
-    assert of_first <= rig.published()
-    assert [info.status for info in rig.checkpoints() if info.checkpoint in of_second] == [CheckpointStatus.ABANDONED] * len(
-        [info for info in rig.checkpoints() if info.checkpoint in of_second]
-    )
+    third = rig.started("--from", str(newest), "--yes", "--retained", "100")
+    assert rig.published() & published_by_second == set()
+    assert published_by_first <= rig.published()
+    assert [info.status for info in rig.checkpoints() if info.checkpoint in published_by_second] == [
+        CheckpointStatus.ABANDONED
+    ] * len([info for info in rig.checkpoints() if info.checkpoint in published_by_second])
     rig.finish(third)
 
 
 def test_a_start_without_state_revokes_all_output_and_reads_all_input_again(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started("--retained", "2")
-    rig.wait(lambda: len(rig.published()) >= 4 or first.exit_code is not None, "some checkpoints more than are retained")
+    rig.wait(lambda: len(rig.published()) >= 4 or first.exit_code is not None, "more published checkpoints than are retained")
     rig.suspended(first)
     assert min(info.checkpoint for info in rig.checkpoints() if info.status is CheckpointStatus.RESTORABLE) > 1, (
-        "some are retired"
+        "some checkpoints are retired"
     )
-    of_first = rig.published()
+    published_by_first = rig.published()
     again = rig.started("--from", "0", "--yes")
-    assert not rig.published() & of_first
+    assert not rig.published() & published_by_first
     rig.finish(again)
 
 

@@ -1,4 +1,4 @@
-"""A complete job, with unauthenticated clients at every port of its processes."""
+"""Unauthenticated clients connect to every port of a running job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from process_tree import argument_lists, family, listening
+from process_tree import argument_lists, listening, process_tree
 
 from weir import Job, agg, sinks, sources
 from weir.coordinator.progress import ProgressSnapshot
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 ROWS = 800_000
 
 
-def a_job(out: Path) -> Job:
+def make_job(out: Path) -> Job:
     job = Job("unauthenticated")
     numbers = job.read(
         sources.generator({"key": sources.uniform_ints(distinct=500)}, rows=ROWS, splits=2, rate=80_000), uid="numbers"
@@ -33,7 +33,7 @@ def a_job(out: Path) -> Job:
     return job
 
 
-def until_running(job: RunningJob) -> ProgressSnapshot:
+def wait_until_running(job: RunningJob) -> ProgressSnapshot:
     while (result := job.wait(0.1)) is None:
         now = job.progress()
         if now.phase is JobPhase.RUNNING and now.records > 0:
@@ -41,12 +41,12 @@ def until_running(job: RunningJob) -> ProgressSnapshot:
     pytest.fail(f"the job ended before the clients connected: {result}")
 
 
-def unauthenticated_response(port: int, luck: random.Random) -> bytes:
-    """Return the response to an unauthenticated message."""
-    sayings = [
-        luck.randbytes(luck.randrange(1, 4_096)),
+def unauthenticated_response(port: int, rng: random.Random) -> bytes:
+    """Send an unauthenticated message and return the response."""
+    messages = [
+        rng.randbytes(rng.randrange(1, 4_096)),
         struct.pack("<I", 20) + b'["Register",{}]     ',
-        struct.pack("<I", MAGIC) + luck.randbytes(60),
+        struct.pack("<I", MAGIC) + rng.randbytes(60),
         struct.pack("<I", 0xFFFFFFFF) * 64,
         b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"",
@@ -54,27 +54,27 @@ def unauthenticated_response(port: int, luck: random.Random) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
         connection.settimeout(0.3)
         try:
-            connection.sendall(luck.choice(sayings))
+            connection.sendall(rng.choice(messages))
             return connection.recv(4_096)
         except OSError:
             return b""
 
 
-def test_unauthenticated_clients_change_nothing_and_learn_no_secret(tmp_path: Path) -> None:
+def test_unauthenticated_clients_have_no_effect_and_receive_no_secret(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
-    luck = random.Random(seed)
-    job = launch(a_job(tmp_path), RunOptions(checkpoint_dir=str(tmp_path / "checkpoints"), parallelism=2, interval_ms=500))
-    until_running(job)
-    processes = family(os.getpid())
+    rng = random.Random(seed)
+    job = launch(make_job(tmp_path), RunOptions(checkpoint_dir=str(tmp_path / "checkpoints"), parallelism=2, interval_ms=500))
+    wait_until_running(job)
+    processes = process_tree(os.getpid())
     ports = sorted({port for _, port in listening(processes)})
     slots = [process for process in processes if process.is_running() and "weir.spark.daemon" in " ".join(_arguments(process))]
-    assert len(ports) >= 3 and slots, "at least the coordinator's port and one of each slot"
+    assert len(ports) >= 3 and slots, "the coordinator and each slot have at least one port"
     for address, _ in listening(processes):
         assert address in ("127.0.0.1", "::1", "::ffff:127.0.0.1"), f"a port listens on {address}"
     for port in ports * 3:
-        answer = unauthenticated_response(port, luck)
-        assert b"generation" not in answer and b"unauthenticated" not in answer
+        response = unauthenticated_response(port, rng)
+        assert b"generation" not in response and b"unauthenticated" not in response
     secrets = [job._coordinator._server._acceptor._credentials.secret.hex()]
     listed = argument_lists(processes)
     assert not any(secret in listed for secret in secrets)

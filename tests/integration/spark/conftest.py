@@ -19,7 +19,7 @@ def _pickle_test_slots_by_value() -> None:
 
 @pytest.fixture(scope="module")
 def local_spark() -> Iterator[SparkSession]:
-    """A session with capacity for two slots and a spare."""
+    """A session with enough cores for two slots and a spare."""
     spark = open_session("local", 3, app_name="weir-tests", extra_conf={AUTH_SECRET: SPARK_SECRET})
     yield spark
     close_session(spark)

@@ -1,4 +1,4 @@
-"""A driver with two slots. It kills one of them, prints its processes, and waits for its end."""
+"""A driver with two slots. It kills one slot, prints the ids of its processes, and exits when its standard input is closed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 
 from pyspark import cloudpickle
 from tests.integration.spark import fake_coordinator
-from tests.integration.spark.process_tree import family
+from tests.integration.spark.process_tree import process_tree
 
 from weir.spark.session import close_session, open_session
 from weir.spark.slot_pool import SlotPool
@@ -24,8 +24,8 @@ def main() -> None:
         connections = [coordinator.accept(), coordinator.accept()]
         os.kill(connections[0].pid, signal.SIGKILL)
         replacement = coordinator.accept()
-        family_pids = [process.pid for process in family(os.getpid())]
-        print(json.dumps({"slots": [connections[1].pid, replacement.pid], "family": family_pids}), flush=True)
+        pids = [process.pid for process in process_tree(os.getpid())]
+        print(json.dumps({"slots": [connections[1].pid, replacement.pid], "processes": pids}), flush=True)
         sys.stdin.read()
         pool.release()
     pool.close()

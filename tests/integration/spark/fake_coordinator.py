@@ -1,4 +1,4 @@
-"""A substitute for the coordinator, and slots that only keep a connection to it."""
+"""A fake coordinator, and slot functions that only connect to it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Self
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 
 SECRET = b"a secret of the test: 7b1d"
-SPARK_SECRET = "one that Spark may not show either: 9c2e"
+SPARK_SECRET = "a Spark secret of the test: 9c2e"
 WAIT_S = 60.0
 
 
 def connected_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
-    """Registers, and ends when the connection is closed."""
+    """Registers, and returns when the coordinator closes the connection."""
     import json
     import os
     import socket
@@ -28,7 +28,7 @@ def connected_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskIn
 
 
 def ending_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
-    """Registers, and ends at once."""
+    """Registers and returns immediately."""
     import json
     import os
     import socket
@@ -39,7 +39,7 @@ def ending_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo)
 
 
 def unresponsive_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
-    """Ignores that the connection is closed."""
+    """Registers and never returns, even if the coordinator closes the connection."""
     import json
     import os
     import socket
@@ -52,7 +52,7 @@ def unresponsive_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTas
 
 
 def raising_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
-    raise ValueError("no such kernel")
+    raise ValueError("raised by the slot")
 
 
 @dataclass
@@ -64,7 +64,7 @@ class SlotConnection:
     socket: socket.socket
 
     def is_closed(self) -> bool:
-        """Wait for the other end to close."""
+        """Wait until the slot closes the connection."""
         return self.socket.recv(1) == b""
 
 
@@ -82,7 +82,7 @@ class FakeCoordinator:
         return SlotBootstrap(job="test", host="127.0.0.1", port=self.port, secret=SECRET)
 
     def accept(self) -> SlotConnection:
-        """Return the next slot that connects. Raise TimeoutError."""
+        """Wait for the next slot and return its connection. Raises TimeoutError."""
         client, _ = self._server.accept()
         client.settimeout(WAIT_S)
         registration = json.loads(client.makefile().readline())

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 
-def family(pid: int) -> list[psutil.Process]:
+def process_tree(pid: int) -> list[psutil.Process]:
     process = psutil.Process(pid)
     return [process, *process.children(recursive=True)]
 
@@ -24,7 +24,7 @@ def argument_lists(processes: list[psutil.Process]) -> str:
 
 
 def listening(processes: list[psutil.Process]) -> list[tuple[str, int]]:
-    """(address, port) of every listening TCP socket."""
+    """Return (address, port) of every listening TCP socket of the processes."""
     found = set()
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -35,28 +35,28 @@ def listening(processes: list[psutil.Process]) -> list[tuple[str, int]]:
 
 
 _SPARK_CALL = struct.pack(">qbqi", 8 + 13 + 5, 3, 77, 5) + b"hello"
-"""Length of the frame, kind (a remote call), its number, length of its body, body."""
+"""A remote call of Spark: frame length, kind 3, call number 77, body length and body."""
 _GATEWAY_CALL = b"c\no0\nshutdown\ne\n"
 _PAGE_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
-def refusal(port: int) -> str:
-    """Return how the server at ``port`` refuses a valid call of an unauthenticated client; empty: it does not."""
-    if b"Expected SaslMessage" in intrude(port, _SPARK_CALL):
+def refusing_server(port: int) -> str:
+    """Return the kind of server at ``port``, from how it refuses an unauthenticated call. Empty if the response is not of a known server."""
+    if b"Expected SaslMessage" in send_unauthenticated(port, _SPARK_CALL):
         return "spark"
-    answer = intrude(port, _GATEWAY_CALL)
-    if answer.startswith(b"!x") and b"uthentication" in answer:
+    response = send_unauthenticated(port, _GATEWAY_CALL)
+    if response.startswith(b"!x") and b"uthentication" in response:
         return "gateway"
-    if intrude(port, _PAGE_REQUEST).startswith(b"HTTP/1.1 403"):
+    if send_unauthenticated(port, _PAGE_REQUEST).startswith(b"HTTP/1.1 403"):
         return "page"
     return ""
 
 
-def intrude(port: int, message: bytes) -> bytes:
-    """Return the response to an unauthenticated ``message``, up to the end of the connection or a moment without data."""
-    got = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=0.5) as line, contextlib.suppress(OSError):
-        line.sendall(message)
-        while chunk := line.recv(65_536):
-            got += chunk
-    return got
+def send_unauthenticated(port: int, message: bytes) -> bytes:
+    """Send a message without authentication. Return the response up to the end of the connection or 0.5 s without data."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=0.5) as connection, contextlib.suppress(OSError):
+        connection.sendall(message)
+        while chunk := connection.recv(65_536):
+            received += chunk
+    return received

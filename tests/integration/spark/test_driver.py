@@ -29,28 +29,28 @@ def _processes(driver: subprocess.Popen[str]) -> tuple[list[psutil.Process], lis
     """Return (slots, all processes except the driver)."""
     assert driver.stdout is not None
     registration = json.loads(driver.stdout.readline())
-    assert set(registration["slots"]) <= set(registration["family"])
-    family = [psutil.Process(pid) for pid in registration["family"] if pid != driver.pid and psutil.pid_exists(pid)]
-    return [psutil.Process(pid) for pid in registration["slots"]], family
+    assert set(registration["slots"]) <= set(registration["processes"])
+    processes = [psutil.Process(pid) for pid in registration["processes"] if pid != driver.pid and psutil.pid_exists(pid)]
+    return [psutil.Process(pid) for pid in registration["slots"]], processes
 
 
-def test_a_lost_worker_leaves_no_output_and_no_process(driver: subprocess.Popen[str]) -> None:
-    _, family = _processes(driver)
+def test_a_driver_that_lost_a_slot_exits_without_error_output_or_remaining_processes(driver: subprocess.Popen[str]) -> None:
+    _, processes = _processes(driver)
     _, errors = driver.communicate(timeout=WAIT_S)
     assert driver.returncode == 0
     assert errors == ""
-    _, alive = psutil.wait_procs(family, timeout=WAIT_S)
+    _, alive = psutil.wait_procs(processes, timeout=WAIT_S)
     assert alive == []
 
 
 def test_slots_and_java_end_when_the_driver_is_killed(driver: subprocess.Popen[str]) -> None:
-    _, family = _processes(driver)
+    _, processes = _processes(driver)
     driver.kill()
-    _, alive = psutil.wait_procs(family, timeout=WAIT_S)
+    _, alive = psutil.wait_procs(processes, timeout=WAIT_S)
     assert alive == []
 
 
-def test_slots_end_with_the_driver_even_if_the_python_daemon_died_before(driver: subprocess.Popen[str]) -> None:
+def test_slots_end_with_the_driver_even_if_the_python_daemon_was_killed_first(driver: subprocess.Popen[str]) -> None:
     slots, _ = _processes(driver)
     daemon = slots[0].ppid()
     assert "weir.spark.daemon" in " ".join(psutil.Process(daemon).cmdline())

@@ -17,7 +17,7 @@ from tests.integration.spark.fake_coordinator import (
     raising_slot,
     unresponsive_slot,
 )
-from tests.integration.spark.process_tree import argument_lists, family, intrude, listening, refusal
+from tests.integration.spark.process_tree import argument_lists, listening, process_tree, refusing_server, send_unauthenticated
 
 from weir.errors import SlotError
 from weir.spark.settings import AUTH_SECRET, TASK_FAILURES_MAX
@@ -26,7 +26,9 @@ from weir.spark.slot_pool import SlotEnding, SlotLoss, SlotPool
 pytestmark = pytest.mark.spark
 
 
-def test_slots_and_a_spare_start_and_end_with_their_connection(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+def test_slots_and_spares_start_with_the_pool_and_end_when_their_connection_is_closed(
+    local_spark: SparkSession, coordinator: FakeCoordinator
+) -> None:
     pool = SlotPool(local_spark, 2, coordinator.bootstrap(), spares=1, entry=connected_slot)
     assert pool.start() == 1
     connections = [coordinator.accept() for _ in range(3)]
@@ -39,7 +41,7 @@ def test_slots_and_a_spare_start_and_end_with_their_connection(local_spark: Spar
     assert not [thread for thread in pool._threads if thread.is_alive()]
 
 
-def test_a_killed_slot_is_always_restarted_without_effect_on_others(
+def test_a_slot_is_restarted_after_each_kill_and_other_slots_continue(
     local_spark: SparkSession, coordinator: FakeCoordinator
 ) -> None:
     losses: queue.Queue[SlotLoss] = queue.Queue()
@@ -53,7 +55,7 @@ def test_a_killed_slot_is_always_restarted_without_effect_on_others(
             assert replacement.pid != connections[1].pid
             connections[1] = replacement
         assert psutil.pid_exists(connections[0].pid)
-        # Spark itself replaces the first ones. After that its job fails and is submitted again.
+        # Spark restarts a failed task several times. Then the Spark job fails, the pool reports the loss and submits the job again.
         loss = losses.get(timeout=WAIT_S)
         assert (loss.index, loss.ending) == (1, SlotEnding.LOST)
         assert losses.empty()
@@ -74,11 +76,11 @@ def test_a_slot_that_ends_is_restarted_until_the_pool_is_released(
     assert not [thread for thread in pool._threads if thread.is_alive()]
 
 
-def test_a_slot_that_keeps_raising_fails_with_its_error(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+def test_a_slot_that_always_raises_reports_its_exception(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
     failures: queue.Queue[SlotError] = queue.Queue()
     with SlotPool(local_spark, 1, coordinator.bootstrap(), entry=raising_slot, on_failure=failures.put):
         error = failures.get(timeout=WAIT_S)
-    assert "ValueError: no such kernel" in str(error)
+    assert "ValueError: raised by the slot" in str(error)
     assert SECRET.decode() not in str(error)
 
 
@@ -98,13 +100,15 @@ def test_spark_stops_an_unresponsive_slot_when_the_pool_closes(local_spark: Spar
     assert alive == []
 
 
-def test_more_slots_than_cores_are_refused_with_both_numbers(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+def test_more_slots_than_cores_are_refused_with_required_and_offered_slots(
+    local_spark: SparkSession, coordinator: FakeCoordinator
+) -> None:
     pool = SlotPool(local_spark, 4, coordinator.bootstrap(), spares=1, entry=connected_slot)
     with pytest.raises(SlotError, match=r"needs 4 slots and 1 spare, .* local\[3,4\] offers 3 on 1 executors"):
         pool.start()
 
 
-def test_spares_without_a_task_slot_are_not_started(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+def test_spares_without_a_free_core_are_not_started(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
     pool = SlotPool(local_spark, 2, coordinator.bootstrap(), spares=5, entry=connected_slot)
     assert pool.start() == 1
     for _ in range(3):
@@ -114,7 +118,7 @@ def test_spares_without_a_task_slot_are_not_started(local_spark: SparkSession, c
     pool.close()
 
 
-def test_slots_have_one_worker_thread(local_spark: SparkSession) -> None:
+def test_libraries_use_one_thread_in_each_slot(local_spark: SparkSession) -> None:
     def threads_of_pools(rows: object) -> list[tuple[str | None, ...]]:
         return [tuple(os.environ.get(name) for name in ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"))]
 
@@ -138,7 +142,7 @@ def test_polars_arrow_and_numba_work_in_a_forked_worker(local_spark: SparkSessio
 def test_no_secret_is_in_an_argument_list(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
     with SlotPool(local_spark, 1, coordinator.bootstrap(), entry=connected_slot) as pool:
         coordinator.accept()
-        shown = argument_lists(family(os.getpid()))
+        shown = argument_lists(process_tree(os.getpid()))
         pool.release()
         coordinator.close_connections()
     assert "weir.spark.daemon" in shown
@@ -147,21 +151,21 @@ def test_no_secret_is_in_an_argument_list(local_spark: SparkSession, coordinator
     assert SECRET.decode() not in shown
 
 
-def test_unauthenticated_clients_at_every_port_have_no_effect(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
+def test_unauthenticated_messages_to_every_port_have_no_effect(local_spark: SparkSession, coordinator: FakeCoordinator) -> None:
     with SlotPool(local_spark, 2, coordinator.bootstrap(), entry=connected_slot) as pool:
         pids = {coordinator.accept().pid, coordinator.accept().pid}
         own_ports = {coordinator.port}
-        ports = [(address, port) for address, port in listening(family(os.getpid())) if port not in own_ports]
-        before = {process.pid for process in family(os.getpid())}
+        ports = [(address, port) for address, port in listening(process_tree(os.getpid())) if port not in own_ports]
+        before = {process.pid for process in process_tree(os.getpid())}
         for address, port in ports:
             assert address.endswith("127.0.0.1")
             for message in (b"\x00" * 64, os.urandom(4096), b"GET / HTTP/1.0\r\n\r\n", b"c\no0\nshutdown\ne\n"):
-                answer = intrude(port, message)
-                # The gateway answers with an error ("!"), the others not at all.
-                assert answer[:1] in (b"", b"!"), (port, message[:10], answer)
-        # pyspark's gateway, Spark's control messages, Spark's blocks.
-        assert sorted(refusal(port) for _, port in ports) == ["gateway", "spark", "spark"]
-        assert {process.pid for process in family(os.getpid())} == before
+                response = send_unauthenticated(port, message)
+                # The gateway responds with an error ("!"). The other servers do not respond.
+                assert response[:1] in (b"", b"!"), (port, message[:10], response)
+        # The ports of PySpark's gateway, of Spark's control messages, and of Spark's block transfer.
+        assert sorted(refusing_server(port) for _, port in ports) == ["gateway", "spark", "spark"]
+        assert {process.pid for process in process_tree(os.getpid())} == before
         assert all(psutil.pid_exists(pid) for pid in pids)
         assert local_spark.range(10).count() == 10
         pool.release()

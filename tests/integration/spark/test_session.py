@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 from pyspark import SparkContext
-from tests.integration.spark.process_tree import argument_lists, family
+from tests.integration.spark.process_tree import argument_lists, process_tree
 
 from weir.errors import ConfigError
 from weir.spark.session import CONF_FILE, close_session, driver_address, open_session
@@ -14,7 +14,9 @@ from weir.spark.session import CONF_FILE, close_session, driver_address, open_se
 pytestmark = pytest.mark.spark
 
 
-def test_only_one_session_exists_at_a_time_and_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_session_needs_the_first_one_closed_and_inherits_none_of_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     secrets = tmp_path / "spark.conf"
     secrets.write_text("spark.hadoop.fs.s3a.secret.key  hidden-key-4711\n\n# a comment\nspark.custom.password=hidden-word-4712\n")
     secrets.chmod(0o600)
@@ -27,7 +29,7 @@ def test_only_one_session_exists_at_a_time_and_it_leaves_nothing_behind(tmp_path
         conf = spark.sparkContext.getConf()
         assert conf.get("spark.hadoop.fs.s3a.secret.key") == "hidden-key-4711"
         assert conf.get("spark.custom.password") == "hidden-word-4712"
-        assert "hidden-" not in argument_lists(family(os.getpid()))
+        assert "hidden-" not in argument_lists(process_tree(os.getpid()))
         assert driver_address(spark).bind == driver_address(spark).advertise == "127.0.0.1"
         scratch = Path(conf.get("spark.python.unix.domain.socket.dir") or "")
         assert scratch.is_dir()
@@ -41,7 +43,7 @@ def test_only_one_session_exists_at_a_time_and_it_leaves_nothing_behind(tmp_path
 
     again = open_session("local", 1)
     try:
-        # Nothing of the previous session remains in this one.
+        # The settings of the closed session have no effect on the new session.
         assert again.sparkContext.master == "local[1,4]"
         assert again.conf.get("spark.sql.shuffle.partitions") == "200"
     finally:
@@ -65,7 +67,7 @@ def test_a_session_whose_jvm_was_killed_can_be_replaced() -> None:
     close_session(again)
 
 
-def test_settings_from_sparks_own_files_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_settings_in_spark_defaults_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.barrier.sync.timeout 5s\n")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     with pytest.raises(ConfigError, match=r"Spark's own configuration: spark\.barrier\.sync\.timeout"):

@@ -41,7 +41,7 @@ def test_a_complete_staging_directory_is_reused(local_spark: SparkSession, tmp_p
     assert {path.name for path in Path(directory).iterdir()} == files
 
 
-def test_an_interrupted_staging_is_repeated(local_spark: SparkSession, tmp_path: Path) -> None:
+def test_an_incomplete_staging_directory_is_written_again(local_spark: SparkSession, tmp_path: Path) -> None:
     directory, _ = stage_dataframe(local_spark.range(3), str(tmp_path / "staged"))
     (Path(directory) / "_SUCCESS").unlink()
     stage_dataframe(local_spark.range(3), directory)

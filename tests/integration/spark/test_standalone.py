@@ -11,7 +11,7 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 from tests.integration.spark.fake_coordinator import SECRET, WAIT_S, FakeCoordinator, connected_slot
-from tests.integration.spark.process_tree import argument_lists, family, intrude, listening, refusal
+from tests.integration.spark.process_tree import argument_lists, listening, process_tree, refusing_server, send_unauthenticated
 
 from weir.errors import SlotError
 from weir.spark.session import close_session, open_session
@@ -43,22 +43,22 @@ def test_slots_of_a_killed_executor_are_restarted_and_the_others_continue(
         connections = [coordinator.accept() for _ in range(4)]
         executors = {connection.executor for connection in connections}
         assert len(executors) == 2
-        victim = connections[0].executor
-        pid = int(victim.rpartition("/")[2])
+        killed = connections[0].executor
+        pid = int(killed.rpartition("/")[2])
         assert "CoarseGrainedExecutorBackend" in " ".join(psutil.Process(pid).cmdline())
-        lost = [connection for connection in connections if connection.executor == victim]
-        kept = [connection for connection in connections if connection.executor != victim]
+        lost = [connection for connection in connections if connection.executor == killed]
+        kept = [connection for connection in connections if connection.executor != killed]
         os.kill(pid, signal.SIGKILL)
         replacements = [coordinator.accept() for _ in lost]
         assert sorted(connection.index for connection in replacements) == sorted(connection.index for connection in lost)
-        assert victim not in {connection.executor for connection in replacements}
+        assert killed not in {connection.executor for connection in replacements}
         assert all(connection.is_closed() for connection in lost)
         assert all(psutil.pid_exists(connection.pid) for connection in kept)
         pool.release()
         coordinator.close_connections()
 
 
-def test_too_few_cores_of_the_cluster_are_reported_after_the_timeout(spark: SparkSession, coordinator: FakeCoordinator) -> None:
+def test_a_cluster_with_too_few_cores_is_reported_after_the_timeout(spark: SparkSession, coordinator: FakeCoordinator) -> None:
     pool = SlotPool(spark, 5, coordinator.bootstrap(), entry=connected_slot, capacity_timeout_s=0.2)
     with pytest.raises(
         SlotError,
@@ -73,7 +73,7 @@ def test_no_secret_is_in_an_argument_list_of_the_cluster(
     with SlotPool(spark, 4, coordinator.bootstrap(), entry=connected_slot) as pool:
         for _ in range(4):
             coordinator.accept()
-        shown = argument_lists(family(os.getpid()))
+        shown = argument_lists(process_tree(os.getpid()))
         pool.release()
         coordinator.close_connections()
     assert "CoarseGrainedExecutorBackend" in shown
@@ -82,18 +82,19 @@ def test_no_secret_is_in_an_argument_list_of_the_cluster(
     assert SECRET.decode() not in shown
 
 
-def test_unauthenticated_clients_at_every_port_of_the_cluster_have_no_effect(
+def test_unauthenticated_messages_to_every_port_of_the_cluster_have_no_effect(
     spark: SparkSession, cluster: StandaloneCluster, coordinator: FakeCoordinator
 ) -> None:
     with SlotPool(spark, 4, coordinator.bootstrap(), entry=connected_slot) as pool:
         pids = {coordinator.accept().pid for _ in range(4)}
-        ports = [(address, port) for address, port in listening(family(os.getpid())) if port != coordinator.port]
+        ports = [(address, port) for address, port in listening(process_tree(os.getpid())) if port != coordinator.port]
         for address, port in ports:
             assert address.endswith("127.0.0.1")
-            answer = intrude(port, os.urandom(4096))
-            assert answer == b"" or answer.startswith((b"!", b"HTTP/1.1 4")), (port, answer)
-        # Master and two workers: control port and web UI each. Driver: gateway, control, blocks. Two executors: blocks.
-        kinds = [refusal(port) for _, port in ports]
+            response = send_unauthenticated(port, os.urandom(4096))
+            assert response == b"" or response.startswith((b"!", b"HTTP/1.1 4")), (port, response)
+        # Master and both workers have a control port and a web UI each. The driver has a port for its gateway, for control messages
+        # and for block transfer. Both executors have a port for block transfer.
+        kinds = [refusing_server(port) for _, port in ports]
         assert {kind: kinds.count(kind) for kind in kinds} == {"spark": 7, "page": 3, "gateway": 1}
         assert all(psutil.pid_exists(pid) for pid in pids)
         assert psutil.pid_exists(cluster.pids[0])
@@ -112,6 +113,6 @@ def test_the_web_uis_of_master_and_workers_refuse_all_requests(cluster: Standalo
             urllib.request.urlopen(f"http://127.0.0.1:{found.group(1)}{path}", timeout=WAIT_S)
 
 
-def test_only_its_user_can_read_the_secret_of_the_cluster(cluster: StandaloneCluster) -> None:
+def test_only_the_owner_can_read_the_files_with_the_secret_of_the_cluster(cluster: StandaloneCluster) -> None:
     assert (cluster.directory.stat().st_mode & 0o777) == 0o700
     assert ((cluster.directory / "cluster.properties").stat().st_mode & 0o777) == 0o600
