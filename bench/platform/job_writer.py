@@ -135,7 +135,7 @@ class JobWriter:
 
     def reconcile(self, job_id: int) -> None:
         with self.database.session() as session:
-            Reconciler(self.settings, self.tasks).look(session, job_id)
+            Reconciler(self.settings, self.tasks).reconcile(session, job_id)
 
     def restart(self, job_id: int, run_id: int) -> None:
         """Mark the driver as lost and start the next run without the delay."""

@@ -86,13 +86,13 @@ class Stage:
             assert spec is not None
             graph_id = repository.store_graph(session, graph_content(graph)) if problem is None else None
             service.compiled(session, self.tasks, spec, graph_id=graph_id, problem=problem)
-        self.look(job_id)
+        self.reconcile(job_id)
 
-    def look(self, job_id: int) -> None:
+    def reconcile(self, job_id: int) -> None:
         with self.database.session() as session:
-            Reconciler(self.settings, self.tasks).look(session, job_id)
+            Reconciler(self.settings, self.tasks).reconcile(session, job_id)
         if self.keep_the_way_back():
-            self.look(job_id)
+            self.reconcile(job_id)
 
     def keep_the_way_back(self) -> bool:
         """Pin the checkpoints that an undo restores, as a worker does. Return whether there were any."""
@@ -108,7 +108,7 @@ class Stage:
         with self.database.session() as session:
             waiting = record_inspection(session, self.settings, plan_id, found)
         if waiting is not None:
-            self.look(waiting)
+            self.reconcile(waiting)
 
     def pin(self) -> None:
         """Write the pins to the job logs, as a worker does."""
@@ -144,7 +144,7 @@ def wait_is_over(stage: Stage, job_id: int) -> None:
     """Let the restart delay pass."""
     with stage.database.session() as session:
         session.execute(update(Job).where(Job.id == job_id).values(restart_at=now()))
-    stage.look(job_id)
+    stage.reconcile(job_id)
 
 
 @dataclass
@@ -169,7 +169,7 @@ class Driver:
         )
         if answer.status_code == 200:
             self.told += len(events)
-            self.stage.look(self.job_id)
+            self.stage.reconcile(self.job_id)
         return answer.status_code
 
     def begin(self) -> None:
@@ -199,4 +199,4 @@ class Driver:
         """The driver process is dead, and a worker has noticed."""
         with self.stage.database.session() as session:
             assert mark_driver_lost(session, self.job_id, self.run_id, reason)
-        self.stage.look(self.job_id)
+        self.stage.reconcile(self.job_id)

@@ -28,7 +28,7 @@ from weir.storage.manifests import write_manifest
 from weir_backend.kit.clock import now
 from weir_backend.models import Checkpoint, Event, Job, Run
 from weir_workers.context import Context
-from weir_workers.tasks.checkpoint_gc import tidy_job
+from weir_workers.tasks.checkpoint_gc import collect_job_garbage
 
 _numbers = itertools.count(1)
 NAME = "played"
@@ -155,14 +155,14 @@ class StoredJob:
 
     def suspend(self) -> None:
         self.stage.send("POST", f"/jobs/{self.job_id}/suspend", status=202)
-        self.stage.look(self.job_id)
+        self.stage.reconcile(self.job_id)
         assert self.driver.commands() == ["Suspend"]
         self.driver.tell(RunStateChanged(DriverState.SUSPENDED, self.run.generation, "", ""))
 
     def start_again(self, restored_from: int | None = None) -> StoredRun:
         """Another driver takes the next generation in the log."""
         self.stage.send("POST", f"/jobs/{self.job_id}/start", status=202)
-        self.stage.look(self.job_id)
+        self.stage.reconcile(self.job_id)
         return self.go_on(restored_from)
 
     def go_on(self, restored_from: int | None = None) -> StoredRun:
@@ -190,9 +190,9 @@ class StoredJob:
         """The path of the checkpoint's state file."""
         return os.path.join(self.directory, self.run.layout.absolute(self.run.written[number].path))
 
-    def tidy(self, storage: CheckpointStorage | None = None) -> None:
+    def collect_garbage(self, storage: CheckpointStorage | None = None) -> None:
         """Do what a worker does when it applies the retention policy."""
-        tidy_job(self.context, self.job_id, lambda _: storage or LocalStorage(self.directory))
+        collect_job_garbage(self.context, self.job_id, lambda _: storage or LocalStorage(self.directory))
 
     def time_passes(self) -> None:
         """Let so much time pass that the lease of a dead worker expires."""

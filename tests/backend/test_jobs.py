@@ -30,7 +30,7 @@ def stage(client: TestClient, database: Database, settings: Settings, tasks: Rec
 def test_a_deployment_compiles_and_starts_a_job_and_succeeds_once_it_runs(stage: Stage) -> None:
     made = stage.deploy()
     assert made["state"] == "CREATED" and made["operation"]["kind"] == "deploy" and stage.tasks.asked == [(COMPILE, (1,))]
-    stage.look(made["id"])
+    stage.reconcile(made["id"])
     assert stage.job(made["id"])["health_reason"] == "The code is being compiled." and stage.job(made["id"])["run"] is None
 
     stage.compile(made["id"])
@@ -83,7 +83,7 @@ def test_a_job_deployed_without_starting_waits_for_a_start(stage: Stage) -> None
     stage.compile(made["id"])
     assert stage.job(made["id"])["run"] is None and stage.operation(made["operation"]["id"])["state"] == "SUCCEEDED"
     started = stage.send("POST", f"/jobs/{made['id']}/start", status=202)
-    stage.look(made["id"])
+    stage.reconcile(made["id"])
     stage.driver(made["id"]).begin()
     assert stage.operation(started["id"])["state"] == "SUCCEEDED"
 
@@ -143,8 +143,8 @@ def test_a_running_job_cannot_be_deleted(stage: Stage) -> None:
 def test_suspend_sends_a_command_and_ends_with_the_last_checkpoint(stage: Stage) -> None:
     job_id, driver = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
-    stage.look(job_id)
-    stage.look(job_id)
+    stage.reconcile(job_id)
+    stage.reconcile(job_id)
     assert driver.commands() == ["Suspend"], "told once, however often it is looked at"
     driver.checkpoint(2, "suspend")
     driver.say(DriverState.SUSPENDED)
@@ -152,16 +152,16 @@ def test_suspend_sends_a_command_and_ends_with_the_last_checkpoint(stage: Stage)
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"state": "SUSPENDED", "checkpoint": 2}
     job = stage.job(job_id)
     assert (job["state"], job["health"], job["desired_state"]) == ("SUSPENDED", "healthy", "SUSPENDED")
-    stage.look(job_id)
+    stage.reconcile(job_id)
     assert stage.job(job_id)["run"]["number"] == 1, "it rests"
 
 
 def test_a_job_started_while_suspending_runs_again(stage: Stage) -> None:
     job_id, driver = stage.running()
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     start = stage.send("POST", f"/jobs/{job_id}/start", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     assert stage.operation(start["id"])["ended_at"] is None, "the run that is live has been told to suspend"
     driver.checkpoint(2, "suspend")
     driver.say(DriverState.SUSPENDED)
@@ -173,7 +173,7 @@ def test_a_job_started_while_suspending_runs_again(stage: Stage) -> None:
 def test_a_job_started_while_suspending_that_reaches_the_end_of_its_input_has_finished(stage: Stage) -> None:
     job_id, driver = stage.running()
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     start = stage.send("POST", f"/jobs/{job_id}/start", status=202)
     driver.say(DriverState.FINISHED)
     over = stage.operation(start["id"])
@@ -196,7 +196,7 @@ def test_a_driver_that_dies_while_suspending_leaves_a_suspended_job_and_the_oper
 def test_a_driver_killed_while_cancelling_counts_as_cancelled(stage: Stage) -> None:
     job_id, driver = stage.running()
     asked = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     driver.die("canceled; the driver process has exited")
     job = stage.job(job_id)
     assert (job["state"], job["run"]["number"]) == ("CANCELED", 1)
@@ -206,9 +206,9 @@ def test_a_driver_killed_while_cancelling_counts_as_cancelled(stage: Stage) -> N
 def test_a_later_operation_supersedes_an_earlier_one(stage: Stage) -> None:
     job_id, driver = stage.running()
     suspend = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     cancel = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     assert driver.commands() == ["Suspend", "Cancel"]
     driver.say(DriverState.CANCELED)
     assert stage.operation(suspend["id"])["state"] == "SUPERSEDED" and "cancel" in stage.operation(suspend["id"])["problem"]
@@ -235,10 +235,10 @@ def test_restarts_of_a_hopeless_job_stop_until_a_user_starts_it(stage: Stage) ->
     job = stage.job(made["id"])
     assert job["health"] == "needs_attention" and "another input" in job["health_reason"]
     assert stage.operation(made["operation"]["id"])["state"] == "FAILED"
-    stage.look(made["id"])
+    stage.reconcile(made["id"])
     assert stage.job(made["id"])["run"]["number"] == 1
     again = stage.send("POST", f"/jobs/{made['id']}/start", status=202)
-    stage.look(made["id"])
+    stage.reconcile(made["id"])
     stage.driver(made["id"]).begin()
     assert stage.operation(again["id"])["state"] == "SUCCEEDED"
 
@@ -246,7 +246,7 @@ def test_restarts_of_a_hopeless_job_stop_until_a_user_starts_it(stage: Stage) ->
 def test_a_finished_job_is_not_restarted(stage: Stage) -> None:
     job_id, driver = stage.running()
     driver.say(DriverState.FINISHED)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     job = stage.job(job_id)
     assert (job["state"], job["health"], job["run"]["number"]) == ("FINISHED", "healthy", 1)
     assert stage.send("POST", f"/jobs/{job_id}/start", status=409)["code"] == "finished"
@@ -299,7 +299,7 @@ def test_an_operation_ends_at_its_deadline(stage: Stage) -> None:
     asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     with stage.database.session() as session:
         session.execute(update(Operation).where(Operation.id == asked["id"]).values(deadline_at=now()))
-    stage.look(job_id)
+    stage.reconcile(job_id)
     operation = stage.operation(asked["id"])
     assert operation["state"] == "FAILED" and "has not stopped" in operation["problem"]
 
@@ -318,7 +318,7 @@ def test_the_deadline_of_a_savepoint_includes_the_checkpoint_timeout(stage: Stag
 
 def test_a_job_is_reconciled_at_the_deadline_of_its_operation(stage: Stage) -> None:
     job_id, _ = stage.running()
-    stage.look(job_id)
+    stage.reconcile(job_id)
     asked = stage.send("POST", f"/jobs/{job_id}/checkpoints/1/verify", status=202)
     with stage.database.session() as session:
         deadline = session.get_one(Operation, asked["id"]).deadline_at
@@ -373,7 +373,7 @@ def test_a_spec_version_without_checkpoint_limits_is_shown_and_compared_with_the
 def test_events_of_a_job_have_numbers_without_gaps(stage: Stage) -> None:
     job_id, driver = stage.running()
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     driver.commands()
     driver.say(DriverState.SUSPENDED)
     with stage.database.session() as session:

@@ -1,1 +1,1 @@
-"""Background work of the control plane, and the platform that brings its own servers. Nothing imports this but commands."""
+"""Background tasks of the control plane, and the embedded platform. Only the ``weir`` command imports this package."""

@@ -22,7 +22,7 @@ from weir_workers.task import TIME_LIMIT_S, VISIBILITY_S
 
 
 def make_app(settings: Settings) -> Celery:
-    """Create the application, and the file that holds the host's id if it does not exist. Raises OSError."""
+    """Create the application. Also create the file with the id of this host if it does not exist. Raises OSError."""
     app = Celery("weir", broker=settings.redis_url.get_secret_value(), set_as_current=False)
     app.conf.update(
         task_default_queue=DEFAULT_QUEUE,
@@ -31,13 +31,13 @@ def make_app(settings: Settings) -> Celery:
         # A task is acknowledged when it ends; with prefetch 1 a worker reserves no other task meanwhile.
         task_acks_late=True,
         worker_prefetch_multiplier=1,
-        # When the process of a task dies, the task is retried a few times (see task.py). If it cannot be retried, it returns to
-        # the queue.
+        # When the process of a task dies, Celery retries the task a few times (see task.py). If the retry fails, too, the task
+        # returns to the queue.
         task_retry_on_worker_lost=True,
         task_reject_on_worker_lost=True,
         task_time_limit=TIME_LIMIT_S,
         task_soft_time_limit=TIME_LIMIT_S - 10,
-        # A task whose worker loses the connection runs to its end: running it again later does no harm.
+        # A task continues when its worker loses the connection to the broker. The task may run again later, which does no harm.
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_max_tasks_per_child=2_000,
         task_ignore_result=True,
@@ -47,8 +47,8 @@ def make_app(settings: Settings) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
-            # The task of a killed worker returns after this time. The check runs every few seconds; by default it runs every 100
-            # s.
+            # The task of a killed worker returns to the queue after this time. Celery checks every few seconds instead of its
+            # default of 100 s.
             "visibility_timeout": VISIBILITY_S,
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,
@@ -73,7 +73,7 @@ def _app_from_environment() -> Celery:
 
 
 def _connect_signals(found: Settings) -> None:
-    """Connect the signal handlers of a worker's processes. Not for tests: Celery has one set of signals per process."""
+    """Connect the signal handlers of a worker's processes. Tests do not call this, because Celery's signals are global."""
 
     # Celery warns about workers that run as root because they may unpickle messages. This one accepts JSON only.
     warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -98,7 +98,7 @@ def _connect_signals(found: Settings) -> None:
 
 
 def __getattr__(name: str) -> Celery:
-    # ``celery -A weir_workers.app`` reads ``app``. Other importers need no settings.
+    # ``celery -A weir_workers.app`` reads ``app``. Modules that import anything else need no settings.
     if name == "app":
         return _app_from_environment()
     raise AttributeError(name)

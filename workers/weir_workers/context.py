@@ -1,4 +1,4 @@
-"""What a task needs from its process: settings, database sessions, and a way to enqueue other tasks."""
+"""The context that a worker process gives to its tasks: settings, database sessions, and a way to enqueue other tasks."""
 
 from __future__ import annotations
 

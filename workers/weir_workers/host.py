@@ -15,13 +15,15 @@ _FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
 
 def host_id(data_dir: Path) -> str:
-    """Return 16 hexadecimal digits: the same for all processes of this machine (or container) with this data directory, also
-    after a restart; different in a copy of the directory. Raises OSError."""
-    return hashlib.sha256(f"{_machine()}\0{_mark(data_dir)}".encode()).hexdigest()[:16]
+    """Return the id of this host for this data directory: 16 hexadecimal digits. Raises OSError.
+
+    All processes of a machine (or container) that use the directory get the same id, also after a restart. A copy of the directory
+    on another machine gets another id."""
+    return hashlib.sha256(f"{_machine()}\0{_directory_id(data_dir)}".encode()).hexdigest()[:16]
 
 
-def _mark(data_dir: Path) -> str:
-    """Return the random mark of the directory. The first process writes it."""
+def _directory_id(data_dir: Path) -> str:
+    """Return the random id of the directory. The first process generates it."""
     path = data_dir / FILE
     if not path.exists():
         data_dir.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Readiness of a process that the supervisor started: the process writes its pid to the file that the environment names."""
+"""Readiness of a process that the supervisor started. A ready process writes its pid to the file named by WEIR_READY_FILE."""
 
 from __future__ import annotations
 

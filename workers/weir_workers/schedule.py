@@ -1,4 +1,4 @@
-"""Periodic tasks. Because of them, nothing depends on a single message that may be lost."""
+"""Periodic tasks. They find pending work in the database, so a lost message only delays work."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from weir_backend.kit.tasks import queue_of
 
 @dataclass(frozen=True, slots=True)
 class PeriodicTask:
-    """``expires_s``: a worker that receives the task later drops it, because newer ones have been sent. After an outage at most
-    ``expires_s / every_s`` of them are queued. Longer than ``every_s`` where a worker may be busy with other tasks for that long.
-    """
+    """A task that beat enqueues every ``every_s`` seconds.
+
+    ``expires_s``: a worker drops the task if it receives it later than this, so after an outage at most ``expires_s / every_s``
+    copies are queued. It is longer than ``every_s`` if other tasks may keep the workers busy for that long."""
 
     task: str
     every_s: float
@@ -21,12 +22,12 @@ class PeriodicTask:
 
 PERIODIC_TASKS = (
     PeriodicTask("weir.reconcile_all", every_s=2, expires_s=10),
-    PeriodicTask("weir.alerts", every_s=15, expires_s=30),
+    PeriodicTask("weir.evaluate_alerts", every_s=15, expires_s=30),
     PeriodicTask("weir.deliver", every_s=5, expires_s=10),
     PeriodicTask("weir.housekeeping", every_s=60, expires_s=60),
-    PeriodicTask("weir.look_after_checkpoints", every_s=30, expires_s=60),
+    PeriodicTask("weir.maintain_checkpoints", every_s=30, expires_s=60),
     PeriodicTask("weir.reassign_jobs", every_s=30, expires_s=60),
-    PeriodicTask("weir.look_after_runs", every_s=300, expires_s=300),
+    PeriodicTask("weir.clean_up_runs", every_s=300, expires_s=300),
 )
 
 

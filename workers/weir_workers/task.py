@@ -12,12 +12,12 @@ from celery import current_task, shared_task
 log = structlog.get_logger(__name__)
 
 TIME_LIMIT_S = 60
-"""After this time the task's process is killed; ten seconds earlier, SoftTimeLimitExceeded is raised in it."""
+"""After this time Celery kills the process of the task. Ten seconds earlier it raises SoftTimeLimitExceeded in the task."""
 TIME_LIMIT_S_MAX = 120
 """Longer work must be split into parts: see VISIBILITY_S."""
 VISIBILITY_S = 150
-"""A task that is not acknowledged within this time is delivered again, because its worker is presumed dead. No task may take that
-long."""
+"""If a task is not acknowledged within this time, its worker is presumed dead and the task is delivered again. No task may take
+that long."""
 TRIES_MAX = 3
 """How often a task is retried after its process has died, for example killed for its memory."""
 
@@ -29,9 +29,9 @@ Function = TypeVar("Function", bound=Callable[..., None])
 def task(name: str, *, time_limit_s: int = TIME_LIMIT_S) -> Callable[[Function], Function]:
     """Declare a function of a module in ``weir_workers.tasks`` as the task ``name`` (``weir.reconcile``).
 
-    Arguments are numbers and strings; the task reads everything else from the database when it runs. It is acknowledged when it
-    ends, so it must be safe to run twice and after an interruption at any point. An exception is logged, and the queue does not
-    retry the task: a periodic task asks again for work that is still pending.
+    Arguments are numbers and strings; the task reads everything else from the database when it runs. A task is acknowledged when
+    it ends. It must therefore be safe to run it twice, and to run it again after an interruption at any point. An exception is
+    logged, and the queue does not retry the task: a periodic task enqueues pending work again.
     """
     assert name.startswith("weir."), name
     assert 10 < time_limit_s <= TIME_LIMIT_S_MAX, f"{name}: split it into parts that take less than {TIME_LIMIT_S_MAX} s"
@@ -51,7 +51,7 @@ def task(name: str, *, time_limit_s: int = TIME_LIMIT_S) -> Callable[[Function],
             "default_retry_delay": 2,
         }
         shared_task(name=name, **options)(run)
-        # Tests and other tasks call the function directly; the queue uses its name.
+        # Tests and other tasks call the function directly; the queue uses the name of the task.
         return function
 
     return declare

@@ -15,7 +15,7 @@ from weir_backend.checkpoints.schemas import (
     SubtaskStatisticsRead,
     SubtaskStatsSummaryRead,
 )
-from weir_backend.graphs.schemas import OperatorNameRead
+from weir_backend.runs.schemas import OperatorNameRead
 from weir_backend.kit.statistics import percentile, summarize
 from weir_backend.runs.graph import OperatorName
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import BaseModel
 
-from weir_backend.graphs.schemas import OperatorNameRead
+from weir_backend.runs.schemas import OperatorNameRead
 from weir_backend.metrics.series import BackpressureLevel
 
 

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import Invalid, NotFound
-from weir_backend.graphs.schemas import OperatorNameRead
+from weir_backend.runs.schemas import OperatorNameRead
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
 from weir_backend.metrics.current import rates_of

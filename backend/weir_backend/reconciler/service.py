@@ -66,7 +66,7 @@ class Reconciler:
     settings: Settings
     tasks: Tasks
 
-    def look(self, session: Session, job_id: int) -> None:
+    def reconcile(self, session: Session, job_id: int) -> None:
         """Execute what is due for this job, and set the time of the next call. A missing job is ignored."""
         job = jobs.find(session, job_id, lock=True)
         if job is None:

@@ -1,4 +1,4 @@
-"""Runs as the API returns them, without their tokens."""
+"""Runs, graphs and failures as the API returns them. Tokens of runs are left out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from weir_backend.kit.schemas import ResponseModel
 from weir_backend.models import RunState
 
 
@@ -40,6 +41,13 @@ class RunRead(BaseModel):
     fenced_at: datetime | None
     reassignment_problem: str | None
     files_cleared_at: datetime | None
+
+
+class OperatorNameRead(ResponseModel):
+    """An operator of the graph: its uid and its display name."""
+
+    uid: str
+    name: str
 
 
 class GraphRead(BaseModel):

@@ -27,7 +27,7 @@ def test_a_chosen_one_goes_and_the_operation_says_so(stage: Stage) -> None:
     assert (COLLECT_GARBAGE, (job.job_id,)) in stage.tasks.asked
     assert job.send("DELETE", 2, status=202)["id"] == operation["id"], "asked for twice, done once"
     assert stage.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["deleting_since"] is not None
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [1, 3, 4] and job.discarded() == [2] and job.files_of(2) == []
     over = stage.operation(operation["id"])
     assert over["state"] == "SUCCEEDED" and over["result"] == {"checkpoint": 2}
@@ -43,10 +43,10 @@ def test_a_savepoint_is_deleted_by_whoever_asks_for_it_and_by_nobody_else(stage:
     job.complete(2, savepoint=True)
     job.complete(3)
     job.suspend()
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [2, 3]
     operation = job.send("DELETE", 2, status=202)
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [3] and stage.operation(operation["id"])["state"] == "SUCCEEDED"
 
 
@@ -75,7 +75,7 @@ def test_what_only_the_log_knows_is_said_by_the_operation(stage: Stage) -> None:
     job.complete(3)
     job.suspend()
     operation = job.send("DELETE", 2, status=202)
-    job.tidy()
+    job.collect_garbage()
     over = stage.operation(operation["id"])
     assert over["state"] == "FAILED" and "committed again" in over["problem"]
     assert job.kept() == [1, 2, 3] and job.row(2).deleting_since is None, "it can be gone back to again"
@@ -88,7 +88,7 @@ def test_a_job_that_was_started_before_a_worker_came_keeps_it(stage: Stage) -> N
     job.suspend()
     operation = job.send("DELETE", 2, status=202)
     job.start_again()
-    job.tidy()
+    job.collect_garbage()
     over = stage.operation(operation["id"])
     assert over["state"] == "FAILED" and "only its driver may delete" in over["problem"]
     assert job.row(2).deleting_since is None and job.kept() == [1, 2, 3]
@@ -107,9 +107,9 @@ def test_storage_that_does_not_answer_is_asked_again(stage: Stage) -> None:
 
     job = StoredJob.suspended(stage, 3)
     operation = job.send("DELETE", 1, status=202)
-    job.tidy(Silent(LocalStorage(job.directory)))
+    job.collect_garbage(Silent(LocalStorage(job.directory)))
     assert stage.operation(operation["id"])["ended_at"] is None and job.kept() == [1, 2, 3]
-    job.tidy()
+    job.collect_garbage()
     assert stage.operation(operation["id"])["state"] == "SUCCEEDED" and job.kept() == [2, 3]
 
 
@@ -133,7 +133,7 @@ STEPS = 10
 def test_the_number_of_steps_is_known(stage: Stage) -> None:
     job, _ = leaving_two(stage)
     storage = Mortal(LocalStorage(job.directory))
-    job.tidy(storage)
+    job.collect_garbage(storage)
     assert job.kept() == [4, 5] and storage.changes == STEPS
 
 
@@ -143,21 +143,21 @@ def test_killed_at_any_step_it_harms_nothing_and_the_next_one_finishes(stage: St
         job, operation = leaving_two(stage)
         zombie = job.run
         with pytest.raises(Killed):
-            job.tidy(Mortal(LocalStorage(job.directory), lives, after))
+            job.collect_garbage(Mortal(LocalStorage(job.directory), lives, after))
         for number in job.kept():
             assert verify(LocalStorage(job.directory), JobLayout("played"), CheckpointId(number)).intact
         assert job.discarded() == [] and {4, 5} <= set(job.kept())
-        job.tidy()
+        job.collect_garbage()
         assert job.discarded() == [], "the one that has died may still be at it"
         job.time_passes()
-        job.tidy()
+        job.collect_garbage()
         assert (job.kept(), job.discarded()) == ([4, 5], [1, 2, 3]), lives
         assert [job.files_of(number) for number in (1, 2, 3)] == [[]] * 3, lives
         assert stage.operation(operation)["state"] == "SUCCEEDED", lives
         with pytest.raises(Superseded):
             zombie.complete(6)
         quiet = Mortal(LocalStorage(job.directory))
-        job.tidy(quiet)
+        job.collect_garbage(quiet)
         assert quiet.changes == 0
 
 
@@ -166,13 +166,13 @@ def test_killed_at_any_step_a_job_that_is_started_then_goes_on(stage: Stage, aft
     for lives in range(1, STEPS + 1):
         job, operation = leaving_two(stage)
         with pytest.raises(Killed):
-            job.tidy(Mortal(LocalStorage(job.directory), lives, after))
+            job.collect_garbage(Mortal(LocalStorage(job.directory), lives, after))
         job.time_passes()
         job.start_again()
         job.complete(6)
         stage.tasks.asked.clear()
         storage = Mortal(LocalStorage(job.directory))
-        job.tidy(storage)
+        job.collect_garbage(storage)
         assert storage.changes == 0, "the files that are left are its driver's to sweep"
         gone = {1, 2, 3} - set(job.kept())
         assert set(job.discarded()) == gone, lives
@@ -188,10 +188,10 @@ def test_one_that_died_before_it_could_say_so_is_believed(stage: Stage) -> None:
     job, operation = leaving_two(stage)
     storage = Mortal(LocalStorage(job.directory), STEPS, after=True)
     with pytest.raises(Killed):
-        job.tidy(storage)
+        job.collect_garbage(storage)
     assert job.kept() == [4, 5] and stage.operation(operation)["ended_at"] is None
     job.time_passes()
-    job.tidy()
+    job.collect_garbage()
     assert stage.operation(operation)["state"] == "SUCCEEDED" and job.discarded() == [1, 2, 3]
 
 
@@ -200,8 +200,8 @@ def test_an_operation_that_ran_out_of_time_lets_its_checkpoint_be(stage: Stage) 
     operation = job.send("DELETE", 1, status=202)
     with stage.database.session() as session:
         session.execute(update(Operation).where(Operation.id == operation["id"]).values(deadline_at=now()))
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     over: dict[str, Any] = stage.operation(operation["id"])
     assert over["state"] == "FAILED" and "no worker deleted the checkpoint" in over["problem"]
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [1, 2, 3] and job.row(1).deleting_since is None

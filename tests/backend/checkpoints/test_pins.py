@@ -66,7 +66,7 @@ def test_a_pin_that_comes_too_late_is_none(stage: Stage) -> None:
     assert job.told("PinsRejected") == [{"checkpoints": [1]}]
     job.pin(2)
     job.run.append(retired(job.run.generation, 2))
-    job.tidy()
+    job.collect_garbage()
     assert job.told("PinsRejected")[1:] == [{"checkpoints": [2]}] and not job.row(2).pinned
 
 

@@ -34,7 +34,7 @@ def assert_all_kept_are_whole(job: StoredJob) -> None:
 def test_of_a_suspended_job_what_is_beyond_its_retention_goes_with_its_files(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     before = job.view()
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [4, 5] and job.discarded() == [1, 2, 3]
     assert [job.files_of(number) for number in (1, 2, 3)] == [[], [], []] and len(job.files_of(4)) == 2
     assert_all_kept_are_whole(job)
@@ -46,26 +46,26 @@ def test_of_a_suspended_job_what_is_beyond_its_retention_goes_with_its_files(sta
 
 def test_a_second_look_finds_nothing_to_do_and_takes_no_generation(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    job.tidy()
+    job.collect_garbage()
     storage = Mortal(LocalStorage(job.directory))
-    job.tidy(storage)
+    job.collect_garbage(storage)
     assert storage.changes == 0 and job.view().generation == 2 and len(job.told("CheckpointsDeleted")) == 1
 
 
 def test_of_a_running_job_nothing_is_touched_and_what_its_driver_retires_is_seen(stage: Stage) -> None:
     job = StoredJob.running(stage, 5, retained=2)
     storage = Mortal(LocalStorage(job.directory))
-    job.tidy(storage)
+    job.collect_garbage(storage)
     assert storage.changes == 0 and job.kept() == [1, 2, 3, 4, 5] and job.discarded() == []
     job.run.append(retired(job.run.generation, 1, 2))
-    job.tidy(storage)
+    job.collect_garbage(storage)
     assert storage.changes == 0 and job.discarded() == [1, 2] and job.told("CheckpointsDeleted") == []
 
 
 def test_a_driver_that_was_only_paused_can_complete_nothing_any_more(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     zombie = job.run
-    job.tidy()
+    job.collect_garbage()
     with pytest.raises(Superseded):
         zombie.complete(6)
     assert job.kept() == [4, 5]
@@ -73,13 +73,13 @@ def test_a_driver_that_was_only_paused_can_complete_nothing_any_more(stage: Stag
 
 def test_the_next_run_goes_on_from_the_newest_and_its_driver_takes_the_generation_after(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    job.tidy()
+    job.collect_garbage()
     job.start_again()
     assert job.view().generation == 3 and job.view().abandoned_by(CheckpointId(5)) == ()
     job.complete(6)
     assert job.kept() == [4, 5, 6] and job.row(6).parent == 5
     job.suspend()
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [5, 6]
 
 
@@ -92,11 +92,11 @@ def test_a_pin_a_savepoint_and_a_plan_each_keep_one(stage: Stage) -> None:
     job.suspend()
     plan = {"request": {"kind": "rollback", "checkpoint": 3}}
     stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=plan)
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [2, 3, 5, 7], "the pinned one, the plan's, the savepoint and the newest"
     with stage.database.session() as session:
         session.execute(update(RecoveryPlan).values(created_at=now() - timedelta(days=2)))
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [2, 5, 7], "a plan that is too old to be applied holds nothing"
 
 
@@ -106,34 +106,34 @@ def test_what_is_not_known_to_be_published_stays_until_it_is(stage: Stage) -> No
     job.complete(3)
     job.complete(4)
     job.suspend()
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [2, 3, 4]
     job.start_again()
     job.complete(5)
     job.suspend()
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [5]
 
 
 def test_a_cancelled_job_keeps_what_a_suspended_one_does(stage: Stage) -> None:
     job = StoredJob.running(stage, 5, retained=2)
     stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     assert job.driver.commands() == ["Cancel"]
     job.driver.say(DriverState.CANCELED)
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [4, 5]
 
 
 def test_a_job_that_waits_for_its_restart_is_left_alone_and_one_that_gave_up_is_not(stage: Stage) -> None:
     job = StoredJob.running(stage, 5, retained=2)
     job.driver.die()
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]
     wait_is_over(stage, job.job_id)
     stage.driver(job.job_id).say(DriverState.FAILED, "it does not fit", "RestoreError")
     assert stage.job(job.job_id)["health"] == "needs_attention"
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [4, 5]
 
 
@@ -150,7 +150,7 @@ def test_the_checkpoint_that_an_undo_would_return_to_stays_until_it_is_undone(st
     # As the sinks have taken it back.
     job.run.append(abandoned(job.run.generation, "b1", 2, 3, 4))
     job.suspend()
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [2, 3, 4, 6], "the newest, all that was left behind, and where that branched off"
     assert job.send("DELETE", 4, status=409)["code"] == "referred-to"
     undo = stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "undo", "plan": plan_id}})
@@ -162,7 +162,7 @@ def _apply(stage: Stage, job: StoredJob, plan_id: int, *, last: int) -> None:
     stage.inspect(plan_id)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     stage.inspect(plan_id)
     assert job.driver.commands() == ["Suspend"]
     job.complete(last)
@@ -189,11 +189,11 @@ def test_a_job_that_is_started_meanwhile_begins_once_the_worker_is_done(stage: S
     job = StoredJob.suspended(stage, 5, retained=2)
     at, going = begun(job)
     stage.send("POST", f"/jobs/{job.job_id}/start", status=202)
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 1, "it waits"
     with stage.database.session() as session:
         retention_gc.finish_gc(session, stage.tasks, job.job_id, at.place, going, gone=(), left=None)
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 2
 
 
@@ -201,12 +201,12 @@ def test_a_job_whose_worker_has_died_begins_all_the_same(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     begun(job)
     stage.send("POST", f"/jobs/{job.job_id}/start", status=202)
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     with stage.database.session() as session:
         waiting = session.get_one(Job, job.job_id)
         assert waiting.next_reconcile_at is not None and waiting.next_reconcile_at <= now() + retention_gc.GC_LEASE
     job.time_passes()
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 2
 
 
@@ -214,7 +214,7 @@ def test_a_second_worker_does_nothing_while_the_first_is_at_it(stage: Stage) -> 
     job = StoredJob.suspended(stage, 5, retained=2)
     begun(job)
     storage = Mortal(LocalStorage(job.directory))
-    job.tidy(storage)
+    job.collect_garbage(storage)
     assert storage.changes == 0 and job.kept() == [1, 2, 3, 4, 5]
 
 
@@ -271,7 +271,7 @@ def test_a_generation_that_nobody_has_told_of_is_not_fenced(stage: Stage) -> Non
     """Somebody runs the job by hand with the same directory."""
     job = StoredJob.suspended(stage, 5, retained=2)
     job.run.start(2, restored_from=5)
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5] and job.view().generation == 2
 
 
@@ -283,7 +283,7 @@ def test_two_jobs_with_one_log_are_left_alone(stage: Stage, tmp_path: Path) -> N
     with stage.database.session() as session:
         # Deploying it like that is refused; who moves directories about has it all the same.
         session.execute(update(Run).where(Run.job_id == other).values(checkpoint_directory=directory))
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
@@ -291,14 +291,14 @@ def test_two_jobs_with_one_log_are_left_alone(stage: Stage, tmp_path: Path) -> N
 def test_a_directory_that_is_not_there_says_nothing_of_any_checkpoint(stage: Stage, tmp_path: Path) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     storage = Mortal(LocalStorage(str(tmp_path / "not mounted")))
-    job.tidy(storage)
+    job.collect_garbage(storage)
     assert job.discarded() == [] and storage.changes == 0
 
 
 def test_a_log_that_cannot_be_read_lets_nothing_go(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     Path(job.directory, "played", "log", "00000003.json").write_text("{}")
-    job.tidy()
+    job.collect_garbage()
     assert job.discarded() == [] and all(len(job.files_of(number)) == 2 for number in range(1, 6))
 
 
@@ -307,7 +307,7 @@ def test_a_manifest_that_cannot_be_read_does_not_let_files_go_that_it_may_need(s
     manifest = Path(job.directory, "played", "checkpoints", "4", "manifest-g1.json")
     whole = manifest.read_bytes()
     manifest.write_bytes(b"{")
-    job.tidy()
+    job.collect_garbage()
     assert job.kept() == [4, 5] and job.discarded() == [1, 2, 3]
     [said] = job.told("CheckpointsDeleted")
     assert "manifest" in said["left"] and len(job.files_of(1)) == 2, "retired, and their files are there"
@@ -316,7 +316,7 @@ def test_a_manifest_that_cannot_be_read_does_not_let_files_go_that_it_may_need(s
     for number in (6, 7):
         job.complete(number)
     job.suspend()
-    job.tidy()
+    job.collect_garbage()
     assert [job.files_of(number) for number in (1, 2, 3, 4, 5)] == [[]] * 5
     assert_all_kept_are_whole(job)
 
@@ -347,6 +347,6 @@ def test_a_row_of_another_directory_is_not_called_discarded(stage: Stage, tmp_pa
     job.run.append(retired(job.run.generation, 1, 2))
     with stage.database.session() as session:
         session.execute(update(Run).where(Run.number == 1).values(checkpoint_directory=str(tmp_path / "elsewhere")))
-    job.tidy()
+    job.collect_garbage()
     assert job.discarded() == [], "these numbers of another log are not the ones that were completed there"
     assert job.send("DELETE", 3, status=409)["code"] == "elsewhere"

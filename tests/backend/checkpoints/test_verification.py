@@ -124,7 +124,7 @@ def test_a_missing_file_a_missing_manifest_and_a_missing_log_are_damage(stage: S
     Path(job.directory).rename(Path(job.directory).with_name("moved"))
     job.send("POST", 3, "/verify", status=202)
     work(job)
-    assert "is the right directory mounted" in (job.row(3).damage or "") and job.row(3).discarded_at is None
+    assert "check that the right directory is mounted" in (job.row(3).damage or "") and job.row(3).discarded_at is None
 
 
 def test_what_is_not_there_is_not_verified(stage: Stage, login: Login) -> None:
@@ -237,7 +237,7 @@ def test_one_that_nobody_could_read_in_time_fails_its_operation(stage: Stage) ->
     operation = job.send("POST", 1, "/verify", status=202)
     with stage.database.session() as session:
         session.execute(update(Operation).where(Operation.id == operation["id"]).values(deadline_at=now()))
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     assert "not all files were read" in stage.operation(operation["id"])["problem"]
 
 

@@ -159,7 +159,7 @@ class Worker:
             self._compile(key)
         elif name == RECONCILE:
             with self.database.session() as session:
-                Reconciler(self.settings, self).look(session, key)
+                Reconciler(self.settings, self).reconcile(session, key)
         elif name == SUBMIT:
             self._submit(key)
         elif name == PIN:

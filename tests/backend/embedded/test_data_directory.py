@@ -145,7 +145,7 @@ def test_one_process_holds_the_lock_until_it_ends(tmp_path: Path) -> None:
     assert not is_held(path)
     lock = Lock(path)
     assert lock.take()
-    lock.give_back()
+    lock.release()
 
 
 def test_a_process_is_identified_by_pid_and_start_time() -> None:
@@ -274,7 +274,7 @@ def test_a_start_without_the_external_database_used_before_is_refused(directory:
     without = {"WEIR_REDIS_URL": EXTERNAL["WEIR_REDIS_URL"]}
     for _ in range(2):
         with pytest.raises(
-            ConfigError, match="the external database at db.example:5432 before, which has all its jobs: set WEIR_DATABASE_URL"
+            ConfigError, match="the external database at db.example:5432, which contains its jobs: set WEIR_DATABASE_URL"
         ):
             prepare(directory, without, before)
     # It also has a database of its own from an earlier time, so Weir cannot know which one is meant.
@@ -284,7 +284,7 @@ def test_a_start_without_the_external_database_used_before_is_refused(directory:
         prepare(directory, without, before)
     (directory.postgres / "PG_VERSION").unlink()
     directory.postgres.rmdir()
-    assert [note for note in prepare(directory, EXTERNAL, before).notes if "before; its jobs are not visible now" in note] == []
+    assert [note for note in prepare(directory, EXTERNAL, before).notes if "; the jobs there are not visible now" in note] == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not for an ordinary user")

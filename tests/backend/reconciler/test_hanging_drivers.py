@@ -142,7 +142,7 @@ def test_a_run_of_which_nothing_is_heard_is_shown_as_such_until_it_is_heard_agai
     change(job, last_contact_at=now())
     assert shown() == ("RUNNING", "healthy", "")
     stage.send("POST", f"/jobs/{job.job_id}/suspend", status=202)
-    stage.look(job.job_id)
+    stage.reconcile(job.job_id)
     job.driver.tell(RunStateChanged(DriverState.SUSPENDED, Generation(1), "", ""))
     change(job, last_contact_at=now() - LONG_AGO)
     assert shown()[0] == "SUSPENDED"

@@ -26,7 +26,7 @@ from weir_backend.reconciler.decisions import FENCED_FOR, UNREACHABLE_AFTER
 from weir_backend.reconciler.reassignment import reassign
 from weir_workers.drivers.run_directory import RunDirectory
 from weir_workers.tasks.driver_watch import watch_here
-from weir_workers.tasks.lost_hosts import reassign_jobs, watch_fenced_hosts
+from weir_workers.tasks.lost_hosts import reassign_from_lost_hosts, watch_fenced_hosts
 from weir_workers.tasks.submission import _claim
 
 LONG_AGO = timedelta(hours=1)
@@ -70,7 +70,7 @@ def strandings(stage: Stage) -> list[dict[str, Any]]:
 
 def test_its_job_is_gone_on_with_and_its_driver_is_not_listened_to_any_more(stage: Stage) -> None:
     job = silent(stage)
-    reassign_jobs(job.context, now())
+    reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.state is RunState.FAILED and run.fenced_at is not None and ELSEWHERE in run.reason
     with stage.database.session() as session:
@@ -79,14 +79,14 @@ def test_its_job_is_gone_on_with_and_its_driver_is_not_listened_to_any_more(stag
     wait_is_over(stage, job.job_id)
     following = stage.driver(job.job_id)
     assert following.start == {"mode": "resume"} and following.run_id != job.driver.run_id
-    reassign_jobs(job.context, now())
+    reassign_from_lost_hosts(job.context, now())
     assert run_of(stage, following.run_id).ended_at is None, "the new one is on no machine yet"
 
 
 def test_without_a_checkpoint_there_is_nothing_that_others_would_have_to_find(stage: Stage) -> None:
     job = silent(stage, checkpoints=0)
     shutil.rmtree(job.directory)
-    reassign_jobs(job.context, now())
+    reassign_from_lost_hosts(job.context, now())
     assert run_of(stage, job.driver.run_id).ended_at is not None
 
 
@@ -132,7 +132,7 @@ def no_machine_has_it(job: StoredJob) -> None:
 def test_nothing_is_taken_from_it_if(stage: Stage, but: Any) -> None:
     job = silent(stage)
     but(job)
-    reassign_jobs(job.context, now())
+    reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.ended_at is None and run.reassignment_problem is None
 
@@ -141,7 +141,7 @@ def test_what_is_on_its_own_disk_is_waited_for_and_that_is_said_once(stage: Stag
     job = silent(stage)
     shutil.move(job.directory, job.directory + ".elsewhere")
     for _ in range(2):
-        reassign_jobs(job.context, now())
+        reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.ended_at is None and run.reassignment_problem is not None
     assert "checkpoint 3" in run.reassignment_problem and job.directory in run.reassignment_problem
@@ -152,7 +152,7 @@ def test_what_is_on_its_own_disk_is_waited_for_and_that_is_said_once(stage: Stag
     assert shown["reassignment_problem"] == run.reassignment_problem
 
     a_worker_is_heard(job)
-    reassign_jobs(job.context, now())
+    reassign_from_lost_hosts(job.context, now())
     assert run_of(stage, run.id).reassignment_problem is None
 
 
@@ -160,7 +160,7 @@ def test_a_log_that_cannot_be_read_from_here_is_an_obstacle_too(stage: Stage) ->
     job = silent(stage)
     for entry in Path(job.directory).rglob("log/*"):
         entry.write_bytes(b"no entry")
-    reassign_jobs(job.context, now())
+    reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.ended_at is None and run.reassignment_problem is not None and "cannot be read" in run.reassignment_problem
 
@@ -169,8 +169,8 @@ def test_who_was_told_to_cancel_has_done_so_wherever_its_checkpoints_are(stage: 
     job = silent(stage)
     shutil.move(job.directory, job.directory + ".elsewhere")
     stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
-    stage.look(job.job_id)
-    reassign_jobs(job.context, now())
+    stage.reconcile(job.job_id)
+    reassign_from_lost_hosts(job.context, now())
     assert run_of(stage, job.driver.run_id).state is RunState.CANCELED
     with stage.database.session() as session:
         assert session.get_one(Job, job.job_id).desired_state is DesiredState.CANCELLED
@@ -197,7 +197,7 @@ def test_one_that_cannot_be_taken_over_does_not_hold_up_others(stage: Stage, mon
         return taking(session, run, *more, **also)
 
     monkeypatch.setattr("weir_workers.tasks.lost_hosts.reassign", fails_once)
-    reassign_jobs(second.context, now())
+    reassign_from_lost_hosts(second.context, now())
     assert run_of(stage, first.driver.run_id).ended_at is None
     assert run_of(stage, second.driver.run_id).ended_at is not None
 
@@ -226,8 +226,8 @@ def test_a_machine_that_comes_back_ends_what_goes_on_there_though_its_job_was_ta
     """Nothing else would: its driver is not told to stop, as it is not listened to, and no other run has the job."""
     job = silent(stage)
     stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
-    stage.look(job.job_id)
-    reassign_jobs(job.context, now())
+    stage.reconcile(job.job_id)
+    reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.state is RunState.CANCELED and run.fenced_at is not None
     stage.tasks.asked.clear()

@@ -62,7 +62,7 @@ def applying(stage: Stage, job_id: int, driver: Driver, request: Mapping[str, ob
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
     assert stage.send("POST", f"/plans/{plan_id}/apply", status=202)["id"] == operation["id"], "asked for twice, done once"
-    stage.look(job_id)
+    stage.reconcile(job_id)
     stage.inspect(plan_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
@@ -141,7 +141,7 @@ def test_an_undo_goes_back_to_where_the_job_was_stopped(stage: Stage, running: t
     undo_id = proposed(stage, job_id, undo)
     stage.send("POST", f"/plans/{undo_id}/approve", status=200)
     stage.send("POST", f"/plans/{undo_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     stage.inspect(undo_id)
     second.commands()
     second.checkpoint(6, "suspend")
@@ -184,7 +184,7 @@ def test_a_damaged_checkpoint_ends_the_plan_and_the_job_is_not_touched(stage: St
     plan_id = proposed(stage, job_id)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     stage.inspect(plan_id, damaged)
     assert (
         stage.operation(operation["id"])["state"] == "FAILED"
@@ -246,7 +246,7 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{rescale}/approve", status=200)
     stage.send("POST", f"/plans/{rescale}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
     driver.say(DriverState.SUSPENDED)
@@ -284,7 +284,7 @@ def test_a_checkpoint_from_elsewhere_is_looked_into_by_a_worker_then_begun_with_
     stage.inspect(plan_id, found_elsewhere(12))
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     assert driver.commands() == [], "not before it is verified once more"
     stage.inspect(plan_id, found_elsewhere(12))
     assert driver.commands() == ["Suspend"]
@@ -318,7 +318,7 @@ def test_a_restore_that_does_not_start_leaves_the_job_where_it_was_stopped(stage
     stage.inspect(plan_id, found_elsewhere(12))
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     stage.inspect(plan_id, found_elsewhere(12))
     driver.commands()
     driver.checkpoint(4, "suspend")
@@ -382,7 +382,7 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     stage.headers = rolls_back
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
     driver.say(DriverState.SUSPENDED)
@@ -395,7 +395,7 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     undo_id = proposed(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
     stage.send("POST", f"/plans/{undo_id}/approve", status=200)
     stage.send("POST", f"/plans/{undo_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     stage.inspect(undo_id)
     second.commands()
     second.say(DriverState.SUSPENDED)
@@ -434,7 +434,7 @@ def test_state_that_does_not_fit_refuses_the_plan_before_anything_is_stopped(sta
     plan_id = proposed(stage, job_id)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     stage.inspect(plan_id, incompatibility)
     assert "aggregate 'sums' is keyed by x" in stage.operation(operation["id"])["problem"]
     assert driver.commands() == [] and stage.job(job_id)["state"] == "RUNNING"
@@ -452,7 +452,7 @@ def rescaled(stage: Stage, job_id: int, driver: Driver, parallelism: int, *, saf
     stage.compile(job_id, stage.send("GET", f"/plans/{plan_id}", status=200)["request"]["spec"])
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     driver.commands()
     driver.checkpoint(safety, "suspend")
     driver.say(DriverState.SUSPENDED)
@@ -471,14 +471,14 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     driver.commands()
     driver.checkpoint(4, "suspend")
     driver.say(DriverState.SUSPENDED)
     assert pins(stage, job_id) == {4: f"an undo of plan {plan_id} would return to it"}
     assert stage.job(job_id)["run"]["number"] == 1, "no driver runs that could retire it before the log knows"
     stage.pin()
-    stage.look(job_id)
+    stage.reconcile(job_id)
     stage.pins_at_once = True
     second = stage.driver(job_id)
     second.begin()
@@ -486,7 +486,7 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     undo_id = proposed(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
     stage.send("POST", f"/plans/{undo_id}/approve", status=200)
     stage.send("POST", f"/plans/{undo_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     stage.inspect(undo_id)
     second.commands()
     second.checkpoint(5, "suspend")
@@ -502,13 +502,13 @@ def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, runnin
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.look(job_id)
+    stage.reconcile(job_id)
     driver.commands()
     driver.checkpoint(4, "suspend")
     driver.say(DriverState.SUSPENDED)
     with stage.database.session() as session:
         session.execute(update(RecoveryPlan).values(enqueued_at=now() - PIN_TIMEOUT))
-    stage.look(job_id)
+    stage.reconcile(job_id)
     assert stage.driver(job_id).start == {"mode": "resume"}
 
 

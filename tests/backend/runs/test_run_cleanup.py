@@ -25,8 +25,8 @@ from weir_backend.settings import Settings
 from weir_workers.context import Context
 from weir_workers.drivers.cleanup import finish_interrupted, remove
 from weir_workers.drivers.run_directory import RunDirectory
-from weir_workers.tasks import run_cleanup as clear_tasks
-from weir_workers.tasks.run_cleanup import clear
+from weir_workers.tasks import run_cleanup
+from weir_workers.tasks.run_cleanup import delete_old_files
 
 HOST = "here"
 
@@ -64,7 +64,7 @@ def there(context: Context, *runs: Run) -> list[bool]:
 
 
 def go(context: Context) -> None:
-    clear(context, lambda: 0.0)
+    delete_old_files(context, lambda: 0.0)
 
 
 @contextmanager
@@ -176,14 +176,14 @@ def test_who_dies_between_a_file_and_its_row_is_followed_by_another(
 def test_one_that_cannot_be_removed_holds_up_no_other(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     job = new_job(context.database)
     runs = [over(context, job, days=100) for _ in range(3)]
-    real = clear_tasks.remove
+    real = run_cleanup.remove
 
     def fails(directory: RunDirectory) -> bool:
         if directory.path.name == runs[0].directory:
             raise PermissionError(13, "Permission denied")
         return real(directory)
 
-    monkeypatch.setattr(clear_tasks, "remove", fails)
+    monkeypatch.setattr(run_cleanup, "remove", fails)
     go(context)
     assert there(context, *runs) == [True, False, True]
 
@@ -192,7 +192,7 @@ def test_a_round_ends_when_its_time_is_over(context: Context) -> None:
     job = new_job(context.database)
     runs = [over(context, job, days=100) for _ in range(4)]
     times = iter([0.0, 0.0, 0.0, 11.0, 11.0])
-    clear(context, lambda: next(times))
+    delete_old_files(context, lambda: next(times))
     assert there(context, *runs) == [False, True, True, True]
 
 

@@ -57,11 +57,11 @@ def made() -> Certificates:
 def sender(reach: Reach = Reach.LOOPBACK, **names: str) -> Sender:
     """``names``: with underscores for dots, and what they mean."""
 
-    async def look_up(host: str, port: int) -> Sequence[Address]:
+    async def resolve(host: str, port: int) -> Sequence[Address]:
         return [ip_address(one) for one in names[host.replace(".", "_")].split()]
 
     trust = httpx2.create_ssl_context()
-    return Sender(reach, trust, look_up) if names else Sender(reach, trust)
+    return Sender(reach, trust, resolve) if names else Sender(reach, trust)
 
 
 def go(scene: Scene, wanted: Sender | None = None) -> None:
@@ -168,7 +168,7 @@ def test_a_test_says_what_came_of_it(scene: Scene, there: Receiver, client: Test
     nobody = free_port()
     gone = tested(f"http://127.0.0.1:{nobody}/x?password=secret")
     assert gone["state"] == "FAILED" and gone["http_status"] is None
-    assert str(gone["problem"]).startswith(f"http://127.0.0.1:{nobody} cannot be reached") and "secret" not in str(
+    assert str(gone["problem"]).startswith(f"cannot connect to http://127.0.0.1:{nobody}") and "secret" not in str(
         gone["problem"]
     )
 
@@ -389,7 +389,7 @@ def test_a_name_that_does_not_exist_is_said_not_to() -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     found = sent("http://nothing.test/", Sender(Reach.LOOPBACK, httpx2.create_ssl_context(), nobody))
-    assert found == outbox.NotSent("looking up nothing.test finds no address")
+    assert found == outbox.NotSent("cannot resolve nothing.test")
 
 
 def test_a_certificate_has_to_be_that_of_the_name(made: Certificates, tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_certificate_has_to_be_that_of_the_name(made: Certificates, tmp_path: 
             (f"https://receiver.test:{secure.port}/", Sender(Reach.LOOPBACK, ssl.create_default_context(), here)),
         ):
             found = sent(url, by)
-            assert isinstance(found, outbox.NotSent) and "cannot be reached" in found.problem, url
+            assert isinstance(found, outbox.NotSent) and "cannot connect to" in found.problem, url
         assert len(secure.received) == 1
 
 

@@ -59,8 +59,8 @@ def test_decisions_never_queue_behind_user_code_or_slow_storage(settings: Settin
     app.finalize()
     found = {name: queue_of(name) for name in app.tasks if name.startswith("weir.")}
     assert {name for name, queue in found.items() if queue == DEFAULT_QUEUE} == {
-        "weir.ping", "weir.reconcile", "weir.reconcile_all", "weir.submit", "weir.watch", "weir.alerts", "weir.look_after_checkpoints",
-        "weir.look_after_runs", "weir.delete_run_files",
+        "weir.ping", "weir.reconcile", "weir.reconcile_all", "weir.submit", "weir.watch", "weir.evaluate_alerts", "weir.maintain_checkpoints",
+        "weir.clean_up_runs", "weir.delete_run_files",
     }  # fmt: skip
     assert [name for name, queue in found.items() if queue == CODE_QUEUE] == ["weir.compile"]
     assert {entry["task"]: entry["options"]["queue"] for entry in app.conf.beat_schedule.values()} == {
@@ -74,12 +74,12 @@ def test_periodic_tasks_never_pile_up(settings: Settings) -> None:
         {one.task for one in PERIODIC_TASKS}
         == {
             "weir.reconcile_all",
-            "weir.alerts",
+            "weir.evaluate_alerts",
             "weir.deliver",
             "weir.housekeeping",
-            "weir.look_after_checkpoints",
+            "weir.maintain_checkpoints",
             "weir.reassign_jobs",
-            "weir.look_after_runs",
+            "weir.clean_up_runs",
         }
         == schedule.keys()
     )

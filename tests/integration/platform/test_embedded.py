@@ -196,7 +196,7 @@ def test_down_stops_all_processes_except_drivers(platform: Platform) -> None:
         result = platform.weir("down")
         assert result.code == 0, result.err
         assert driver.poll() is None
-        assert f"runs/7, process {driver.pid}: sleep 600" in result.out and "the next `weir up" in result.out
+        assert f"runs/7, process {driver.pid}: sleep 600" in result.out and "The next `weir up" in result.out
         driver.kill()
     assert alive(processes) == [] and not platform.is_running
     for title in ("Postgres", "Valkey", "API", "worker", "compiler", "chores", "beat"):

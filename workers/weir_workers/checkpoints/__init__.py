@@ -1,1 +1,1 @@
-"""Work on checkpoints in storage: verification, inspection for plans, garbage collection, pins."""
+"""Operations on checkpoints in storage: verification, inspection for plans, garbage collection, pins."""

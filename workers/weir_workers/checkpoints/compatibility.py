@@ -1,4 +1,4 @@
-"""Compatibility of a graph with a checkpoint: the check that a driver makes, made before the job is stopped for a plan."""
+"""Whether a graph can restore a checkpoint. The driver checks this, too; a plan checks it before the job is stopped."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from weir.protocol.manifest import Manifest
 from weir.storage.layout import STAGED_KIND
 
 QUERY_KIND = "spark_query"
-"""The kind of a source whose rows are not staged yet. Its driver will read the rows that the checkpoint refers to."""
+"""The kind of a source whose rows the driver has not staged yet. The driver of the checkpoint has staged them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A spec: its compiled graph and the settings that matter here."""
+    """A version of a spec: its compiled graph, and the settings that compatibility depends on."""
 
     graph: Mapping[str, Any]
     parallelism: int
@@ -30,16 +30,18 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityResult:
-    """``incompatibility`` None: compatible, as far as can be known before the job runs. ``notes``: sentences for the user."""
+    """``incompatibility``: why the graph cannot restore the checkpoint; None: no reason is known before the job runs. ``notes``: sentences for the
+    user."""
 
     incompatibility: str | None
     notes: tuple[str, ...] = ()
 
 
 def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> CompatibilityResult:
-    """Check ``wanted`` against the checkpoint. ``maker``: the version that took the checkpoint, if known. If even that version
-    seems incompatible, the difference comes from where it was compiled (for example a path that depends on the host) and is only
-    reported."""
+    """Check ``wanted`` against the checkpoint. ``maker``: the version that took the checkpoint, if known.
+
+    If even ``maker`` seems incompatible, the cause is the place of compilation, for example a path that depends on the host. Then the
+    difference is only a note."""
     found = _check(manifest, wanted)
     if found.incompatibility is None or maker is None:
         return found

@@ -1,4 +1,4 @@
-"""Checkpoints that users name by path. Their content is not trusted: it is only read, and only below the allowed roots."""
+"""Checkpoints that users name by path. Weir does not trust them: it only reads them, and only below the allowed roots."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class VerifiedCheckpoint:
 
 
 def find(path: str, checkpoint: int | None, *, job: str, allowed: Iterable[str]) -> VerifiedCheckpoint:
-    """Find and verify the checkpoint; ``checkpoint`` None: the newest. ``allowed``: the roots that ``recovery.elsewhere.roots``
-    returns. Raises ConfigError, CheckpointError, StorageError."""
+    """Find and verify the checkpoint. ``checkpoint`` None: the newest. ``allowed``: from ``recovery.external_path.allowed_roots``. Raises
+    ConfigError, CheckpointError, StorageError."""
     _refuse_outside(path, allowed)
     foreign = find_external_checkpoint(locate_job(path), CheckpointId(checkpoint) if checkpoint is not None else None, job=job)
     return VerifiedCheckpoint(foreign, verify(foreign.location.storage, foreign.location.layout, foreign.record.checkpoint))
 
 
 def _refuse_outside(path: str, allowed: Iterable[str]) -> None:
-    """The API has checked the text of the path. Only this host can resolve its links."""
+    """Raise ConfigError if the path, or the target of a link in it, is outside the allowed roots. Only this host can resolve links."""
     within = [root for root in allowed if is_within(path, root)]
     if not within:
         raise ConfigError(f"{path} is not below a location that this installation allows (WEIR_RESTORE_ROOTS)")

@@ -1,4 +1,4 @@
-"""Inspection of checkpoint storage for the preview of a plan. Reads only."""
+"""Inspect checkpoint storage for the preview of a plan. This module only reads."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from weir_workers.checkpoints.compatibility import CompatibilityResult, Version,
 
 SPLITS_SHOWN = 50
 MANIFESTS_COUNTED = 200
-"""Records of more checkpoints than this are not counted, because each needs its manifest to be read."""
+"""If a plan affects more checkpoints than this, the records of sinks are not counted: each count reads a manifest."""
 BYTES_AT_ONCE, FILES_AT_ONCE = 1 << 30, 500
-"""A larger checkpoint needs a verification, which reads it in parts; one task could not finish it."""
+"""A larger checkpoint is verified first, in parts: one task could not read it in its time limit."""
 _UNREADABLE = (CheckpointError, StorageError, ConfigError)
 
 
@@ -41,10 +41,9 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class InspectionRequest:
-    """``directory``: the job's checkpoint directory. ``wanted``: the version that will run; None: its graph is unknown.
-    ``checkpoint``, ``without_state``, ``path``: the start of the run, as in the plan's preview. ``allowed``: roots that may contain
-    ``path``. ``maker``: the version that took the checkpoint, if it is one of this job. ``verified``: a recent verification, if
-    any."""
+    """What to inspect. ``directory``: the checkpoint directory of the job. ``wanted``: the version that will run; None: its graph is unknown.
+    ``checkpoint``, ``without_state``, ``path``: where the run starts, as in the preview of the plan. ``allowed``: the roots that may contain
+    ``path``. ``maker``: the version that took the checkpoint, if it belongs to this job. ``verified``: a recent verification, if any."""
 
     directory: str
     wanted: Version | None
@@ -58,7 +57,7 @@ class InspectionRequest:
 
     @property
     def job(self) -> str:
-        """The job's name in its code, which is also the name of its log. Raises ConfigError."""
+        """The name of the job in its code, which is also the name of its job log. Raises ConfigError."""
         if self.wanted is None:
             raise ConfigError("the job has no compiled graph, so its checkpoints cannot be found")
         return str(self.wanted.graph["logical"]["job"])
@@ -71,7 +70,7 @@ class InspectionRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """The job's storage and log."""
+    """The checkpoint storage of the job, and what its job log says."""
 
     storage: CheckpointStorage
     layout: JobLayout
@@ -83,7 +82,8 @@ def invalid(subject: InspectionRequest, incompatibility: str) -> PlanInspection:
 
 
 def newest_of(subject: InspectionRequest) -> int | None:
-    """Return the number of the job's checkpoint that the plan restores. None: another job's checkpoint, no state, or unknown."""
+    """Return the checkpoint of this job that the plan restores. None: the plan restores another job's checkpoint or no state, or the
+    job log cannot be read."""
     if subject.checkpoint is not None or subject.without_state or subject.path is not None:
         return subject.checkpoint
     try:
@@ -94,7 +94,7 @@ def newest_of(subject: InspectionRequest) -> int | None:
 
 
 def inspect_storage(subject: InspectionRequest) -> PlanInspection | None:
-    """Return the inspection. None: the checkpoint is large and must be verified first."""
+    """Return the inspection, or None if the checkpoint is so large that it must be verified first."""
     try:
         if subject.path is not None:
             return _inspect_external(subject, subject.path)
@@ -120,9 +120,9 @@ def _inspect_own(subject: InspectionRequest, checkpoint: CheckpointId) -> PlanIn
         damage = subject.verified.damage
     else:
         return None
-    line = seen.view.ancestry(checkpoint)
+    ancestry = seen.view.ancestry(checkpoint)
     left = seen.view.abandoned_by(checkpoint)
-    recommitted = [one for one in line if one > manifest.published_up_to]
+    recommitted = [one for one in ancestry if one > manifest.published_up_to]
     return _inspection(
         subject,
         manifest,
@@ -131,7 +131,7 @@ def _inspect_own(subject: InspectionRequest, checkpoint: CheckpointId) -> PlanIn
         files=len(files),
         bytes=sum(file.bytes for file in files),
         abandoned=list(left),
-        reinstated=sorted(set(line) - set(seen.view.current)),
+        reinstated=sorted(set(ancestry) - set(seen.view.current)),
         recommitted=recommitted,
         sinks=_sink_effects(subject, seen, [*left, *recommitted]),
     )
@@ -162,8 +162,8 @@ def _inspect_external(subject: InspectionRequest, path: str) -> PlanInspection:
 
 
 def _inspect_newest(subject: InspectionRequest) -> PlanInspection:
-    """Inspect a plan that resumes from the checkpoint that stopping the job will create; its graph is that of the newest
-    checkpoint."""
+    """Inspect a plan that resumes from the checkpoint with which the job will stop. That checkpoint does not exist yet, but has the same
+    graph as the newest one."""
     try:
         seen = _open(subject)
         newest = seen.view.newest
@@ -173,7 +173,7 @@ def _inspect_newest(subject: InspectionRequest) -> PlanInspection:
             subject, notes=[f"the compatibility of its state is unknown, because its checkpoints cannot be read: {error}"]
         )
     found = _compatibility(subject, manifest) if manifest is not None else CompatibilityResult(None)
-    # That checkpoint does not exist yet, so there are no positions.
+    # The positions are unknown, because the checkpoint does not exist yet.
     return _inspection(subject, incompatibility=found.incompatibility, notes=list(found.notes))
 
 
@@ -183,27 +183,27 @@ def _open(subject: InspectionRequest) -> _Storage:
 
 
 def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Iterable[CheckpointId]) -> list[SinkEffect]:
-    """Return the sinks with the number of records that each non-revocable one committed in these checkpoints."""
+    """Return the sinks. For each that is not revocable, include how many records it committed in these checkpoints, if known."""
     numbers = sorted(set(checkpoints))
     kinds = {sink.sink: sink.kind for sink in subject.sinks if not sink.revocable}
     records: dict[str, int | None] = dict.fromkeys(kinds)
     if kinds and len(numbers) <= MANIFESTS_COUNTED:
-        # A damaged or just retired manifest prevents counting, but not the rollback.
+        # Without a readable manifest the number stays unknown; the rollback is still possible.
         with suppress(*_UNREADABLE):
-            handed_on = list(_committed_payloads(seen, numbers))
+            committed = list(_committed_payloads(seen, numbers))
             for uid, kind in kinds.items():
-                counts = [records_in(kind, payload) for sink, payload in handed_on if sink == uid]
+                counts = [records_in(kind, payload) for sink, payload in committed if sink == uid]
                 records[uid] = sum(one for one in counts if one is not None) if None not in counts else None
     return [sink.model_copy(update={"records": records.get(sink.sink)}) for sink in subject.sinks]
 
 
 def _committed_payloads(seen: _Storage, checkpoints: Iterable[CheckpointId]) -> Iterator[tuple[str, Any]]:
-    """Yield sink and payload of each committable once. Raises CheckpointError."""
+    """Yield the sink and the payload of each committable, each committable once. Raises CheckpointError."""
     known: set[tuple[Any, ...]] = set()
     for number in checkpoints:
         manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(number))
         for one in manifest.committables():
-            # A later manifest lists it as well if its writer had not been notified of the commit.
+            # A later manifest contains the committable, too, if its writer had not yet been notified of the commit.
             identity = (one.sink, one.generation, one.checkpoint, one.writer)
             if identity not in known:
                 known.add(identity)
@@ -215,7 +215,7 @@ def _compatibility(subject: InspectionRequest, manifest: Manifest) -> Compatibil
 
 
 def _inspection(subject: InspectionRequest, manifest: Manifest | None = None, **what: Any) -> PlanInspection:
-    """``manifest``: that of the restored checkpoint, if known."""
+    """Build the inspection. ``manifest``: of the restored checkpoint, if known."""
     positions: dict[str, list[Any]] = {}
     notes: list[str] = what.pop("notes", [])
     if manifest is not None:

@@ -1,8 +1,9 @@
 """Garbage collection of a stopped job: retire its expired checkpoints and delete their files.
 
-First it appends a generation to the job log, so that a driver that was only paused cannot resume from a deleted checkpoint. Then
-it appends the retirement and deletes the files. A process that loses the race for a log number stops, because its decision may be
-outdated. After an interruption at any point no restore finds missing files, and the next collection continues.
+The collection first appends a generation to the job log. This fences a driver that was only paused, so that it cannot resume from a
+deleted checkpoint. Then the collection appends the retirement, and deletes the files. It stops if another process has appended to the
+log meanwhile, because its decision may be outdated. It can be interrupted at any point: a restore never finds missing files, and the next
+collection continues.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobStorage:
-    """A job's storage and the log that the decision was based on. The collection applies to exactly this log or stops."""
+    """The checkpoint storage of a job, and its job log as read. The decision is based on this log, and is carried out only if the log is
+    unchanged."""
 
     storage: CheckpointStorage
     layout: JobLayout
@@ -44,14 +46,14 @@ class JobStorage:
 
 @dataclass(frozen=True, slots=True)
 class GcResult:
-    """``gone``: the requested checkpoints that are retired now. ``left``: why some of their files could not be deleted."""
+    """``gone``: the chosen checkpoints that are retired now. ``left``: why some files could not be deleted; None: all are deleted."""
 
     gone: frozenset[int]
     left: str | None = None
 
 
 def open_job_storage(storage: CheckpointStorage, place: CheckpointLocation) -> JobStorage:
-    """Open the storage and read the log. Raises CheckpointError if the log cannot be read, StorageError."""
+    """Open the storage and read the job log. Raises StorageError, and CheckpointError if the log is damaged."""
     layout = JobLayout(place.name)
     found = JobStorage(storage, layout, JobLog(storage, layout))
     found.log.read()
@@ -59,8 +61,8 @@ def open_job_storage(storage: CheckpointStorage, place: CheckpointLocation) -> J
 
 
 def facts(seen: JobStorage, *, retained: int, asked: bool) -> LogFacts:
-    """Return what the collection decision needs. ``asked``: a user has asked to delete chosen checkpoints. Reads manifests only
-    if something may be deleted. Raises StorageError."""
+    """Return the facts for the decision. ``asked``: a user has requested the deletion of some checkpoints. Reads manifests only if
+    something may be deleted. Raises StorageError."""
     expired = plan_retention(seen.view, keep=retained)
     if not expired and not asked:
         return LogFacts(seen.view, frozenset())
@@ -78,33 +80,33 @@ def _published_up_to(seen: JobStorage) -> dict[int, int]:
 
 
 def collect(seen: JobStorage, decided: GcDecision, *, may_continue: Callable[[], bool]) -> GcResult:
-    """Carry out ``decided``. ``may_continue`` is called before each log entry; False: another process has the job. Raises
-    StorageError, Superseded; what is retired by then stays retired."""
+    """Carry out ``decided``. ``may_continue`` is called before each log entry and returns False if another process has taken over the
+    job. Raises StorageError and Superseded; checkpoints that are retired by then stay retired."""
     assert decided.touches_storage
-    doing = _Collector(seen, may_continue)
+    collector = _Collector(seen, may_continue)
     left: str | None = None
-    if doing.take_generation() and all(doing.unpin(number) for number in decided.unpin):
+    if collector.take_generation() and all(collector.unpin(number) for number in decided.unpin):
         for numbers, reason in ((decided.expire, "retention"), (decided.delete, "deleted by an operator")):
             if numbers:
-                left = doing.retire(numbers, reason) or left
-        if not doing.lost:
+                left = collector.retire(numbers, reason) or left
+        if not collector.lost:
             # This also deletes the files that a dead process or an aborted checkpoint left behind.
-            left = doing.sweep() or left
+            left = collector.sweep() or left
     kept = {int(record.checkpoint) for record in seen.view.kept}
-    finished = () if doing.lost else decided.finish
+    finished = () if collector.lost else decided.finish
     return GcResult(frozenset(number for number in (*decided.going, *finished) if number not in kept), left)
 
 
 class _Collector:
     def __init__(self, seen: JobStorage, may_continue: Callable[[], bool]) -> None:
         self._seen = seen
-        self._may_go_on = may_continue
+        self._may_continue = may_continue
         self._references = StateReferences(seen.storage, seen.layout)
         self._generation = Generation(0)
         self.lost = False
 
     def take_generation(self) -> bool:
-        """The generation continues from the newest checkpoint, so it abandons nothing."""
+        """Append a generation that continues from the newest checkpoint, so that no checkpoint is abandoned."""
         view = self._seen.view
         newest = view.newest.checkpoint if view.newest is not None else None
         self._generation = view.next_generation
@@ -124,7 +126,7 @@ class _Collector:
         return self._append(CheckpointPinned(self._generation, CheckpointId(number), False, _nonce(), _wall_ms()))
 
     def retire(self, numbers: Sequence[int], reason: str) -> str | None:
-        """Return why files are left; None: there are none, or nothing was retired."""
+        """Retire the checkpoints and delete their files. Return why some files could not be deleted, or None."""
         if self._stopped():
             return None
         entry = CheckpointRetired(self._generation, tuple(map(CheckpointId, numbers)), reason, _nonce(), _wall_ms())
@@ -134,13 +136,14 @@ class _Collector:
                 seen.storage, seen.layout, seen.log, entry, at=seen.log.next_number, references=self._references
             )
         except CheckpointError as error:
-            # The view shows whether the entry was appended. Without readable manifests, shared files cannot be recognised, so
-            # they stay.
+            # The view shows whether the entry was appended. Without all manifests it is unknown which files are shared, so no file
+            # is deleted.
             return str(error)
         self.lost = isinstance(outcome, NumberTaken)
         return None
 
     def sweep(self) -> str | None:
+        """Delete orphaned files. Return why some could not be deleted, or None."""
         if self._stopped():
             return None
         seen = self._seen
@@ -159,7 +162,7 @@ class _Collector:
         return not self.lost
 
     def _stopped(self) -> bool:
-        self.lost = self.lost or not self._may_go_on()
+        self.lost = self.lost or not self._may_continue()
         return self.lost
 
 

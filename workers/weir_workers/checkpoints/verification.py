@@ -1,4 +1,4 @@
-"""Verification of a checkpoint: read its files in parts and compare them with their checksums."""
+"""Verify a checkpoint: read its files, some at a time, and compare them with their checksums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from weir_backend.checkpoints.verification_rules import (
 )
 
 BYTES_A_PART = 256 << 20
-"""An approximate limit, since files are read whole."""
+"""An approximate limit, because a file is always read completely."""
 
 OpenStorage = Callable[[str], CheckpointStorage]
 
@@ -34,10 +34,10 @@ OpenStorage = Callable[[str], CheckpointStorage]
 def verify_part(
     part: VerificationPart, *, time_is_up: Callable[[], bool], open_: OpenStorage = open_storage, bytes_max: int = BYTES_A_PART
 ) -> Outcome:
-    """Verify from file ``part.files_done`` on until ``bytes_max`` are read or the time is up, but at least one file.
+    """Verify files, starting with number ``part.files_done``, until ``bytes_max`` are read or the time is up. Verifies at least one.
 
-    A running job may retire the checkpoint in the meantime, and it retires before it deletes. The log is therefore read again
-    before a missing file is reported as damage.
+    A running driver may retire the checkpoint and delete its files meanwhile. It writes the retirement to the job log first, so this
+    function reads the log again before it reports damage.
     """
     try:
         storage = open_(part.place.directory)
@@ -50,7 +50,7 @@ def verify_part(
     except (StorageError, ConfigError) as error:
         return StorageUnavailable(str(error))
     except CheckpointError as error:
-        # The log itself is damaged: nothing can be restored.
+        # The job log itself is damaged, so no checkpoint can be restored.
         return Damaged((str(error),))
 
 
@@ -84,18 +84,18 @@ def _files(
     time_is_up: Callable[[], bool],
     bytes_max: int,
 ) -> VerificationProgress | Intact | Damaged:
-    examined = StateFileChecker(storage, layout)
+    checker = StateFileChecker(storage, layout)
     problems: list[str] = []
     read = size = 0
     for file in files:
-        data, problem = examined.check(file)
+        data, problem = checker.check(file)
         if data is None:
             problems.append(f"{layout.absolute(file.path)} {problem}")
         read, size = read + 1, size + file.bytes
         if size >= bytes_max or time_is_up():
             break
     if problems:
-        # Files of a missing pack share one problem.
+        # Files in the same missing pack have the same problem: report it once.
         return Damaged(tuple(dict.fromkeys(problems)))
     return Intact(read, size) if read == len(files) else VerificationProgress(read, size)
 
@@ -105,10 +105,10 @@ def _presence(part: VerificationPart, view: LogView) -> LogPresence:
 
 
 def _unknown(part: VerificationPart, storage: CheckpointStorage, view: LogView) -> str:
-    there = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "is missing"
+    state = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "is missing"
     return (
-        f"the log of job {part.place.name} in {storage.url} {there}, but checkpoint {part.number} was completed: is the right "
-        "directory mounted, or was a backup restored?"
+        f"checkpoint {part.number} was completed, but the log of job {part.place.name} in {storage.url} {state}: check that the right "
+        "directory is mounted and that no backup was restored"
     )
 
 

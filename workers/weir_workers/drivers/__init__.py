@@ -1,1 +1,1 @@
-"""Driver processes on this host: start them detached, find them again, watch them."""
+"""Driver processes on this host: start them detached from the worker, find them after a restart, watch them."""

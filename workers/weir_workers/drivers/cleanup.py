@@ -1,4 +1,4 @@
-"""Deleting a run's files on this host. An interrupted deletion is finished later: the directory is renamed first."""
+"""Delete the files of a run on this host. The directory is renamed first, so that an interrupted deletion can be finished later."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from pathlib import Path
 
 from weir_workers.drivers.run_directory import RunDirectory
 
-_GOING = ".going-"
+_DELETING = ".deleting-"
 
 
 def remove(directory: RunDirectory) -> bool:
-    """Delete the run's directory, if any. False: its driver is alive, whatever the database says. Raises OSError."""
+    """Delete the directory of the run, if it exists. Return False, without deleting anything, if the driver is alive. Raises OSError."""
     if directory.is_alive() or directory.is_starting():
         return False
-    going = directory.path.with_name(_GOING + directory.path.name)
-    # A renamed directory cannot be mistaken for a complete one.
+    deleting = directory.path.with_name(_DELETING + directory.path.name)
+    # A partly deleted directory must not look like that of a run.
     with suppress(FileNotFoundError):
-        directory.path.rename(going)
-    _remove(going)
+        directory.path.rename(deleting)
+    _remove(deleting)
     return True
 
 
 def finish_interrupted(data_dir: Path) -> int:
-    """Finish interrupted deletions and return their number. Raises OSError."""
-    found = list((data_dir / "runs").glob(f"{_GOING}*"))
-    for one in found:
-        _remove(one)
-    return len(found)
+    """Finish interrupted deletions, and return how many. Raises OSError."""
+    paths = list((data_dir / "runs").glob(f"{_DELETING}*"))
+    for path in paths:
+        _remove(path)
+    return len(paths)
 
 
 def _remove(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command line and environment of a driver, from a version of a spec. Pure."""
+"""The command lines and environments of drivers and compilations, computed from a version of a spec. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from weir_backend.jobs.spec import with_defaults
 from weir_backend.models import ArtifactKind
 
 RUNTIME = [sys.executable, "-m", "weir.cli"]
-_OURS = "WEIR_"
-_FOR_DRIVERS = frozenset({"WEIR_SPARK_CONF_FILE"})
-_COMPILING = (
+_SETTINGS_PREFIX = "WEIR_"
+_DRIVER_SETTINGS = frozenset({"WEIR_SPARK_CONF_FILE"})
+COMPILE_VARIABLES = (
     "PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_*",
     "JAVA_HOME", "SPARK_HOME", "SPARK_SUBMIT_OPTS", "SPARK_LOCAL_IP", "HADOOP_HOME", "HADOOP_CONF_DIR",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "OMP_NUM_THREADS", "NUMBA_*", "POLARS_*",
 )  # fmt: skip
-"""Environment variables that compiling a job may need: locations, no secrets. A star matches any suffix."""
-_NOT_THEIRS = frozenset({"CELERY_BROKER_URL", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE"})
+"""Environment variables that the compilation of a job gets: paths and options, no secrets. A star matches any suffix."""
+_DATABASE_AND_BROKER = frozenset({"CELERY_BROKER_URL", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE"})
 
 
 def target(kind: ArtifactKind, name: str, entry: str, code: Path) -> str:
@@ -50,9 +50,11 @@ def run_command(
     at_least: int | None = None,
     metrics: str | None = None,
 ) -> list[str]:
-    """``job``: from ``target``. ``directory``: the checkpoint directory. ``archive``: a zip file or wheel for executors on other
-    hosts. ``at_least``: the newest checkpoint that is known to exist, if any. ``metrics``: the address of the metrics server,
-    whose token is in the environment."""
+    """Return the command that runs the job.
+
+    ``job``: from ``target``. ``directory``: the checkpoint directory. ``archive``: a zip file or wheel for executors on other
+    hosts. ``at_least``: the newest checkpoint that is known to exist, if any. ``metrics``: the address of the metrics server; its
+    token is in the environment."""
     checkpointing = with_defaults(body)["checkpointing"]
     tolerable = checkpointing["tolerable_failed_checkpoints"]
     conf = dict(body["spark_conf"])
@@ -68,12 +70,12 @@ def run_command(
         *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
         *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],
         *(["--metrics", metrics] if metrics is not None else []),
-        *_beginning(start, at_least), "--log-format", "json", "--quiet",
+        *_start_options(start, at_least), "--log-format", "json", "--quiet",
     ]  # fmt: skip
 
 
-def _beginning(start: Mapping[str, Any], at_least: int | None) -> list[str]:
-    """``start``: that of a run. ``--yes``: the user who approved the plan has seen what is abandoned."""
+def _start_options(start: Mapping[str, Any], at_least: int | None) -> list[str]:
+    """Return the options that say where the run starts. ``--yes``: the user saw in the preview which checkpoints are abandoned."""
     match start["mode"]:
         case "from":
             return ["--from", str(start["checkpoint"]), "--yes"]
@@ -87,25 +89,26 @@ def graph_command(body: Mapping[str, Any], *, job: str) -> list[str]:
     return [*RUNTIME, "graph", job, *settings(body), "--parallelism", str(body["parallelism"]), "--json"]
 
 
-def compile_environment(ours: Mapping[str, str], more: Mapping[str, str], *, also: str, code: Path) -> dict[str, str]:
-    """Return the environment of a process that only compiles a job: known harmless variables, and those that ``also`` names
-    (comma-separated names, or prefixes with a star). Variables of the control plane are never included."""
-    allowed = (*_COMPILING, *filter(None, (one.strip() for one in also.split(","))))
-    theirs = environment(ours, {}, code=code)
-    return {name: value for name, value in theirs.items() if _is_among(name, allowed)} | {"PYTHONUNBUFFERED": "1"} | dict(more)
+def compile_environment(worker: Mapping[str, str], more: Mapping[str, str], *, also: str, code: Path) -> dict[str, str]:
+    """Return the environment of a process that compiles a job: the variables of the worker that are in ``COMPILE_VARIABLES`` or that
+    ``also`` names (comma-separated names, or prefixes with a star), then ``more``. Settings of the control plane are left out, even if
+    ``also`` names them."""
+    allowed = (*COMPILE_VARIABLES, *filter(None, (pattern.strip() for pattern in also.split(","))))
+    inherited = environment(worker, {}, code=code)
+    return {name: value for name, value in inherited.items() if _matches(name, allowed)} | {"PYTHONUNBUFFERED": "1"} | dict(more)
 
 
-def _is_among(name: str, allowed: Sequence[str]) -> bool:
-    return any(name.startswith(one[:-1]) if one.endswith("*") else name == one for one in allowed)
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern for pattern in patterns)
 
 
-def environment(ours: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
-    """Return the environment of a driver: ours without the control plane's own variables. A driver uses the credentials in it to
-    read and write the job's data."""
+def environment(worker: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
+    """Return the environment of a driver: that of the worker without the settings of the control plane, then ``more``. It keeps other
+    credentials, with which the driver reads and writes the data of the job."""
     kept = {
         name: value
-        for name, value in ours.items()
-        if (not name.startswith(_OURS) or name in _FOR_DRIVERS) and name not in _NOT_THEIRS
+        for name, value in worker.items()
+        if (not name.startswith(_SETTINGS_PREFIX) or name in _DRIVER_SETTINGS) and name not in _DATABASE_AND_BROKER
     }
     path = [str(code), *filter(None, [kept.get("PYTHONPATH")])]
     return kept | {"PYTHONPATH": ":".join(path), "PYTHONUNBUFFERED": "1"} | dict(more)

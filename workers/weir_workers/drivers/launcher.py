@@ -1,10 +1,10 @@
 """Become the driver of a run: ``python -m weir_workers.drivers.launcher RUN_DIRECTORY``, with the command as JSON on standard
 input.
 
-The process leaves its parent and its session, so that it survives the death of the worker and a closed terminal. It takes the
-lock of the run, or exits if another process has it: the run then has a driver already, since the start may be requested twice. It
-writes down its identity and becomes the driver by exec, still holding the lock. It uses the standard library only, because it is
-started for every run.
+The process leaves its parent and its session, so that it survives the death of the worker and a closed terminal. It takes the lock
+of the run. If another process holds the lock, the run has a driver already, and this process exits: a run may be submitted twice.
+Otherwise it writes its identity to a file and becomes the driver by exec, which keeps the lock. It imports little, because it runs for
+every driver.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOCK_S = 1.0
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    what = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     if os.fork():
         # The worker waits for this process, not for the driver.
         os._exit(0)
@@ -39,11 +39,11 @@ def main() -> None:
     os.dup2(log, 2)
     os.chdir(directory)
     os.umask(0o077)
-    os.execve(what["command"][0], what["command"], what["environment"])
+    os.execve(request["command"][0], request["command"], request["environment"])
 
 
 def _locked(descriptor: int) -> bool:
-    """Retry, because a process that checks whether the driver is alive holds the lock for a moment."""
+    """Take the lock. Retry for a second, because a process that checks whether the driver is alive holds the lock briefly."""
     until = time.monotonic() + LOCK_S
     while True:
         try:
@@ -63,7 +63,7 @@ def _write_identity(directory: Path) -> None:
 
 
 def _started() -> float:
-    """Return the start time of this process in psutil's form. Exec does not change it."""
+    """Return the start time of this process as psutil reports it. Exec does not change it."""
     try:
         import psutil
     except ImportError:

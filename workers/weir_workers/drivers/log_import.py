@@ -1,5 +1,7 @@
-"""Checkpoints that a dead driver completed but did not report, not even in its spool: it was killed between the job log entry,
-which counts, and the event. Without this import the history would show a checkpoint as failed that the next driver resumes from.
+"""Checkpoints that a dead driver completed but did not report, not even in its spool.
+
+Such a driver was killed after it wrote the entry to the job log, which completes the checkpoint, and before it wrote the event. Without
+this import, the control plane would show the checkpoint as failed although the next driver resumes from it.
 """
 
 from __future__ import annotations
@@ -24,15 +26,17 @@ log = structlog.get_logger(__name__)
 def unreported_checkpoints(
     place: CheckpointLocation, generation: Generation, *, known: Collection[int], after: int
 ) -> tuple[NumberedEvent, ...]:
-    """Return the missing completions as the driver's next events. ``generation``: the last runtime generation that the driver
-    reported; older ones were other drivers'. ``known``: checkpoints known to be completed. ``after``: number of the last stored
-    event of the run. Returns nothing if the log or a manifest cannot be read; other code reports that."""
+    """Return the missing completions, as the next events of the driver.
+
+    ``generation``: the last runtime generation that the driver reported; older generations belong to other drivers. ``known``: the
+    checkpoints that are stored as completed. ``after``: the number of the last stored event of the run. Returns nothing if the log or a
+    manifest cannot be read; the garbage collection and the verification report that."""
     try:
-        seen = open_job_storage(open_storage(place.directory), place)
-        missing = [record for record in seen.view.kept if record.generation >= generation and record.checkpoint not in known]
-        events = [(record, _completion(record, read_manifest(seen.storage, seen.layout, record))) for record in missing]
+        job = open_job_storage(open_storage(place.directory), place)
+        missing = [record for record in job.view.kept if record.generation >= generation and record.checkpoint not in known]
+        events = [(record, _completion(record, read_manifest(job.storage, job.layout, record))) for record in missing]
     except (StorageError, ConfigError, CheckpointError) as error:
-        log.warning("cannot tell whether a dead driver completed more checkpoints than it reported", reason=str(error))
+        log.warning("cannot read which checkpoints a dead driver completed", reason=str(error))
         return ()
     return tuple(_numbered(events, after))
 
@@ -43,7 +47,7 @@ def _numbered(events: list[tuple[CheckpointRecord, CheckpointCompleted]], after:
 
 
 def _completion(record: CheckpointRecord, manifest: Manifest) -> CheckpointCompleted:
-    """The trigger is not in the manifest, so it is inferred from the kind of checkpoint."""
+    """Return the completion event. The manifest does not contain the trigger, so it is inferred from the kind of checkpoint."""
     measured = manifest.statistics
     return CheckpointCompleted(
         checkpoint=record.checkpoint,

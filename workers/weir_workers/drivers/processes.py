@@ -1,4 +1,4 @@
-"""Starting drivers on this host and checking whether they are alive. Effects only; other modules decide."""
+"""Start drivers on this host, check whether they are alive, and kill them. The callers decide."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from weir_workers.drivers.run_directory import ProcessIdentity, RunDirectory
 
 LAUNCH_S = 20.0
 LOG_BYTES_MAX = 64 << 20
-_KEPT_OF_LOG = 8 << 20
+_LOG_TAIL_BYTES = 8 << 20
 
 
 def start(directory: RunDirectory, command: Sequence[str], environment: Mapping[str, str]) -> None:
     """Start the driver of this run unless it is alive. Raises ConfigError."""
-    what = json.dumps({"command": list(command), "environment": dict(environment)})
+    request = json.dumps({"command": list(command), "environment": dict(environment)})
     done = subprocess.run(
         [sys.executable, "-m", "weir_workers.drivers.launcher", directory.path],
-        input=what, text=True, capture_output=True, timeout=LAUNCH_S, check=False, env=_launcher_environment(),
+        input=request, text=True, capture_output=True, timeout=LAUNCH_S, check=False, env=_launcher_environment(),
     )  # fmt: skip
     if done.returncode != 0:
         raise ConfigError(f"the driver cannot be started: {done.stderr.strip()[-500:]}")
@@ -38,26 +38,25 @@ def _launcher_environment() -> dict[str, str]:
     }
 
 
-def is_alive(directory: RunDirectory, name: ProcessIdentity | None) -> bool:
-    """Return whether the driver is alive. ``name``: the run's known process, if any. A driver counts as alive if this cannot be
-    ruled out, and while it is being started."""
+def is_alive(directory: RunDirectory, process: ProcessIdentity | None) -> bool:
+    """Return whether the driver is alive or being started. ``process``: its stored process, if any, for a run without a directory."""
     if directory.path.is_dir():
         return directory.is_alive() or directory.is_starting()
-    return name is not None and _find(name) is not None
+    return process is not None and _find(process) is not None
 
 
-def _find(name: ProcessIdentity) -> psutil.Process | None:
+def _find(identity: ProcessIdentity) -> psutil.Process | None:
     try:
-        process = psutil.Process(name.pid)
-        same = abs(process.create_time() - name.started) < 0.5
+        process = psutil.Process(identity.pid)
+        same = abs(process.create_time() - identity.started) < 0.5
         return process if same and process.status() != psutil.STATUS_ZOMBIE else None
     except psutil.NoSuchProcess:
         return None
 
 
-def kill(name: ProcessIdentity) -> None:
-    """Kill the process and its process group, which includes its JVM. Does nothing if the process is gone."""
-    process = _find(name)
+def kill(identity: ProcessIdentity) -> None:
+    """Kill the process and its process group, which includes its JVM. Does nothing if the process has ended."""
+    process = _find(identity)
     if process is None:
         return
     with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
@@ -68,13 +67,13 @@ def kill(name: ProcessIdentity) -> None:
 
 
 def bound_log(directory: RunDirectory) -> None:
-    """Keep only the end of a log that has grown too large. Lines that the driver writes in the meantime may be lost."""
+    """Truncate a log that is too large to its end. Lines that the driver writes meanwhile may be lost."""
     try:
         size = directory.log.stat().st_size
         if size <= LOG_BYTES_MAX:
             return
         with directory.log.open("r+b") as file:
-            file.seek(size - _KEPT_OF_LOG)
+            file.seek(size - _LOG_TAIL_BYTES)
             kept = file.read()
             file.seek(0)
             file.truncate()

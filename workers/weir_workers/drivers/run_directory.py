@@ -1,11 +1,11 @@
 """The directory of a run on the host of its driver.
 
-RUN/lock         held by the driver's process while it is alive, so a run has one driver however often it is started
-RUN/starting     held by the process that is starting the driver
-RUN/process      its pid and start time, written before it becomes the driver
+RUN/lock         the driver holds this lock while it is alive; a second driver of the run cannot start
+RUN/starting     the worker holds this lock while it starts the driver
+RUN/process      pid and start time of the driver
 RUN/code/        the job file, or the content of the archive
-RUN/driver.log   its output
-RUN/spool/       events that are not confirmed yet
+RUN/driver.log   the output of the driver
+RUN/spool/       events that the control plane has not confirmed
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """Identifies one process of this host for good. ``started``: seconds since 1970, from psutil."""
+    """Identifies one process of this host, even if its pid is reused. ``started``: seconds since 1970, from psutil."""
 
     pid: int
     started: float
@@ -33,7 +33,7 @@ class RunDirectory:
 
     @classmethod
     def of(cls, data_dir: Path, name: str) -> RunDirectory:
-        """``name``: ``Run.directory``."""
+        """Return the directory of a run. ``name``: ``Run.directory``."""
         assert name and "/" not in name and name not in (".", ".."), name
         return cls(data_dir / "runs" / name)
 
@@ -43,7 +43,7 @@ class RunDirectory:
 
     @contextmanager
     def starting(self) -> Iterator[bool]:
-        """Yield whether this process may start the driver until the end of the context. False: another process is starting it."""
+        """Yield True if this process may start the driver within the context, False if another process is starting it."""
         descriptor = os.open(self.path / "starting", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             try:
@@ -76,20 +76,20 @@ class RunDirectory:
         self.spool.mkdir(mode=0o700, exist_ok=True)
 
     def is_alive(self) -> bool:
-        """Return whether the driver is alive: a process holds its lock. Raises OSError."""
+        """Return whether the driver is alive, that is, a process holds its lock. Raises OSError."""
         return _is_held(self.lock)
 
     def is_starting(self) -> bool:
-        """Raises OSError."""
+        """Return whether a worker is starting the driver. Raises OSError."""
         return _is_held(self.path / "starting")
 
     def process_identity(self) -> ProcessIdentity | None:
-        """Return the identity of the driver's process. None: no driver was started here, or it has not written it yet."""
+        """Return the identity of the driver's process, or None if no driver has started here or it has not written its identity yet."""
         try:
-            said = json.loads(self.process.read_bytes())
+            identity = json.loads(self.process.read_bytes())
         except (FileNotFoundError, ValueError):
             return None
-        return ProcessIdentity(int(said["pid"]), float(said["started"]))
+        return ProcessIdentity(int(identity["pid"]), float(identity["started"]))
 
 
 def _is_held(path: Path) -> bool:
@@ -98,7 +98,7 @@ def _is_held(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        # A shared lock, so that two checks at the same time do not see each other as the holder.
+        # A shared lock, so that two checks at the same time do not mistake each other for the driver.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -1,4 +1,4 @@
-"""User code on disk, where a process can load it."""
+"""Write user code to disk, where a process can load it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FILES_MAX = 50_000
 _DAMAGED = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError, OSError,
 )  # fmt: skip
-"""What unpacking raises, because archives are not checked beforehand."""
+"""Errors that ``zipfile`` raises for damaged archives."""
 
 
 def unpack(kind: ArtifactKind, name: str, data: bytes, folder: Path) -> Path | None:
-    """Write the artifact into a fresh ``folder``. Returns the path of the archive, if it is one. Raises ConfigError for an
-    archive that cannot be unpacked."""
+    """Write the artifact into ``folder``, replacing its content. Returns the path of the archive if the artifact is one. Raises
+    ConfigError for an archive that cannot be unpacked."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
     if kind is ArtifactKind.PYTHON:

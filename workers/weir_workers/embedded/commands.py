@@ -1,4 +1,4 @@
-"""The commands of ``weir`` for an embedded platform. Light to import: each command loads its code when it is used."""
+"""The commands of ``weir`` for an embedded platform. This module imports little; each command imports its code when it runs."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def up(
         bool,
         typer.Option(
             "--foreground",
-            help="Run in the foreground until SIGTERM or Ctrl-C, which stops the platform; for containers and systemd",
+            help="Run in the foreground until SIGTERM or Ctrl-C stops the platform; for containers and systemd",
         ),
     ] = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Start the platform in the background: Postgres, Redis, API and workers. Existing data is kept.
 
-    WEIR_DATABASE_URL and WEIR_REDIS_URL name external servers to use instead. With --output json, one document is printed when
-    the platform is up; it contains the admin password the first time only.
+    Set WEIR_DATABASE_URL and WEIR_REDIS_URL to use external servers instead. With --output json, the command prints one document when
+    the platform is up. The document contains the password of admin only the first time.
     """
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli import up
@@ -59,7 +59,7 @@ def up(
 
 
 def down(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT) -> None:
-    """Stop the platform. Running jobs continue, and the next `weir up` finds them again."""
+    """Stop the platform. Running jobs continue, and the next `weir up` finds them."""
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli import down
 
@@ -67,7 +67,7 @@ def down(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT) -
 
 
 def doctor(data_dir: Directory = None, as_json: JsonOption = False, output: OutputOption = OutputFormat.TEXT) -> None:
-    """Check the platform and say how to fix what is wrong. Exit code 1 if there is a problem."""
+    """Check the platform, and say how to fix each problem. The exit code is 1 if there is a problem."""
     with _platform(data_dir) as directory, result_stream(OutputFormat.JSON if as_json else output) as answer:
         from weir_workers.embedded.cli import doctor as doctor_
 
@@ -75,7 +75,7 @@ def doctor(data_dir: Directory = None, as_json: JsonOption = False, output: Outp
 
 
 def migrate(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT) -> None:
-    """Upgrade the database schema to this version: that of WEIR_DATABASE_URL, or of the platform in the data directory."""
+    """Upgrade the database schema to this version of Weir: in WEIR_DATABASE_URL, or in the platform of the data directory."""
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli.access import database_url
         from weir_workers.embedded.servers.schema import upgrade_schema
@@ -89,13 +89,13 @@ def migrate(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT
             typer.echo(f"upgraded the schema to {after} (before: {before or 'empty'})")
 
 
-# Module names. pyproject.toml has the distributions and the reason for each.
+# Names of modules. pyproject.toml lists their distributions, with a reason for each.
 _REQUIRED = ("alembic", "celery", "fastapi", "psutil", "psycopg", "pydantic_settings", "redis", "sqlalchemy", "uvicorn")
 
 
 @contextlib.contextmanager
 def _platform(data_dir: str | None) -> Iterator[DataDir]:
-    """Raises ConfigError where the platform's packages are not installed, or the directory belongs to another user."""
+    """Yield the data directory. Raises ConfigError if packages are missing, or if the directory belongs to another user."""
     require("the platform", "embedded", (*_REQUIRED, *RUNTIME))
     from weir_workers.embedded.data_dir.layout import data_dir as find
 

@@ -1,4 +1,4 @@
-"""Names of processes, environment variables and exit codes of the supervisor. Light, because the commands import it."""
+"""Names of processes, environment variables, and exit codes of the supervisor. This module imports little, because the commands import it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 POSTGRES, VALKEY, SCHEMA, API, BEAT = "postgres", "valkey", "schema", "api", "beat"
 WORKER, COMPILER, CHORES = "worker", "compiler", "chores"
 WORKERS = (WORKER, COMPILER, CHORES)
-"""The workers of the queues in ``weir_backend.kit.tasks``, each with its own processes."""
+"""One worker for each queue in ``weir_backend.kit.tasks``."""
 SUPERVISOR = "supervisor"
 TITLES = {
     POSTGRES: "Postgres", VALKEY: "Valkey", SCHEMA: "schema", API: "API", WORKER: "worker", COMPILER: "compiler", CHORES: "chores",
@@ -17,11 +17,11 @@ TITLES = {
 
 DATABASE_URL, REDIS_URL = "WEIR_DATABASE_URL", "WEIR_REDIS_URL"
 ADMIN_PASSWORD = "WEIR_ADMIN_PASSWORD"
-"""Set for the process that creates the schema only."""
+"""Only the process that creates the schema gets this variable."""
 
 STOPPED, NOTHING_STARTED, OWNED = 0, 2, 3
-"""Exit codes of a supervisor: stopped on request; nothing was started (see ``problem`` in platform.json); another one has the
-directory."""
+"""Exit codes of a supervisor: it was stopped; it started nothing (``problem`` in platform.json says why); another supervisor has the lock
+of the directory."""
 
 
 def weir_version() -> str:

@@ -1,5 +1,5 @@
-"""TCP ports of this host: which are free, and which process listens. An answer at a port does not prove that it comes from our
-process."""
+"""TCP ports of this host: which are free, and which process listens. Check the process, because another program may answer at a port of
+the platform."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import psutil
 from weir.errors import ConfigError
 
 TRIES = 100
-"""Attempts to get a port from the kernel that is not in ``but``; it may offer the same port twice."""
+"""How often to ask the kernel for a port that is not in ``but``. The kernel may offer the same port twice."""
 
 
 def free_port(wanted: int | None = None, *, but: Collection[int | None] = ()) -> int:
-    """Return ``wanted`` if it is free, otherwise any free port; never one of ``but``, which other servers of this platform use.
-    Another program may still take it first; then the server fails to start. Raises ConfigError."""
+    """Return ``wanted`` if it is free, otherwise another free port. Never return a port in ``but``, which other servers of this platform
+    use. Another program may take the port before the server does; then the server fails to start. Raises ConfigError."""
     for port in (*([wanted] if wanted and wanted not in but else []), *[0] * TRIES):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -35,7 +35,7 @@ def is_taken(port: int) -> bool:
 
 
 def listens(process: int, port: int) -> bool:
-    """Return whether the process or one of its descendants listens at the port. False also if this cannot be determined."""
+    """Return whether the process or one of its descendants listens at the port. Return False if that is unknown."""
     try:
         own = psutil.Process(process)
         return _has(own, port) or any(_has(one, port) for one in own.children(recursive=True))
@@ -51,7 +51,7 @@ def _has(process: psutil.Process, port: int) -> bool:
 
 
 def holder(port: int) -> str:
-    """Describe the process that listens there, as far as this user may know."""
+    """Describe the process that listens at the port: its pid, or 'another program' if this user may not see it."""
     try:
         found = [one.pid for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port]
     except psutil.Error:

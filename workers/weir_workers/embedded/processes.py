@@ -1,4 +1,4 @@
-"""Processes of a platform: start them so that they end with their parent, identify them, end them."""
+"""Start processes that end with their parent, identify processes, and end them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weir.errors import ConfigError
 
 _PR_SET_PDEATHSIG = 1
 UNPRIVILEGED = "nobody"
-"""The user of our servers when the supervisor is root, because Postgres refuses to run as root."""
+"""The user of the servers if the supervisor is root, because Postgres refuses to run as root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ServerUser:
 
 
 def server_user() -> ServerUser | None:
-    """Return the user for servers; None: the current user. Raises ConfigError if we are root and there is no unprivileged user."""
+    """Return the user of the servers; None: the current user. Raises ConfigError if root runs this and no unprivileged user exists."""
     if os.geteuid() != 0:
         return None
     try:
@@ -54,25 +54,25 @@ def spawn(
     environment: Mapping[str, str],
     directory: Path,
     user: ServerUser | None = None,
-    signal_if_we_die: signal.Signals = signal.SIGTERM,
+    signal_if_parent_dies: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start a child in its own session, so that Ctrl-C does not reach it; its output is appended to ``log``.
+    """Start a child process in its own session, so that Ctrl-C does not reach it. Its output is appended to ``log``.
 
-    On Linux the kernel sends it ``signal_if_we_die`` when the calling thread ends. Raises OSError.
+    On Linux, the kernel sends ``signal_if_parent_dies`` to the child when the calling thread ends. Raises OSError.
     """
 
     parent = os.getpid()
 
     def before_exec() -> None:
-        # Between fork and exec, after the change of user, which would reset it.
+        # This runs after the change of user, which would reset the setting.
         if sys.platform == "linux":
-            _libc().prctl(_PR_SET_PDEATHSIG, int(signal_if_we_die))
+            _libc().prctl(_PR_SET_PDEATHSIG, int(signal_if_parent_dies))
             if os.getppid() != parent:
                 os._exit(1)  # the parent died before prctl
 
     _libc()  # loaded before the fork
     parts = [os.fspath(part) for part in command]
-    # Appended to, so that it can be truncated under the writer (data_dir/logs.py).
+    # With O_APPEND the log can be truncated while the child writes (data_dir/logs.py).
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "ab") as output:
         return subprocess.Popen(
@@ -105,14 +105,14 @@ def _libc() -> ctypes.CDLL:
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """``began`` distinguishes two processes with the same pid, also across a reboot."""
+    """A process of this host. ``began``: its start time, which differs between processes with the same pid, even after a reboot."""
 
     number: int
     began: str
 
     @property
     def lives(self) -> bool:
-        """Whether this host (or container) has the process. A zombie does not count."""
+        """Whether the process is alive on this host or in this container. A zombie is not."""
         return began(self.number) == self.began
 
     def signal(self, which: signal.Signals) -> None:
@@ -123,7 +123,7 @@ class ProcessId:
 
 
 def process_id(number: int) -> ProcessId:
-    """Return the identity of a process that is alive or is our child."""
+    """Return the identity of a process that is alive or is a child of this process."""
     return ProcessId(number, began(number) or "ended")
 
 
@@ -141,9 +141,9 @@ def began(number: int) -> str | None:
 
 
 def _began_on_linux(number: int) -> str | None:
-    """Return clock ticks since boot, which do not change when the clock is set."""
+    """Return the boot id and the clock ticks since boot. Setting the clock does not change them."""
     try:
-        # The name in parentheses may itself contain parentheses.
+        # The process name, in parentheses, may itself contain parentheses.
         fields = Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None

@@ -1,1 +1,1 @@
-"""One module per kind of work. A worker loads all modules here, so a new task needs no registration."""
+"""One module per kind of work. A worker imports every module of this package, so a new task needs no registration."""

@@ -16,9 +16,9 @@ from weir_workers.task import task
 log = structlog.get_logger(__name__)
 
 
-@task("weir.alerts")
-def alerts() -> None:
-    """Open new alerts and resolve those that no longer hold."""
+@task("weir.evaluate_alerts")
+def evaluate_alerts() -> None:
+    """Raise new alerts, and resolve alerts whose rule no longer holds."""
     evaluate(current(), now())
 
 
@@ -26,10 +26,10 @@ def evaluate(context: Context, moment: datetime) -> None:
     with context.database.session() as session:
         heartbeats.record_heartbeat(session, heartbeats.Component.ALERTS, moment)
     with context.database.session() as session:
-        found = evaluation.find_changed_jobs(session, moment)
-    for first in range(0, len(found), evaluation.JOBS_PER_TRANSACTION):
+        jobs = evaluation.find_changed_jobs(session, moment)
+    for first in range(0, len(jobs), evaluation.JOBS_PER_TRANSACTION):
         try:
             with context.database.session() as session:
-                evaluation.apply_changes(session, context.tasks, moment, found[first : first + evaluation.JOBS_PER_TRANSACTION])
+                evaluation.apply_changes(session, context.tasks, moment, jobs[first : first + evaluation.JOBS_PER_TRANSACTION])
         except IntegrityError:
-            log.info("a rule or webhook was deleted during the evaluation; the next one skips it")
+            log.info("a rule or webhook was deleted during the evaluation; the next evaluation skips it")

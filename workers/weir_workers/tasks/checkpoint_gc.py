@@ -1,4 +1,4 @@
-"""Work in checkpoint storage: reading job logs, garbage collection, pins."""
+"""Tasks that read and write checkpoint storage: garbage collection and pins."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from weir_workers.task import task
 log = structlog.get_logger(__name__)
 
 
-@task("weir.look_after_checkpoints")
-def look_after_checkpoints() -> None:
-    """Periodically enqueue one task for each job or checkpoint that is due."""
+@task("weir.maintain_checkpoints")
+def maintain_checkpoints() -> None:
+    """Release expired pins, then enqueue garbage collection for each job that is due and verification for each checkpoint that is due."""
     context = current()
     with context.database.session() as session:
         retention.release_expired_undo_pins(session, context.settings, now())
@@ -33,40 +33,40 @@ def look_after_checkpoints() -> None:
 
 
 @task("weir.collect_garbage", time_limit_s=60)
-def tidy(job_id: int) -> None:
-    """Read the job's log; if the job does not run, garbage-collect its expired checkpoints."""
-    tidy_job(current(), job_id)
+def collect_garbage(job_id: int) -> None:
+    """Read the log of the job. If the job does not run, garbage-collect its expired checkpoints."""
+    collect_job_garbage(current(), job_id)
 
 
-def tidy_job(context: Context, job_id: int, open_: OpenStorage = open_storage) -> None:
+def collect_job_garbage(context: Context, job_id: int, open_: OpenStorage = open_storage) -> None:
     with context.database.session() as session:
-        at = retention.gc_target(session, job_id)
-    if at is None:
+        target = retention.gc_target(session, job_id)
+    if target is None:
         return
     try:
-        seen = open_job_storage(open_(at.place.directory), at.place)
-        found = facts(seen, retained=at.retained, asked=at.asked)
+        storage = open_job_storage(open_(target.place.directory), target.place)
+        log_facts = facts(storage, retained=target.retained, asked=target.asked)
     except (CheckpointError, StorageError, ConfigError) as error:
         log.warning("checkpoint storage cannot be read", job_id=job_id, reason=str(error))
         return
     with context.database.session() as session:
-        going = retention.plan_gc(session, context.settings, context.tasks, job_id, at.place, found)
-    if going is None:
+        work = retention.plan_gc(session, context.settings, context.tasks, job_id, target.place, log_facts)
+    if work is None:
         return
-    result = _collect(context, job_id, seen, going)
+    result = _collect(context, job_id, storage, work)
     with context.database.session() as session:
-        retention.finish_gc(session, context.tasks, job_id, at.place, going, gone=result.gone, left=result.left)
+        retention.finish_gc(session, context.tasks, job_id, target.place, work, gone=result.gone, left=result.left)
 
 
-def _collect(context: Context, job_id: int, seen: JobStorage, going: retention.GcWork) -> GcResult:
+def _collect(context: Context, job_id: int, storage: JobStorage, work: retention.GcWork) -> GcResult:
     def may_continue() -> bool:
         with context.database.session() as session:
-            return retention.may_continue(session, job_id, going)
+            return retention.may_continue(session, job_id, work)
 
     try:
-        return collect(seen, going.decided, may_continue=may_continue)
+        return collect(storage, work.decided, may_continue=may_continue)
     except (CheckpointError, StorageError, Superseded) as error:
-        # The next pass reads from the log what is retired by now.
+        # Some checkpoints may be retired by now. The next collection reads from the log which ones.
         log.warning("checkpoints could not be garbage-collected", job_id=job_id, reason=str(error))
         return GcResult(frozenset())
 
@@ -83,17 +83,16 @@ def pin_checkpoint(context: Context, checkpoint_id: int, open_: OpenStorage = op
     if wanted is None:
         return
     try:
-        said = pin_in_log(open_(wanted.place.directory), wanted)
+        outcome = pin_in_log(open_(wanted.place.directory), wanted)
     except (CheckpointError, StorageError, ConfigError) as error:
         log.warning("cannot write a pin to the job log", checkpoint=wanted.number, job=wanted.place.name, reason=str(error))
         return
-    waiting: int | None = None
+    waiting_job: int | None = None
     with context.database.session() as session:
-        if said is Pinned.IN_LOG:
-            waiting = pins.confirm_pin(session, checkpoint_id, wanted)
-        elif said is Pinned.TOO_LATE:
+        if outcome is Pinned.IN_LOG:
+            waiting_job = pins.confirm_pin(session, checkpoint_id, wanted)
+        elif outcome is Pinned.TOO_LATE:
             pins.reject_pin(session, checkpoint_id)
-    if waiting is not None:
-        # A job that was stopped for a plan starts only after the checkpoint for the undo is pinned, so it must not wait longer
-        # than necessary.
-        context.tasks.enqueue(RECONCILE, waiting)
+    if waiting_job is not None:
+        # The job was stopped for a plan, and starts again when the checkpoint for the undo is pinned: do not let it wait.
+        context.tasks.enqueue(RECONCILE, waiting_job)

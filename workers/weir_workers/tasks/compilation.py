@@ -1,4 +1,4 @@
-"""Compiling specs: load user code and extract its graph in a separate process with limits, once at a time per spec."""
+"""Compile specs: load user code in a separate process with limits, and store its graph. One worker at a time compiles a spec."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from weir_workers.context import Context, current
 from weir_workers.drivers import command
 from weir_workers.drivers.user_code import unpack
 from weir_workers.task import task
-from weir_workers.tasks.reconciliation import look
+from weir_workers.tasks.reconciliation import reconcile_job
 
 log = structlog.get_logger(__name__)
 TIME_S = 90.0
 CPU_S = 120
 FILE_BYTES_MAX = 1 << 30
 MEMORY_BYTES_MAX = 4 << 30
-"""Limit of one process: Postgres and the drivers of other jobs run on the same machine."""
+"""Limit per process, because Postgres and the drivers of other jobs may run on the same host."""
 MESSAGE_CHARACTERS_MAX = 2_000
 
 
@@ -41,7 +41,7 @@ MESSAGE_CHARACTERS_MAX = 2_000
 def compile_spec(spec_id: int) -> None:
     """Store the graph of a spec, or the reason why it does not compile."""
     context = current()
-    # Compilation may outlast the interval at which it is requested again.
+    # The task may be enqueued again while it still runs.
     with try_advisory_lock(context.database, LockKind.COMPILE, spec_id) as ours:
         if ours:
             _compile(context, spec_id)
@@ -63,13 +63,13 @@ def _compile(context: Context, spec_id: int) -> None:
     except SoftTimeLimitExceeded:
         problem = "loading the job file takes too long"
     except Exception as error:
-        # Otherwise the spec would be compiled again and again without a result.
+        # Store any failure: without a result, the spec would be compiled forever.
         log.exception("cannot compile a spec", spec=spec_id)
         problem = f"compilation failed: {type(error).__name__}: {error}"
     with context.database.session() as session:
         graph_id = store_graph(session, graph) if graph is not None else None
         service.compiled(session, context.tasks, jobs.find_spec_by_id(session, spec_id), graph_id=graph_id, problem=problem)
-    look(context, spec.job_id)
+    reconcile_job(context, spec.job_id)
 
 
 def compiled(spec: Spec, artifact: Artifact, data: bytes, *, also: str = "") -> dict[str, Any]:
@@ -80,28 +80,26 @@ def compiled(spec: Spec, artifact: Artifact, data: bytes, *, also: str = "") -> 
         unpack(artifact.kind, artifact.name, data, code)
         job = command.target(artifact.kind, artifact.name, spec.body["entry"], code)
         environment = command.compile_environment(os.environ, {"TMPDIR": made, "HOME": made}, also=also, code=code)
-        said, complaint, status = _run(command.graph_command(spec.body, job=job), environment, folder)
+        output, errors, status = _run(command.graph_command(spec.body, job=job), environment, folder)
     if status != 0:
-        raise ConfigError(_message(complaint, status).replace(f"{code}/", ""))
-    if len(said) > GRAPH_BYTES_MAX:
-        raise ConfigError(f"the graph has {len(said):,} bytes as JSON; the limit is {GRAPH_BYTES_MAX:,}")
+        raise ConfigError(_message(errors, status).replace(f"{code}/", ""))
+    if len(output) > GRAPH_BYTES_MAX:
+        raise ConfigError(f"the graph has {len(output):,} bytes as JSON; the limit is {GRAPH_BYTES_MAX:,}")
     try:
-        graph = json.loads(said)
+        graph = json.loads(output)
     except ValueError:
-        raise ConfigError(
-            "the job file prints to standard output while it is loaded, where the graph is expected: remove the output"
-        ) from None
+        graph = None
     if not isinstance(graph, dict) or "logical" not in graph:
         raise ConfigError(
-            "the job file prints to standard output while it is loaded, where the graph is expected: remove the output"
+            "the job file prints to standard output while it is loaded: remove the print calls or print to standard error"
         )
     return graph
 
 
-def _run(line: list[str], environment: dict[str, str], folder: Path) -> tuple[bytes, str, int]:
+def _run(arguments: list[str], environment: dict[str, str], folder: Path) -> tuple[bytes, str, int]:
     with (folder / "out").open("w+b") as out, (folder / "err").open("w+b") as err:
         process = subprocess.Popen(
-            line, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, cwd=folder, start_new_session=True,
+            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, cwd=folder, start_new_session=True,
             preexec_fn=_limit,  # noqa: PLW1509  # a process of a worker's pool has no other threads
         )  # fmt: skip
         try:
@@ -126,18 +124,18 @@ def _limit() -> None:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process group, since user code may have started other processes."""
+    """Kill the whole process group, because user code may have started other processes."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
-        pass  # All of them have ended.
+        pass  # all processes of the group have ended
     process.wait()
 
 
-def _message(complaint: str, status: int) -> str:
-    lines = [line for line in complaint.strip().splitlines() if line.strip()]
+def _message(errors: str, status: int) -> str:
+    lines = [line for line in errors.strip().splitlines() if line.strip()]
     own = [line.removeprefix("weir: ") for line in lines if line.startswith("weir: ")]
-    said = "\n".join(own or lines[-5:])[-MESSAGE_CHARACTERS_MAX:]
+    message = "\n".join(own or lines[-5:])[-MESSAGE_CHARACTERS_MAX:]
     if status < 0:
-        return f"loading the job file was ended by signal {-status}{': ' + said if said else ''}"
-    return said or f"loading the job file exited with {status}"
+        return f"loading the job file was ended by signal {-status}{': ' + message if message else ''}"
+    return message or f"loading the job file exited with {status}"

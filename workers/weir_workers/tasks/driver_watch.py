@@ -1,4 +1,4 @@
-"""Watching the drivers of this host."""
+"""Watch the drivers of this host."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from weir_workers.drivers.run_directory import ProcessIdentity, RunDirectory
 from weir_workers.drivers.spool_import import batches
 from weir_workers.task import task
 from weir_workers.tasks.hung_drivers import kill_if_hung
-from weir_workers.tasks.reconciliation import look
+from weir_workers.tasks.reconciliation import reconcile_job
 
 log = structlog.get_logger(__name__)
 
 
 @task("weir.watch", time_limit_s=60)
 def watch() -> None:
-    """Report drivers that have died, and register those that a dead worker started."""
+    """Record drivers that have died, and register drivers whose worker died before it could."""
     watch_here(current())
 
 
@@ -57,15 +57,15 @@ def _watch(context: Context, run: Run) -> None:
     if processes.is_alive(directory, known):
         processes.bound_log(directory)
         if known is None:
-            _take_in(context, run, directory)
+            _register(context, run, directory)
         else:
-            _end_if_deaf(context, run, known)
+            _kill_if_cancelled(context, run, known)
             kill_if_hung(context, run, known)
         return
     if known is None and directory.process_identity() is None:
-        return  # not started yet: reconciliation asks again
-    _tell_the_rest(context, run, directory)
-    _tell_the_untold(context, run)
+        return  # not started yet: the reconciler submits the run again
+    _import_spool(context, run, directory)
+    _import_unreported_checkpoints(context, run)
     with context.database.session() as session:
         jobs.find(session, run.job_id, lock=True)
         if processes.is_alive(directory, known):
@@ -74,46 +74,48 @@ def _watch(context: Context, run: Run) -> None:
         ended = mark_driver_lost(session, run.job_id, run.id, _why(run, directory, cancelled=cancelled))
     if ended:
         log.info("a driver has died", run=run.id)
-    look(context, run.job_id)
+    reconcile_job(context, run.job_id)
 
 
 def _end_zombie(context: Context, run: Run) -> None:
-    """A fenced driver can do no harm where another run has the job. Where there is none, only this stops it."""
+    """Kill a fenced driver. If the job has another run, the job log already keeps the fenced driver from doing harm; otherwise only
+    this stops it."""
     directory = RunDirectory.of(context.settings.data_dir, run.directory)
-    name = directory.process_identity()
-    if name is not None and directory.path.is_dir() and directory.is_alive():
-        log.warning("a fenced driver still runs; killing it", run=run.id, pid=name.pid)
-        processes.kill(name)
+    process = directory.process_identity()
+    if process is not None and directory.path.is_dir() and directory.is_alive():
+        log.warning("a fenced driver still runs; killing it", run=run.id, pid=process.pid)
+        processes.kill(process)
 
 
-def _end_if_deaf(context: Context, run: Run, name: ProcessIdentity) -> None:
+def _kill_if_cancelled(context: Context, run: Run, process: ProcessIdentity) -> None:
     with context.database.session() as session:
         cancelled_at = repository.cancelled_at(session, run.id)
     if must_be_killed(cancelled_at, now()):
-        log.warning("a canceled driver still runs; killing it", run=run.id, pid=name.pid)
-        processes.kill(name)
+        log.warning("a canceled driver still runs; killing it", run=run.id, pid=process.pid)
+        processes.kill(process)
 
 
-def _take_in(context: Context, run: Run, directory: RunDirectory) -> None:
-    name = directory.process_identity()
-    if name is None:
+def _register(context: Context, run: Run, directory: RunDirectory) -> None:
+    """Store the process of the driver with its run."""
+    process = directory.process_identity()
+    if process is None:
         return
     with context.database.session() as session:
         jobs.find(session, run.job_id, lock=True)
         found = repository.find_run(session, run.id)
         if found is not None and found.ended_at is None:
-            found.pid, found.pid_started = name.pid, name.started
+            found.pid, found.pid_started = process.pid, process.started
 
 
-def _tell_the_rest(context: Context, run: Run, directory: RunDirectory) -> None:
-    """Import the events in its spool."""
+def _import_spool(context: Context, run: Run, directory: RunDirectory) -> None:
+    """Import the events that the driver left in its spool."""
     for batch in batches(directory.spool, after=run.stored_event):
         with context.database.session() as session:
             link.store_leftover(session, context.tasks, run.id, batch)
 
 
-def _tell_the_untold(context: Context, run: Run) -> None:
-    """Import the checkpoints that it completed but did not report."""
+def _import_unreported_checkpoints(context: Context, run: Run) -> None:
+    """Import the checkpoints that the driver completed but did not report."""
     with context.database.session() as session:
         found = repository.find_run(session, run.id)
         place = location_of_run(session, run.id)
@@ -133,12 +135,12 @@ def _why(run: Run, directory: RunDirectory, *, cancelled: bool) -> str:
         return "canceled; the driver process has exited"
     if run.state is RunState.CREATED:
         try:
-            said = directory.log.read_bytes()[-2_000:].decode(errors="replace").strip()
+            output = directory.log.read_bytes()[-2_000:].decode(errors="replace").strip()
         except OSError:
-            said = ""
+            output = ""
         return (
-            f"the driver exited before the job started: {said.splitlines()[-1]}"
-            if said
+            f"the driver exited before the job started: {output.splitlines()[-1]}"
+            if output
             else "the driver exited before the job started"
         )
     return "the driver process has died"

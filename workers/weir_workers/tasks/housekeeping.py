@@ -1,4 +1,4 @@
-"""Deleting old rows."""
+"""Delete old rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ log = structlog.get_logger(__name__)
 
 @task("weir.housekeeping", time_limit_s=60)
 def housekeeping() -> None:
-    """Delete events, samples and idempotency answers whose retention has passed, in small transactions that hold no lock for
-    long."""
+    """Delete rows whose retention has passed, in small transactions that hold their locks only briefly."""
     context = current()
     for name, rows in service.run_round(context.database.session, context.settings, time.monotonic).items():
         if rows:

@@ -1,4 +1,4 @@
-"""Hung drivers: the process is alive but makes no progress."""
+"""Kill hung drivers: drivers whose process is alive but makes no progress."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from weir_workers.drivers.run_directory import ProcessIdentity
 log = structlog.get_logger(__name__)
 
 
-def kill_if_hung(context: Context, run: Run, name: ProcessIdentity) -> None:
-    """Kill the driver of ``run`` if it hangs. The run is on this host, not over, and its process is alive. Afterwards it is
-    handled like any driver that died."""
+def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
+    """Kill the driver of ``run`` if it hangs. The run has not ended, and ``process`` is alive on this host. The next watch handles
+    the driver like any other that has died."""
     moment = now()
     if run.last_contact_at is None or run.running_at is None:
         return
@@ -43,12 +43,12 @@ def kill_if_hung(context: Context, run: Run, name: ProcessIdentity) -> None:
         return
     assert progressed_at is not None, "a hung driver has a time of last progress"
     reason = f"the driver has sent nothing since {_shown(run.last_contact_at)}, and its last checkpoint is from {_shown(progressed_at)}"
-    log.warning("a driver hangs; killing it", run=run.id, pid=name.pid, reason=reason)
+    log.warning("a driver hangs; killing it", run=run.id, pid=process.pid, reason=reason)
     with context.database.session() as session:
         job = jobs.find(session, run.job_id, lock=True)
         if job is not None:
             record_event(session, job, "DriverHung", run_id=run.id, run=run.number, host=run.host, reason=reason)
-    processes.kill(name)
+    processes.kill(process)
 
 
 def _progressed_at(place: CheckpointLocation) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Lost hosts: hosts whose workers no longer report, so nothing watches their drivers."""
+"""Reassign the jobs of lost hosts: hosts whose workers send no heartbeats, so that nothing watches their drivers."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from weir_backend.reconciler.reassignment import KnownCheckpoint, newest_known_c
 from weir_backend.runs import repository
 from weir_workers.context import Context, current
 from weir_workers.task import task
-from weir_workers.tasks.reconciliation import look
+from weir_workers.tasks.reconciliation import reconcile_job
 
 log = structlog.get_logger(__name__)
 FENCED_EXPIRES_S = 60
 
 
 @task("weir.reassign_jobs", time_limit_s=115)
-def look_after_machines() -> None:
-    """Reassign jobs from lost hosts, and fence their drivers if the hosts return."""
+def reassign_jobs() -> None:
+    """Reassign jobs from lost hosts, and kill the fenced drivers of hosts that return."""
     context = current()
     watch_fenced_hosts(context, now())
-    reassign_jobs(context, now())
+    reassign_from_lost_hosts(context, now())
 
 
 def watch_fenced_hosts(context: Context, moment: datetime) -> None:
-    """Ask hosts whose runs have all been reassigned to look for drivers that still run there. Rarely, because most of them stay
-    away."""
+    """Have the workers of hosts whose runs were all reassigned kill drivers that still run there. The reconciler asks only hosts with
+    live runs."""
     with context.database.session() as session:
         hosts = repository.hosts_with_only_fenced_runs(session, since=moment - FENCED_FOR)
     for host in hosts:
         context.tasks.enqueue(WATCH_DRIVERS, queue=host_queue(host), expires_s=FENCED_EXPIRES_S)
 
 
-def reassign_jobs(context: Context, moment: datetime) -> None:
+def reassign_from_lost_hosts(context: Context, moment: datetime) -> None:
     with context.database.session() as session:
         since = unreachable_since(moment, alive_since(session, moment))
         if since is None:
@@ -64,17 +64,17 @@ def reassign_jobs(context: Context, moment: datetime) -> None:
 
 
 def _reassign(context: Context, run: Run, known: KnownCheckpoint | None, since: datetime) -> None:
-    """Reassign one job. Whatever its old driver still does, the next driver fences it through the job log."""
-    obstacle = why_not_reassigned(known) if known is not None else None
+    """Reassign one job. Its next driver fences the old one through the job log."""
+    obstacle = reassignment_obstacle(known) if known is not None else None
     with context.database.session() as session:
-        taken = reassign(session, run, obstacle, since=since)
-    if taken:
+        reassigned = reassign(session, run, obstacle, since=since)
+    if reassigned:
         log.warning("a host is unreachable; reassigning its job", run=run.id, host=run.host)
-        look(context, run.job_id)
+        reconcile_job(context, run.job_id)
 
 
-def why_not_reassigned(known: KnownCheckpoint) -> str | None:
-    """Return why the job cannot continue on this host, or None."""
+def reassignment_obstacle(known: KnownCheckpoint) -> str | None:
+    """Return why the job cannot continue on this host, or None if it can."""
     place = known.place
     try:
         storage = open_storage(place.directory)
@@ -83,6 +83,6 @@ def why_not_reassigned(known: KnownCheckpoint) -> str | None:
         return f"its checkpoints cannot be read from another host: {error}"
     if presence_in_log(view, known.number, known.generation) is LogPresence.UNKNOWN:
         return (
-            f"other hosts do not find checkpoint {known.number} in {storage.url}: use a checkpoint directory that all hosts share"
+            f"checkpoint {known.number} is not in {storage.url} on other hosts: use a checkpoint directory that all hosts share"
         )
     return None

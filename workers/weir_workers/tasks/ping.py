@@ -1,4 +1,4 @@
-"""A task that shows that tasks are executed."""
+"""A task without effect, to test whether workers execute tasks."""
 
 from __future__ import annotations
 

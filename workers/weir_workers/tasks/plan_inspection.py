@@ -1,4 +1,4 @@
-"""Inspecting checkpoint storage for a plan."""
+"""Inspect checkpoint storage for the preview of a plan."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from weir_workers.context import Context, current
 from weir_workers.task import task
 
 VERIFIED_BEFORE = timedelta(hours=1)
-"""A plan accepts a verification that is at most this much older than the plan, because users often verify a checkpoint before
-they plan a rollback."""
+"""A plan accepts a verification that is at most this much older than the plan: users often verify a checkpoint, then plan a
+rollback to it."""
 
 
 @task("weir.inspect", time_limit_s=115)
 def inspect(plan_id: int) -> None:
-    """Inspect whether the plan's checkpoint is intact and compatible, and what would be abandoned and replayed."""
+    """Check whether the checkpoint of the plan is intact and compatible, and which checkpoints and input the plan affects."""
     context = current()
-    # An inspection may outlast the interval at which it is requested again.
+    # The task may be enqueued again while it still runs.
     with try_advisory_lock(context.database, LockKind.INSPECT, plan_id) as ours:
         if ours:
             inspect_plan(context, plan_id)
 
 
 def inspect_plan(context: Context, plan_id: int) -> None:
-    """Do nothing if the plan's version is not compiled yet: the inspection is requested again afterwards."""
+    """Inspect storage for one plan. Does nothing while the version of the plan is being compiled: the task is enqueued again later."""
     with context.database.session() as session:
         plan = repository.find(session, plan_id)
         spec = jobs.find_spec(session, plan.job_id, plan.request["spec"]) if plan is not None else None
@@ -51,32 +51,32 @@ def inspect_plan(context: Context, plan_id: int) -> None:
         number = newest_of(subject)
         if number is not None:
             with context.database.session() as session:
-                subject = replace(subject, maker=_maker(session, plan.job_id, number), verified=_verified(session, plan))
-        looked = inspect_storage(subject)
-        if looked is None:
-            # The inspection is requested again after the verification.
+                subject = replace(subject, maker=_version_that_took(session, plan.job_id, number), verified=_verified(session, plan))
+        inspected = inspect_storage(subject)
+        if inspected is None:
+            # The inspection is enqueued again after the verification.
             with context.database.session() as session:
                 verification.request_verification(session, context.tasks, plan.job_id, plan.preview["checkpoint"])
             return
-        found = looked
+        found = inspected
     with context.database.session() as session:
-        waiting = service.record_inspection(session, context.settings, plan_id, found)
-    if waiting is not None:
-        context.tasks.enqueue(RECONCILE, waiting)
+        waiting_job = service.record_inspection(session, context.settings, plan_id, found)
+    if waiting_job is not None:
+        context.tasks.enqueue(RECONCILE, waiting_job)
 
 
 def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec) -> InspectionRequest:
     job = jobs.find(session, plan.job_id)
     assert job is not None, "a plan keeps its job"
-    said = plan.preview["inspection"]
-    resolved = said["external_checkpoint"] if said is not None else None
+    earlier = plan.preview["inspection"]
+    resolved = earlier["external_checkpoint"] if earlier is not None else None
     return InspectionRequest(
         directory=checkpoint_directory(context.settings, job, spec),
         wanted=_version(session, spec),
         checkpoint=plan.preview["checkpoint"],
         without_state=plan.preview["without_state"],
         path=plan.preview["path"],
-        # Keep the checkpoint that was approved, even if there is a newer one by now.
+        # Keep the checkpoint that the user approved, even if a newer one exists now.
         checkpoint_at_path=resolved["checkpoint"] if resolved is not None else plan.request.get("checkpoint"),
         allowed=allowed_roots(context.settings.data_dir, context.settings.restore_roots),
     )
@@ -90,7 +90,7 @@ def _version(session: Session, spec: Spec) -> Version | None:
 
 
 def _verified(session: Session, plan: RecoveryPlan) -> Verified | None:
-    """Return the verification made for this plan or shortly before it, if any."""
+    """Return the verification of the checkpoint that was made for this plan or shortly before it, if any."""
     number = plan.preview["checkpoint"]
     checkpoint = jobs.completed(session, plan.job_id, number) if number is not None else None
     if checkpoint is None or checkpoint.verified_at is None or checkpoint.verified_at < plan.created_at - VERIFIED_BEFORE:
@@ -98,6 +98,7 @@ def _verified(session: Session, plan: RecoveryPlan) -> Verified | None:
     return Verified(checkpoint.damage)
 
 
-def _maker(session: Session, job_id: int, number: int) -> Version | None:
+def _version_that_took(session: Session, job_id: int, number: int) -> Version | None:
+    """Return the version of the spec that took the checkpoint, if known."""
     spec = checkpoints.spec_of(session, job_id, number)
     return _version(session, spec) if spec is not None else None

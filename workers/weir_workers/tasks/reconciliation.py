@@ -1,4 +1,4 @@
-"""Reconciling jobs: move each job towards its desired state."""
+"""Reconcile jobs: move each job towards its desired state."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ WATCH_EXPIRES_S = 10
 """Short, so that messages for an unreachable host do not pile up."""
 
 
-def look(context: Context, job_id: int) -> None:
-    """Reconcile one job in a transaction of its own."""
+def reconcile_job(context: Context, job_id: int) -> None:
+    """Reconcile one job in its own transaction."""
     with context.database.session() as session:
-        Reconciler(context.settings, context.tasks).look(session, job_id)
+        Reconciler(context.settings, context.tasks).reconcile(session, job_id)
 
 
 @task("weir.reconcile")
 def reconcile(job_id: int) -> None:
     """Reconcile one job after something has happened to it."""
-    look(current(), job_id)
+    reconcile_job(current(), job_id)
 
 
 @task("weir.reconcile_all")
 def reconcile_all() -> None:
-    """Every few seconds: reconcile all jobs that are due, request lost work again, and ask each host to check its drivers."""
+    """Reconcile all jobs that are due, enqueue lost tasks again, and have each host check its drivers."""
     context = current()
     with context.database.session() as session:
         due = repository.jobs_to_reconcile(session, now(), limit=JOBS_A_ROUND)
@@ -43,7 +43,7 @@ def reconcile_all() -> None:
         context.tasks.enqueue(WATCH_DRIVERS, queue=host_queue(host), expires_s=WATCH_EXPIRES_S)
     for job_id in due:
         try:
-            look(context, job_id)
+            reconcile_job(context, job_id)
         except SoftTimeLimitExceeded:
             raise
         except Exception:  # one faulty job must not block the others

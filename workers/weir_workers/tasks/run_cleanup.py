@@ -1,4 +1,4 @@
-"""Deleting old files of runs on the hosts of their drivers."""
+"""Delete old files of runs on the hosts of their drivers."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ from weir_workers.task import task
 
 log = structlog.get_logger(__name__)
 ROUND_S = 10.0
-"""No directory is started later than this, because the same processes watch drivers. The next pass comes soon."""
+"""After this time a task deletes no further directory, because the same processes watch drivers. The next task continues."""
 RUNS_AT_ONCE = 50
 
 
-@task("weir.look_after_runs")
-def look_after_runs() -> None:
-    """Periodically ask hosts that have old files of runs to delete them."""
+@task("weir.clean_up_runs")
+def clean_up_runs() -> None:
+    """Have the hosts that have old files of runs delete them."""
     context = current()
     with context.database.session() as session:
         cleanup.enqueue_due(session, context.settings, context.tasks)
 
 
 @task("weir.delete_run_files", time_limit_s=60)
-def clear_runs() -> None:
-    """Delete the files of finished runs on this host whose retention has passed."""
-    clear(current(), time.monotonic)
+def delete_run_files() -> None:
+    """Delete the files of ended runs on this host whose retention has passed."""
+    delete_old_files(current(), time.monotonic)
 
 
-def clear(context: Context, clock_s: Callable[[], float]) -> None:
+def delete_old_files(context: Context, clock_s: Callable[[], float]) -> None:
     until = clock_s() + ROUND_S
     try:
         finish_interrupted(context.settings.data_dir)
     except OSError as error:
-        log.warning("cannot remove the rest of a run directory", problem=str(error))
-    last, removed = 0, 0
+        log.warning("cannot finish the deletion of a run directory", problem=str(error))
+    last_id, removed = 0, 0
     while clock_s() < until:
         with context.database.session() as session:
-            runs = cleanup.runs_to_clean_up(session, context.settings, context.host, after=last, count=RUNS_AT_ONCE)
+            runs = cleanup.runs_to_clean_up(session, context.settings, context.host, after=last_id, count=RUNS_AT_ONCE)
         if not runs:
             break
         for run in runs:
             if clock_s() >= until:
                 break
-            last = run.id
+            last_id = run.id
             try:
-                gone = remove(RunDirectory.of(context.settings.data_dir, run.directory))
+                deleted = remove(RunDirectory.of(context.settings.data_dir, run.directory))
             except OSError as error:
-                # The files stay and remain known; other runs must not wait for them.
+                # The run is not marked, so the next task tries again. Continue with the other runs.
                 log.warning("cannot remove the files of a run", run=run.id, problem=str(error))
                 continue
-            if gone:
+            if deleted:
                 removed += 1
                 with context.database.session() as session:
                     cleanup.mark_cleaned_up(session, [run.id])

@@ -1,4 +1,4 @@
-"""Starting the driver of a run."""
+"""Start the driver of a run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from weir_workers.drivers import command, processes
 from weir_workers.drivers.run_directory import RunDirectory
 from weir_workers.drivers.user_code import unpack
 from weir_workers.task import task
-from weir_workers.tasks.reconciliation import look
+from weir_workers.tasks.reconciliation import reconcile_job
 
 log = structlog.get_logger(__name__)
 
 
 @task("weir.submit", time_limit_s=110)
 def submit(run_id: int) -> None:
-    """Start the driver on this host. A second request has no effect: see ``drivers.launcher``."""
+    """Start the driver on this host. Submitting a run twice starts one driver: see ``drivers.launcher``."""
     context = current()
     claimed = _claim(context, run_id)
     if claimed is None:
@@ -49,28 +49,28 @@ def submit(run_id: int) -> None:
         log.warning("cannot start a driver", run=run_id, problem=problem)
         with context.database.session() as session:
             mark_driver_lost(session, claimed.job_id, run_id, f"the driver cannot be started: {problem}")
-    look(context, claimed.job_id)
+    reconcile_job(context, claimed.job_id)
 
 
 def _claim(context: Context, run_id: int) -> Run | None:
-    """Return the run if this host is to start it. The run is then bound to this host."""
+    """Return the run if this host starts its driver, and bind the run to this host. None: another host starts it, or it needs no driver."""
     with context.database.session() as session:
-        seen = repository.find_run(session, run_id)
-        if seen is None or jobs.find(session, seen.job_id, lock=True) is None:
+        run = repository.find_run(session, run_id)
+        if run is None or jobs.find(session, run.job_id, lock=True) is None:
             return None
-        session.refresh(seen, with_for_update=True)
-        if seen.ended_at is not None or seen.state is not RunState.CREATED:
+        session.refresh(run, with_for_update=True)
+        if run.ended_at is not None or run.state is not RunState.CREATED:
             return None
-        if seen.host is None:
-            seen.host = context.host
-        if seen.host != context.host:
-            context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(seen.host))
+        if run.host is None:
+            run.host = context.host
+        if run.host != context.host:
+            context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(run.host))
             return None
-        # The last sign of life of this host may be old.
+        # The last heartbeat of this host may be old.
         record_host_heartbeat(session, context.host, now())
-        # Timeouts count from now, because the request may have waited in the queue.
-        seen.submitted_at = now()
-        return seen
+        # Timeouts count from now, because the task may have waited in the queue.
+        run.submitted_at = now()
+        return run
 
 
 def _start(context: Context, run: Run, directory: RunDirectory) -> None:
@@ -83,35 +83,35 @@ def _start(context: Context, run: Run, directory: RunDirectory) -> None:
             known = newest_known_checkpoint(session, run)
         archive = unpack(artifact.kind, artifact.name, data, directory.code)
         job = command.target(artifact.kind, artifact.name, spec.body["entry"], directory.code)
-        line = command.run_command(
+        arguments = command.run_command(
             spec.body, job=job, directory=run.checkpoint_directory, start=run.start, archive=archive,
             at_least=known.number if known is not None else None, metrics=context.settings.driver_metrics,
         )  # fmt: skip
-        told = _run_environment(context.settings, run, directory)
-        processes.start(directory, line, command.environment(os.environ, told, code=directory.code))
+        variables = _run_environment(context.settings, run, directory)
+        processes.start(directory, arguments, command.environment(os.environ, variables, code=directory.code))
     _store_process(context, run)
 
 
 def _run_environment(settings: Settings, run: Run, directory: RunDirectory) -> dict[str, str]:
-    """Return the variables that only this driver gets. Secrets are passed here, because other users can read command lines."""
-    told = {
+    """Return the variables that only this driver gets. Secrets are environment variables, because all users can read command lines."""
+    variables = {
         "WEIR_RUN_URL": f"{str(settings.public_url).rstrip('/')}/api/v1/runs/{run.id}",
         "WEIR_RUN_TOKEN": run_token(settings, run.directory),
         "WEIR_RUN_SPOOL": str(directory.spool),
     }
     if settings.driver_metrics is not None:
-        assert settings.driver_metrics_token is not None, "settings require the token with the address"
-        told["WEIR_METRICS_TOKEN"] = settings.driver_metrics_token.get_secret_value()
-    return told
+        assert settings.driver_metrics_token is not None, "settings require a token together with the address"
+        variables["WEIR_METRICS_TOKEN"] = settings.driver_metrics_token.get_secret_value()
+    return variables
 
 
 def _store_process(context: Context, run: Run) -> None:
-    """Store the driver's process id if it is known by now; otherwise the driver watch finds it."""
-    name = RunDirectory.of(context.settings.data_dir, run.directory).process_identity()
-    if name is None:
+    """Store the process id of the driver if it is known already; otherwise ``weir.watch`` stores it later."""
+    process = RunDirectory.of(context.settings.data_dir, run.directory).process_identity()
+    if process is None:
         return
     with context.database.session() as session:
         jobs.find(session, run.job_id, lock=True)
         found = repository.find_run(session, run.id)
         if found is not None:
-            found.pid, found.pid_started = name.pid, name.started
+            found.pid, found.pid_started = process.pid, process.started

@@ -1,4 +1,4 @@
-"""Verifying the files of checkpoints."""
+"""Verify the files of checkpoints."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def verify_checkpoint(
     if part is None:
         return
     until = time.monotonic() + TIME_S
-    found = verify_part(part, time_is_up=lambda: time.monotonic() >= until, open_=open_, bytes_max=bytes_max)
-    if isinstance(found, StorageUnavailable):
-        log.warning("cannot verify a checkpoint", checkpoint=part.number, job=part.place.name, reason=found.reason)
-    elif not isinstance(found, VerificationProgress):
-        log.info("checkpoint verified", checkpoint=part.number, job=part.place.name, found=type(found).__name__)
+    outcome = verify_part(part, time_is_up=lambda: time.monotonic() >= until, open_=open_, bytes_max=bytes_max)
+    if isinstance(outcome, StorageUnavailable):
+        log.warning("cannot verify a checkpoint", checkpoint=part.number, job=part.place.name, reason=outcome.reason)
+    elif not isinstance(outcome, VerificationProgress):
+        log.info("checkpoint verified", checkpoint=part.number, job=part.place.name, outcome=type(outcome).__name__)
     with context.database.session() as session:
-        verification.record_outcome(session, context.tasks, checkpoint_id, claim, files_done, found)
+        verification.record_outcome(session, context.tasks, checkpoint_id, claim, files_done, outcome)

@@ -1,4 +1,4 @@
-"""Delivering messages to webhooks."""
+"""Deliver messages to webhooks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from weir_workers.webhooks.sender import Sender
 log = structlog.get_logger(__name__)
 WEBHOOKS_AT_ONCE = 8
 ROUND_S = 15.0
-"""No message is started later than this."""
+"""After this time a task starts no further message."""
 
 
 @task("weir.deliver", time_limit_s=90)
 def deliver() -> None:
-    """Deliver to a few webhooks at once; messages to one webhook stay in order."""
+    """Deliver messages to a few webhooks at once. Messages to one webhook stay in order."""
     context = current()
     deliver_due(context, lambda: Sender(context.settings.webhook_reach, httpx2.create_ssl_context()))
 
@@ -41,10 +41,10 @@ def deliver_due(context: Context, make_sender: Callable[[], Sender]) -> None:
 
 async def _deliver(context: Context, webhooks: Sequence[int], sender: Sender) -> None:
     until_s = time.monotonic() + ROUND_S
-    found = await asyncio.gather(*(_deliver_to(context, one, sender, until_s) for one in webhooks), return_exceptions=True)
-    for webhook_id, error in zip(webhooks, found, strict=True):
+    outcomes = await asyncio.gather(*(_deliver_to(context, one, sender, until_s) for one in webhooks), return_exceptions=True)
+    for webhook_id, error in zip(webhooks, outcomes, strict=True):
         if error is not None:
-            # The webhook stays leased for a while: an unexpected error is unlikely to disappear at once.
+            # Keep the claim on the webhook until it expires, because a retry at once would probably fail, too.
             log.error("cannot send messages to a webhook", webhook=webhook_id, exc_info=error)
 
 
@@ -68,7 +68,7 @@ async def _send(context: Context, sender: Sender, message: WebhookMessage) -> Se
             else None
         )
     except ConfigError as error:
-        # A late message is better than one without the signature that its receiver checks.
+        # Do not send the message without the signature that its receiver checks: a late message is better.
         return NotSent(str(error))
     return await sender.send(message, key)
 

@@ -1,1 +1,1 @@
-"""Sending messages to webhooks: keys, signatures, and HTTP to addresses that were looked at first."""
+"""Send messages to webhooks: keys, signatures, and HTTP to addresses that were checked first."""

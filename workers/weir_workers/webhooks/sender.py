@@ -1,5 +1,5 @@
-"""Sending one webhook message over HTTP: to an address that was resolved and checked here, without redirects or proxies, with a
-time limit."""
+"""Send one webhook message over HTTP, with a time limit. The sender resolves the name, checks the address and connects to it. It
+follows no redirects and uses no proxies."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from weir_backend.webhooks.addresses import Address, Reach, Receiver, receiver_o
 from weir_backend.webhooks.outbox import NotSent, SendResult, WebhookMessage
 from weir_workers.webhooks.signing import headers
 
-LOOK_UP_S = 5.0
+LOOKUP_S = 5.0
 CONNECT_S = 5.0
 SEND_S = 10.0
-"""The time limit from the first byte to the status of the answer; the name lookup before it has its own."""
-LookUp = Callable[[str, int], Awaitable[Sequence[Address]]]
+"""The time limit from connecting to receiving the status of the response. The name lookup has its own limit."""
+Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 
 
-async def look_up(host: str, port: int) -> Sequence[Address]:
+async def resolve(host: str, port: int) -> Sequence[Address]:
     """Raises OSError."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     # A zone ("%eth0") occurs only in link-local addresses, which are refused.
@@ -34,24 +34,25 @@ async def look_up(host: str, port: int) -> Sequence[Address]:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """``trust``: the TLS context; created once, because that is slow."""
+    """``trust``: the TLS context. The caller creates it once, because that is slow. ``resolve``: the name lookup."""
 
     reach: Reach
     trust: ssl.SSLContext
-    look_up: LookUp = look_up
+    resolve: Resolve = resolve
 
     async def send(self, message: WebhookMessage, key: bytes | None) -> SendResult | NotSent:
-        """Send the message. Never raises because of the receiver. Of the answer, only the status is read."""
+        """Send the message, and read the status of the response. Failures of the receiver are returned as NotSent, never raised."""
         try:
             receiver = receiver_of(message.url)
         except ValueError as error:
             return NotSent(str(error))
         try:
-            async with asyncio.timeout(LOOK_UP_S):
-                addresses = await self.look_up(receiver.host, receiver.port)
+            async with asyncio.timeout(LOOKUP_S):
+                addresses = await self.resolve(receiver.host, receiver.port)
         except (OSError, UnicodeError) as error:  # a TimeoutError is an OSError
-            why = "takes too long" if isinstance(error, TimeoutError) else "finds no address"
-            return NotSent(f"looking up {receiver.host} {why}")
+            if isinstance(error, TimeoutError):
+                return NotSent(f"cannot resolve {receiver.host} within {LOOKUP_S:.0f} s")
+            return NotSent(f"cannot resolve {receiver.host}")
         allowed = [address for address in addresses if refusal_of(address, self.reach) is None]
         if not allowed:
             return NotSent(_refused(receiver, addresses, self.reach))
@@ -61,34 +62,34 @@ class Sender:
         self, address: Address, receiver: Receiver, message: WebhookMessage, key: bytes | None
     ) -> SendResult | NotSent:
         body = json.dumps(message.body, separators=(",", ":"), ensure_ascii=True).encode()
-        said = {
+        message_headers = {
             "Host": _authority(receiver),
             "Content-Type": "application/json",
             "User-Agent": "weir",
             "Connection": "close",
             **headers(str(message.message_id), int(time.time()), body, key),
         }
-        # The certificate must match the name, whatever address the connection uses.
-        url, about = httpx2.URL(message.url).copy_with(host=str(address)), {"sni_hostname": receiver.host}
+        # The connection uses the address, but the certificate must match the name.
+        url, extensions = httpx2.URL(message.url).copy_with(host=str(address)), {"sni_hostname": receiver.host}
         try:
-            status = await asyncio.wait_for(self._post(url, body, said, about), SEND_S)
+            status = await asyncio.wait_for(self._post(url, body, message_headers, extensions), SEND_S)
         except (TimeoutError, httpx2.TimeoutException):
             return NotSent(f"{receiver.shown} does not answer within {SEND_S:.0f} s")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            return NotSent(f"{receiver.shown} cannot be reached: {_why(error)}")
+            return NotSent(f"cannot connect to {receiver.shown}: {_why(error)}")
         if 200 <= status < 300:
             return SendResult(status)
         if 300 <= status < 400:
             return NotSent(f"{receiver.shown} answers {status}; redirects are not followed", status)
         return NotSent(f"{receiver.shown} answers {status}", status)
 
-    async def _post(self, url: httpx2.URL, body: bytes, said: dict[str, str], about: dict[str, str]) -> int:
-        # One client per message: a kept connection could belong to another name with the same address.
+    async def _post(self, url: httpx2.URL, body: bytes, message_headers: dict[str, str], extensions: dict[str, str]) -> int:
+        # One client per message, because a kept-alive connection could belong to another name with the same address.
         client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(SEND_S, connect=CONNECT_S), follow_redirects=False, trust_env=False, verify=self.trust
         )
-        async with client, client.stream("POST", url, content=body, headers=said, extensions=about) as answer:
-            return answer.status_code
+        async with client, client.stream("POST", url, content=body, headers=message_headers, extensions=extensions) as response:
+            return response.status_code
 
 
 def _authority(receiver: Receiver) -> str:
@@ -97,10 +98,10 @@ def _authority(receiver: Receiver) -> str:
 
 def _refused(receiver: Receiver, addresses: Sequence[Address], reach: Reach) -> str:
     if not addresses:
-        return f"looking up {receiver.host} finds no address"
+        return f"cannot resolve {receiver.host}"
     return f"{receiver.host} ({addresses[0]}) is not allowed: {refusal_of(addresses[0], reach)}"
 
 
 def _why(error: Exception) -> str:
-    """Use the error's own words if they are short; none of them contains the URL."""
+    """Return the first line of the error. No error of httpx contains the URL."""
     return (str(error) or type(error).__name__).splitlines()[0][:200]

@@ -1,6 +1,6 @@
-"""Signatures of webhook messages as defined by https://www.standardwebhooks.com, so that receivers can check them with existing libraries.
+"""Signatures of webhook messages as defined by https://www.standardwebhooks.com. Receivers can check them with existing libraries.
 
-Signing keys are in the environment of the workers or in files there, never in the database.
+Signing keys are in the environment or in files of the workers, never in the database.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ KEY_CHARACTERS_MAX = 4_096
 
 
 def headers(message_id: str, sent_at_s: int, body: bytes, key: bytes | None) -> dict[str, str]:
-    """Return the headers of one attempt. ``sent_at_s``: its time, in seconds since 1970; it is signed, so that an old message cannot be
-    replayed as a new one. ``key`` None: no signature."""
+    """Return the headers of one attempt. ``sent_at_s``: its time, in seconds since 1970. The signature covers the time, so that an attacker
+    cannot replay an old message as a new one. ``key`` None: the message is not signed."""
     result = {"webhook-id": message_id, "webhook-timestamp": str(sent_at_s)}
     if key is not None:
         signed = f"{message_id}.{sent_at_s}.".encode() + body

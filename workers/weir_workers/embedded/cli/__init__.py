@@ -1,1 +1,1 @@
-"""``weir up``, ``down`` and ``doctor``: what they do and print."""
+"""The commands ``weir up``, ``weir down`` and ``weir doctor``."""

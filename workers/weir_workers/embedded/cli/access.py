@@ -1,4 +1,4 @@
-"""Access of commands to the servers of a running platform."""
+"""How the commands reach the servers of a running platform."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir_workers.embedded.servers.valkey import Valkey
 
 
 def settings_of(directory: DataDir, found: PlatformState, environment: Mapping[str, str]) -> Settings:
-    """Return the settings of the platform. Raises ConfigError if a server is external and the environment does not name it."""
+    """Return the settings of the platform. Raises ConfigError if it uses an external server whose URL is not in ``environment``."""
     secrets = credentials.load(directory.secrets)
     if secrets is None:
         raise ConfigError(f"{directory.secrets} does not exist: run weir up{option(directory)} to create it")
@@ -29,7 +29,7 @@ def settings_of(directory: DataDir, found: PlatformState, environment: Mapping[s
             return SecretStr(own)
         if not environment.get(variable):
             raise ConfigError(
-                f"the platform uses the external server at {found.external[name]}: set {variable} to the value that weir up had"
+                f"the platform uses the external server at {found.external[name]}: set {variable} to the same URL as for weir up"
             )
         return SecretStr(environment[variable])
 
@@ -45,14 +45,14 @@ def settings_of(directory: DataDir, found: PlatformState, environment: Mapping[s
 
 
 def database_url(directory: DataDir, environment: Mapping[str, str]) -> str:
-    """Return SQLAlchemy's URL for WEIR_DATABASE_URL, or for the Postgres in the directory. Raises ConfigError."""
+    """Return the SQLAlchemy URL of WEIR_DATABASE_URL, or of the Postgres in the data directory. Raises ConfigError."""
     if url := environment.get(DATABASE_URL):
-        # The other settings are required but not used here.
-        unused = SecretStr("unused, but settings require a long value")
+        # Settings requires these values, but this function does not use them.
+        unused = SecretStr("an unused value of sufficient length")
         return Settings(database_url=SecretStr(url), redis_url=unused, secret_key=unused, data_dir=directory.root).sqlalchemy_url
     found = platform_state.read(directory.state)
     if found is None or not is_held(directory.lock):
         raise ConfigError(
-            f"{DATABASE_URL} is not set, and no platform runs in {directory.root}: set it, or run weir up{option(directory)}, which also migrates"
+            f"{DATABASE_URL} is not set, and no platform runs in {directory.root}: set it, or run weir up{option(directory)}"
         )
     return settings_of(directory, found, environment).sqlalchemy_url

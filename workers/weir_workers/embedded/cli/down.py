@@ -1,4 +1,4 @@
-"""``weir down``: ask the supervisor to stop the platform, and wait until it has."""
+"""``weir down``: ask the supervisor to stop the platform, and wait until it has stopped."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from weir_workers.embedded.data_dir.lock import Lock, is_held
 from weir_workers.embedded.data_dir.platform_state import PlatformState
 from weir_workers.embedded.supervisor.services import end_leftovers
 
-LOOK_EVERY_S = 0.05
+POLL_S = 0.05
 SPOOL = "WEIR_RUN_SPOOL"
-"""The environment variable that names a run's spool directory. A driver's slots inherit it (weir/cli/run.py)."""
+"""The environment variable of drivers that names the spool directory of the run. Slots inherit it."""
 COMMAND_CHARACTERS = 100
 STOP_S_MAX = 150.0
 """Longer than the supervisor waits for its children."""
 
 
 def down(directory: DataDir, answer: TextIO | None) -> None:
-    """Stop the platform. The result goes to ``answer`` as JSON, or to the terminal if it is None. Raises ConfigError."""
+    """Stop the platform. Print the result to ``answer`` as JSON, or to the terminal if ``answer`` is None. Raises ConfigError."""
     ran = is_held(directory.lock)
     if not ran:
         _clean_up(directory)
@@ -39,10 +39,10 @@ def down(directory: DataDir, answer: TextIO | None) -> None:
         _stop(directory)
         say("Weir is down.")
     left = living_drivers(directory.root)
-    _tell_of_drivers(directory, left)
+    _print_drivers(directory, left)
     if answer is not None:
-        on = [{"pid": driver.process, "run": driver.run, "command": driver.command} for driver in left]
-        print_json({"data_dir": str(directory.root), "was_running": ran, "drivers": on}, answer)
+        drivers = [{"pid": driver.process, "run": driver.run, "command": driver.command} for driver in left]
+        print_json({"data_dir": str(directory.root), "was_running": ran, "drivers": drivers}, answer)
 
 
 def _stop(directory: DataDir) -> None:
@@ -58,14 +58,14 @@ def _stop(directory: DataDir) -> None:
             say("  the supervisor does not stop; killing it")
             found.supervisor.signal(signal.SIGKILL)
             deadline_s = time.monotonic() + STOP_S_MAX
-        time.sleep(LOOK_EVERY_S)
+        time.sleep(POLL_S)
     if (now := platform_state.read(directory.state)) is not None:
         progress.show(now)
     _clean_up(directory)
 
 
 def _owner(directory: DataDir) -> PlatformState:
-    """Return the state of the lock's holder, which may not have written it yet."""
+    """Return the state of the supervisor that holds the lock. Wait for it, because a new supervisor writes it after taking the lock."""
     deadline_s = time.monotonic() + 10.0
     while True:
         found = platform_state.read(directory.state)
@@ -73,7 +73,7 @@ def _owner(directory: DataDir) -> PlatformState:
             return found
         if time.monotonic() > deadline_s:
             raise ConfigError(f"an unknown process holds {directory.lock}: find it with `fuser {directory.lock}` and end it")
-        time.sleep(LOOK_EVERY_S)
+        time.sleep(POLL_S)
 
 
 def _clean_up(directory: DataDir) -> None:
@@ -85,17 +85,17 @@ def _clean_up(directory: DataDir) -> None:
     try:
         end_leftovers(found, lambda text: say(f"  {text}"))
     finally:
-        lock.give_back()
+        lock.release()
 
 
-def _tell_of_drivers(directory: DataDir, found: Sequence[Driver]) -> None:
+def _print_drivers(directory: DataDir, found: Sequence[Driver]) -> None:
     if not found:
         return
     say()
-    say("Jobs that keep running:")
+    say("Jobs that continue to run:")
     for driver in found:
         say(f"  {driver.run}, process {driver.process}: {driver.command}")
-    say(f"They buffer their events, and the next `weir up{option(directory)}` finds them again.")
+    say(f"They buffer their events. The next `weir up{option(directory)}` finds them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,5 +119,5 @@ def living_drivers(root: Path) -> list[Driver]:
             found[process.pid] = (process.ppid(), Driver(process.pid, str(run), " ".join(process.cmdline())[:COMMAND_CHARACTERS]))
         except (psutil.Error, OSError):
             continue  # it has ended, or belongs to another user
-    # Processes that a driver started inherit its environment.
+    # Leave out the children of drivers, which inherit the environment variable.
     return [driver for parent, driver in found.values() if parent not in found]

@@ -26,18 +26,18 @@ def say(line: str = "") -> None:
 
 
 class ProgressPrinter:
-    """One line per process when it becomes ready or fails (``up``), or stops (``down``)."""
+    """Prints one line per process when it becomes ready or fails (``up``), or when it has stopped (``down``)."""
 
     def __init__(self, *, ends: bool = False) -> None:
         """``ends``: the platform is being stopped."""
         self._ends = ends
-        self._told: set[tuple[str, State]] = set()
+        self._shown: set[tuple[str, State]] = set()
         self._failures: dict[str, int] = {}
-        self._external_told = False
+        self._external_shown = False
 
     def show(self, found: PlatformState) -> None:
-        if not self._ends and not self._external_told and found.external:
-            self._external_told = True
+        if not self._ends and not self._external_shown and found.external:
+            self._external_shown = True
             for name, place in found.external.items():
                 variable = DATABASE_URL if name == POSTGRES else REDIS_URL
                 say(_line(name, f"external, at {place} ({variable})"))
@@ -46,29 +46,29 @@ class ProgressPrinter:
             if child.failures > self._failures.get(name, 0) and not self._ends:
                 self._failures[name] = child.failures
                 say(_line(name, f"{child.problem}; restarting it"))
-            if child.state not in _DONE or (child.state is State.STOPPED) != self._ends or (name, child.state) in self._told:
+            if child.state not in _DONE or (child.state is State.STOPPED) != self._ends or (name, child.state) in self._shown:
                 continue
             if self._ends and child.ready_after_s is None:
                 continue  # it never ran
             if self._ends and child.state is State.STOPPED and name == SCHEMA:
-                continue  # it ended long ago
-            self._told.add((name, child.state))
+                continue  # it ended before the platform was up
+            self._shown.add((name, child.state))
             after = f"{child.ready_after_s:5.1f} s" if child.ready_after_s is not None and not self._ends else ""
             say(_line(name, f"{_DONE[child.state]} {after}".rstrip()))
 
 
 class SlowStartNotices:
-    """Lines about processes that start slowly: after 10, 20, 40 and 80 s, then every minute."""
+    """Notices about processes that start slowly: after 10, 20, 40 and 80 s, then every minute."""
 
     FIRST_S, EVERY_S_MAX = 10.0, 60.0
 
     def __init__(self, log_of: Callable[[str], Path]) -> None:
         self._log_of = log_of
         self._since: dict[str, tuple[float, float]] = {}
-        """When it was first seen starting, and when the next line is due."""
+        """By process: when it was first seen starting, and when its next notice is due."""
 
     def lines(self, found: PlatformState | None, now_s: float) -> list[str]:
-        """Return the lines that are due; call it repeatedly. ``found`` None: the supervisor has not written its state yet."""
+        """Return the notices that are due. Call it repeatedly. ``found`` None: the supervisor has not written its state yet."""
         children = found.children if found is not None else {}
         slow = {
             name: f"still starting after {{}}; see {self._log_of(name)}"
@@ -78,14 +78,14 @@ class SlowStartNotices:
         if not children:
             slow = {SUPERVISOR: f"still preparing after {{}}; see {self._log_of(SUPERVISOR)}"}
         self._since = {name: self._since.get(name, (now_s, now_s + self.FIRST_S)) for name in slow}
-        said = []
+        due = []
         for name, text in slow.items():
             since_s, due_s = self._since[name]
             if now_s >= due_s:
                 taken_s = now_s - since_s
                 self._since[name] = (since_s, now_s + min(self.EVERY_S_MAX, taken_s))
-                said.append(_line(name, text.format(f"{taken_s:.0f} s")))
-        return said
+                due.append(_line(name, text.format(f"{taken_s:.0f} s")))
+        return due
 
 
 def _line(name: str, text: str) -> str:
@@ -93,19 +93,19 @@ def _line(name: str, text: str) -> str:
 
 
 def print_usage(directory: DataDir, found: PlatformState, answer: TextIO | None, *, ran_already: bool = False) -> None:
-    """Print the address, the user and how to stop the platform; the initial password only once. ``answer``: prints JSON there
-    instead."""
+    """Print the address, the user, and how to stop the platform. The initial password is printed once only. If ``answer`` is given, print
+    JSON to it instead."""
     secrets = credentials.load(directory.secrets)
     password = secrets.admin_password if secrets is not None and not secrets.admin_password_told else None
     if answer is not None:
-        print_json(_how_to_use(directory, found, password, ran_already=ran_already), answer)
+        print_json(_usage(directory, found, password, ran_already=ran_already), answer)
     else:
         _print_usage(directory, found, password, ran_already=ran_already)
     if secrets is not None and password is not None:
         credentials.mark_password_shown(directory.secrets, secrets)
 
 
-def _how_to_use(directory: DataDir, found: PlatformState, password: str | None, *, ran_already: bool) -> dict[str, object]:
+def _usage(directory: DataDir, found: PlatformState, password: str | None, *, ran_already: bool) -> dict[str, object]:
     ports = asdict(found.ports)
     return {
         "url": found.url,
@@ -145,10 +145,10 @@ def _print_usage(directory: DataDir, found: PlatformState, password: str | None,
     if found.version != weir_version():
         say(
             f"Note: version {found.version} is running, version {weir_version()} is installed: "
-            f"weir down{option(directory)} && weir up{option(directory)} upgrades the platform; jobs keep running."
+            f"weir down{option(directory)} && weir up{option(directory)} upgrades the platform; jobs continue to run."
         )
 
 
 def option(directory: DataDir) -> str:
-    """Return the option that makes a command use the same directory in this environment."""
+    """Return the option that selects this directory, or '' if it is the default in this environment."""
     return "" if data_dir(None, os.environ) == directory else f" --data-dir {directory.root}"

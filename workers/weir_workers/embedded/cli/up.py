@@ -1,4 +1,4 @@
-"""``weir up``: start a supervisor in the background and wait until all is ready, or become the supervisor."""
+"""``weir up``: start a supervisor in the background and wait until the platform is up, or run as the supervisor (``--foreground``)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from weir_workers.embedded.data_dir.logs import tail
 from weir_workers.embedded.data_dir.platform_state import Phase, PlatformState, failed_child
 from weir_workers.embedded.supervisor.state_machine import State
 
-LOOK_EVERY_S = 0.05
+POLL_S = 0.05
 SILENT_S_MAX = 900.0
-"""After this time without news the start is taken for stuck. A database that replays a long log reports nothing meanwhile."""
+"""If the state does not change for this time, the start has failed. It is long because a database that replays its log reports nothing."""
 STOP_S_MAX = 120.0
 
 
 def up(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> None:
-    """Start the platform. The result goes to ``answer`` as JSON, or to the terminal if it is None. Raises ConfigError."""
+    """Start the platform. Print the result to ``answer`` as JSON, or to the terminal if ``answer`` is None. Raises ConfigError."""
     directory.make()
     while True:
         if is_held(directory.lock):
             found = _watch(directory, None)
             if found is None:
-                continue  # it was being stopped
+                continue  # another command has stopped it meanwhile
             print_usage(directory, found, answer, ran_already=True)
             return
         say(f"Starting Weir in {directory.root}")
@@ -45,31 +45,32 @@ def up(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None
 
 
 def up_in_foreground(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
-    """Run the platform until stopped. Returns an exit code. ``answer``: as for ``up``. Raises ConfigError."""
-    from weir_workers.embedded.supervisor import process as supervisor  # imported late: it loads many libraries
+    """Run the platform until it is stopped. Returns an exit code. ``answer``: as for ``up``. Raises ConfigError."""
+    from weir_workers.embedded.supervisor import process as supervisor  # imported here because it loads many libraries
 
     directory.make()
-    progress, waiting, told = ProgressPrinter(), SlowStartNotices(directory.log_of), [False]
+    progress, notices, usage_printed = ProgressPrinter(), SlowStartNotices(directory.log_of), False
     latest: list[PlatformState] = []
 
-    def tell(found: PlatformState) -> None:
+    def show(found: PlatformState) -> None:
+        nonlocal usage_printed
         latest[:] = [found]
         if found.phase in (Phase.STARTING, Phase.UP):
             progress.show(found)
         if found.phase is Phase.STARTING:
-            for line in waiting.lines(found, time.monotonic()):
+            for line in notices.lines(found, time.monotonic()):
                 say(line)
-        if found.phase is Phase.UP and not told[0]:
-            told[0] = True
+        if found.phase is Phase.UP and not usage_printed:
+            usage_printed = True
             print_usage(directory, found, answer)
-        elif found.phase is Phase.STOPPING and told[0]:
-            told[0] = False
+        elif found.phase is Phase.STOPPING and usage_printed:
+            usage_printed = False
             say("Stopping Weir")
 
     say(f"Starting Weir in {directory.root}")
     with _supervisor_log(directory) as log:
         logs.configure(stream=log)
-        code = supervisor.supervise(directory, dict(environment), tell)
+        code = supervisor.supervise(directory, dict(environment), show)
     if code == OWNED:
         say("Weir is already running.")
         if answer is not None and (found := platform_state.read(directory.state)) is not None:
@@ -82,7 +83,7 @@ def up_in_foreground(directory: DataDir, environment: Mapping[str, str], answer:
 
 
 def _launch(directory: DataDir, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start the supervisor in its own session and without our streams, so that it survives the terminal."""
+    """Start the supervisor in its own session and without the streams of this process, so that it survives the terminal."""
     with _supervisor_log(directory) as log:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "weir_workers.embedded.supervisor.process", directory.root],
@@ -101,15 +102,15 @@ def _supervisor_log(directory: DataDir) -> TextIO:
 
 
 def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformState | None:
-    """Report the progress of a starting platform until it is up. ``own``: the supervisor that this command started; None: another
-    command did.
+    """Print the progress of a starting platform until it is up. ``own``: the supervisor that this command has started, or None if another
+    command has started it.
 
-    Returns None if the platform was stopped and the lock is free. Raises ConfigError.
+    Returns None if another command has stopped the platform and the lock is free. Raises ConfigError.
     """
-    progress, waiting = ProgressPrinter(), SlowStartNotices(directory.log_of)
+    progress, notices = ProgressPrinter(), SlowStartNotices(directory.log_of)
     seen: PlatformState | None = None
     watched = own is not None
-    news_s = time.monotonic()
+    changed_s = time.monotonic()
     while True:
         found = platform_state.read(directory.state)
         if found is not None and not (found.supervisor.lives if own is None else found.supervisor.number == own.pid):
@@ -118,13 +119,13 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
             if found.phase is Phase.STOPPING and (seen is None or seen.phase is not Phase.STOPPING):
                 say("The platform is stopping; waiting until it has stopped.")
             watched = watched or found.phase is Phase.STARTING
-            seen, news_s = found, time.monotonic()
+            seen, changed_s = found, time.monotonic()
             if watched and found.phase in (Phase.STARTING, Phase.UP):
                 progress.show(found)
         if found is not None and found.phase is Phase.UP:
             return found
         if found is None or found.phase is Phase.STARTING:
-            for line in waiting.lines(found, time.monotonic()):
+            for line in notices.lines(found, time.monotonic()):
                 say(line)
         if found is not None and (name := failed_child(found)) is not None:
             problem = found.children[name].problem
@@ -137,8 +138,8 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
         if own is not None and (code := own.poll()) is not None:
             if code == OWNED:
                 say("Another command is already starting it.")
-                own = None  # its platform is as good
-                news_s = time.monotonic()
+                own = None  # wait for the platform of that command
+                changed_s = time.monotonic()
             elif code == NOTHING_STARTED and found is not None and found.phase is Phase.FAILED:
                 raise ConfigError(found.problem)
             elif code == STOPPED:
@@ -147,15 +148,15 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
                 raise ConfigError(f"the supervisor exited with {code}. {_end_of_log(directory, SUPERVISOR)}")
         if own is None and not is_held(directory.lock):
             return None
-        if time.monotonic() > news_s + SILENT_S_MAX:
+        if time.monotonic() > changed_s + SILENT_S_MAX:
             raise ConfigError(
-                f"the platform is not up, and nothing has changed for {SILENT_S_MAX:.0f} s: {_who_is_slow(directory, found)}. It keeps trying; "
-                f"weir up{option(directory)} waits again, weir down{option(directory)} stops it"
+                f"the platform is not up, and nothing has changed for {SILENT_S_MAX:.0f} s: {_slow_processes(directory, found)}. The supervisor "
+                f"continues: weir up{option(directory)} waits for it again, weir down{option(directory)} stops it"
             )
-        time.sleep(LOOK_EVERY_S)
+        time.sleep(POLL_S)
 
 
-def _who_is_slow(directory: DataDir, found: PlatformState | None) -> str:
+def _slow_processes(directory: DataDir, found: PlatformState | None) -> str:
     children = found.children.items() if found is not None else ()
     slow = [name for name, child in children if child.state is State.STARTING] or [SUPERVISOR]
     return ", ".join(f"{TITLES.get(name, name)} is not ready, see {directory.log_of(name)}" for name in slow)
@@ -172,5 +173,5 @@ def _end(own: subprocess.Popen[bytes]) -> None:
 
 def _end_of_log(directory: DataDir, name: str) -> str:
     log = directory.log_of(name)
-    said = tail(log, 8)
-    return f"The end of {log}:\n" + ("\n".join(f"  {line}" for line in said.splitlines()) if said else "  (it is empty)")
+    lines = tail(log, 8)
+    return f"The end of {log}:\n" + ("\n".join(f"  {line}" for line in lines.splitlines()) if lines else "  (it is empty)")

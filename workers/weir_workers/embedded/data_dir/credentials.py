@@ -1,4 +1,4 @@
-"""Passwords and keys of an installation: generated once, stored in one file that only its owner can read."""
+"""Passwords and keys of an installation. They are generated once, and stored in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PlatformCredentials:
 
 
 def load(path: Path) -> PlatformCredentials | None:
-    """Return None if they do not exist yet. Raises ConfigError."""
+    """Return the credentials, or None if they do not exist yet. Raises ConfigError."""
     try:
         found = json.loads(path.read_text())
         return PlatformCredentials(**found)
@@ -42,14 +42,14 @@ def load(path: Path) -> PlatformCredentials | None:
     except PermissionError:
         raise ConfigError(f"{path} belongs to another user: run this as the user who ran weir up") from None
     except (OSError, ValueError, TypeError):
-        # Never replaced when unreadable: the database would refuse the new password.
+        # Do not generate new credentials: the database would refuse the new password.
         raise ConfigError(
             f"{path} is damaged, and the database cannot be opened without it: restore it from a backup, or choose a new directory with --data-dir"
         ) from None
 
 
 def load_or_create(path: Path) -> PlatformCredentials:
-    """Call only while holding the lock of the data directory. Raises ConfigError."""
+    """Return the credentials; generate them the first time. The caller holds the lock of the data directory. Raises ConfigError."""
     found = load(path)
     if found is None:
         found = PlatformCredentials.new()

@@ -1,20 +1,21 @@
 """The data directory of an embedded platform: its location, files and permissions.
 
     DIR/
-      lock            held by the supervisor while it is alive
+      lock            the supervisor holds this lock while it is alive
       platform.json   state: ports, processes, the URL (platform_state.py); contains no secret
       secrets.json    passwords and keys of this installation (credentials.py)
-      host            random; part of this host's id (weir_workers/host.py)
+      host            a random part of the id of this host (weir_workers/host.py)
       postgres/       the database; owned by 'nobody' if the supervisor is root
       pginstall*/     a copy of Postgres' binaries, only if that user cannot reach the installed ones
       valkey/         the append-only file of the queue, and its configuration
-      beat/           when beat last sent each periodic task
-      ready/          which processes are ready
+      beat/           when beat last enqueued each periodic task
+      ready/          the pid of each process that has reported ready
       logs/           one log per process, of bounded size: NAME.log and the older NAME.log.1
       runs/           one directory per run of a job
-      checkpoints/    the default location of checkpoints
+      checkpoints/    the default checkpoint directory of jobs
 
-Only the owner has access (0700, files 0600). As root the directory is 0711, so that Postgres, which runs as another user, can reach its own.
+Only the owner has access: directories have mode 0700, files 0600. If the owner is root, DIR has mode 0711, because Postgres runs as
+another user and must reach its own directory.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class DataDir:
         return self.logs / f"{name}.log"
 
     def make(self) -> None:
-        """Create the directory and its folders with restricted permissions. Raises ConfigError."""
+        """Create the directory and its folders, accessible only to their owner. Raises ConfigError."""
         root = self.root
         as_root = os.geteuid() == 0
         try:

@@ -1,4 +1,4 @@
-"""The lock of the data directory. The kernel releases it when its holder ends, however that happens."""
+"""The lock of the data directory. The kernel releases it when the process that holds it ends, even if it is killed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Lock:
-    """Not inherited by children: Python closes the descriptor on exec."""
+    """A lock that child processes do not inherit, because Python closes the descriptor on exec."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -31,14 +31,14 @@ class Lock:
                 self._descriptor = descriptor
                 return True
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 def is_held(path: Path) -> bool:
-    """Return whether a live supervisor holds the lock. The shared lock used here does not prevent another process from taking it."""
+    """Return whether a live supervisor holds the lock. The check itself takes a shared lock for a moment."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Rotation of logs whose writers never reopen them."""
+"""Rotate logs whose writers never reopen them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SIZE_BYTES_MAX = 20 << 20
-"""Limit of one log; the previous one is kept, so twice this size is used at most."""
+"""Limit of one log. The previous log is kept, so a process uses at most twice this size."""
 
 
 def rotate(logs: Iterable[Path], *, size_bytes_max: int = SIZE_BYTES_MAX) -> None:
-    """Move the content of each log that is too large to ``NAME.1``. The writer continues at the start, since it appends
-    (O_APPEND).
-
-    Lines written between copying and truncating are lost.
-    """
+    """Copy each log that is too large to ``NAME.1``, and truncate it. The writer continues at the start, because it opened the log with
+    O_APPEND. Lines that it writes between the copy and the truncation are lost."""
     for log in logs:
         try:
             if log.stat().st_size <= size_bytes_max:
@@ -27,13 +24,13 @@ def rotate(logs: Iterable[Path], *, size_bytes_max: int = SIZE_BYTES_MAX) -> Non
                 shutil.copyfileobj(source, target, 1 << 20)
             os.truncate(log, 0)
         except OSError:
-            # For example, there is no space for a copy. The log must not fill the disk.
+            # For example, the disk has no space for the copy. Truncate nevertheless, so that the log does not fill the disk.
             if log.exists():
                 os.truncate(log, 0)
 
 
 def tail(log: Path, lines: int = 5) -> str:
-    """Return the last lines, '' if there are none."""
+    """Return the last lines of the log, or '' if it is empty or missing."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 8_192))

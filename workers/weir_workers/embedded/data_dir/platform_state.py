@@ -14,12 +14,12 @@ from weir_workers.embedded.processes import ProcessId
 from weir_workers.embedded.supervisor.state_machine import State
 
 GIVE_UP_FAILURES = 3
-"""``weir up`` reports failure when a process has failed this often before all were ready."""
+"""``weir up`` gives up when a process has failed this often before the platform was up."""
 
 
 class Phase(StrEnum):
     STARTING = "starting"
-    """Since this supervisor started, not all processes have been ready at once."""
+    """The processes have not all been ready at the same time since this supervisor started."""
     UP = "up"
     STOPPING = "stopping"
     DOWN = "down"
@@ -39,7 +39,7 @@ class ChildState:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Kept from one ``up`` to the next. None: not chosen yet."""
+    """The ports of the servers. The next ``weir up`` uses the same ports. None: not chosen yet."""
 
     postgres: int | None = None
     valkey: int | None = None
@@ -57,9 +57,9 @@ class PlatformState:
     children: Mapping[str, ChildState] = field(default_factory=dict)
     """In start order."""
     external: Mapping[str, str] = field(default_factory=dict)
-    """External servers: ``postgres`` or ``valkey`` -> host and port."""
+    """The host and port of each external server, by ``postgres`` or ``valkey``."""
     notes: Sequence[str] = ()
-    """Notes for the user about this start, for example that another port is used."""
+    """Notes for the user, for example that the API uses another port than before."""
     problem: str = ""
 
 
@@ -68,7 +68,7 @@ def write(path: Path, state: PlatformState) -> None:
 
 
 def read(path: Path) -> PlatformState | None:
-    """Return None if the file is missing or this version cannot read it; everything in it can be determined again."""
+    """Return the state, or None if the file is missing or unreadable. Losing it does no harm: the supervisor writes it again."""
     try:
         found = json.loads(path.read_text())
         return _parse(found)
@@ -97,7 +97,7 @@ def _parse_child(found: Any) -> ChildState:
 
 
 def failed_child(state: PlatformState) -> str | None:
-    """Return the process that prevents a starting platform from coming up, if any."""
+    """Return the process because of which the platform cannot start, if any."""
     if state.phase is not Phase.STARTING:
         return None
     return next((name for name, child in state.children.items() if child.failures >= GIVE_UP_FAILURES), None)

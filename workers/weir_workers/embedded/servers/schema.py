@@ -1,4 +1,4 @@
-"""Upgrade the database schema and create the first administrator. Runs once, before any other process uses the database."""
+"""Upgrade the database schema and create the first administrator. This runs once, before other processes use the database."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ log = structlog.get_logger("weir.schema")
 
 
 def upgrade_schema(sqlalchemy_url: str) -> tuple[str | None, str]:
-    """Upgrade the schema. Returns the revisions before and after. Raises ConfigError."""
+    """Upgrade the schema. Returns the revision before (None: an empty database) and after. Raises ConfigError."""
     database = Database(sqlalchemy_url, pool_size=1, name="weir schema")
     try:
         before, wanted = migrate.current(database.engine), migrate.head()
         if before is not None and before not in migrate.known():
             raise ConfigError(
-                f"the database schema is at {before}, which this version of Weir (schema {wanted}) does not know: "
-                "a newer version created it; install that version"
+                f"the database schema {before} is newer than this version of Weir, which uses schema {wanted}: install the version that "
+                "created it"
             )
         migrate.upgrade(database.engine)
         return before, wanted
@@ -39,7 +39,7 @@ def upgrade_schema(sqlalchemy_url: str) -> tuple[str | None, str]:
 
 
 def create_administrator(sqlalchemy_url: str, password: str) -> None:
-    """Does nothing if there is an administrator."""
+    """Create the first administrator, unless one exists."""
     database = Database(sqlalchemy_url, pool_size=1, name="weir schema")
     try:
         with database.session() as session:

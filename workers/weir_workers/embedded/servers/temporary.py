@@ -1,4 +1,4 @@
-"""Servers for the duration of a ``with`` block: for tests and benchmarks."""
+"""Servers that run during a ``with`` block, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from weir_workers.embedded.servers.valkey import Valkey, find_binary
 
 @contextmanager
 def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
-    """Yield a ready server; its data is deleted afterwards. ``data_in``: the parent of the data directory; default: the directory
+    """Yield a ready server, and delete its data afterwards. ``data_in``: the parent of the data directory; default: the system's directory
     for temporary files."""
     user = server_user()
-    # Not in the caller's directory, which another user may be unable to reach. Two directories, because ``data_in`` may be
-    # mounted noexec.
+    # The user of the server may be unable to reach the caller's directory. Two directories, because ``data_in`` may be mounted
+    # noexec.
     with (
         tempfile.TemporaryDirectory(prefix="weir-postgres-") as made,
         tempfile.TemporaryDirectory(prefix="weir-postgres-", dir=data_in) as made_for_data,
@@ -35,15 +35,15 @@ def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
                 user.own(one)
         server = Postgres(for_data / "data", root / "log", free_port(), new_password(), user)
         server.prepare(binaries)
-        with _while_it_lasts(server, server.start(binaries)):
+        with _running(server, server.start(binaries)):
             yield server
 
 
 @contextmanager
 def temporary_valkey(directory: Path, port: int, password: str) -> Iterator[Valkey]:
-    """Yield a ready server. Its data stays in ``directory``, so that it can be started again."""
+    """Yield a ready server. Its data stays in ``directory``, for the next server."""
     server = Valkey(directory / "data", directory / "log", port, password)
-    with _while_it_lasts(server, server.start(find_binary())):
+    with _running(server, server.start(find_binary())):
         yield server
 
 
@@ -52,7 +52,7 @@ class _Server(Protocol):
 
 
 @contextmanager
-def _while_it_lasts(server: _Server, process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _running(server: _Server, process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
         server.wait_until_ready(process)
         yield

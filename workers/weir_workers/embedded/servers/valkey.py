@@ -1,4 +1,4 @@
-"""A Redis server: valkey-server from a PyPI wheel, with a password and an append-only file."""
+"""A Redis server: ``valkey-server`` from a PyPI wheel, with a password and an append-only file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READY_S = 30.0
 
 
 class ValkeyFailed(ConfigError):
-    """Valkey does not start. The message contains its own output."""
+    """Valkey does not start. The message contains the output of Valkey."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Valkey:
 
     def start(self, binary: Path) -> subprocess.Popen[bytes]:
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # In a file, because other users can read a process's arguments.
+        # The password is in a file, because all users can read the arguments of a process.
         configuration = self.data / "valkey.conf"
         descriptor = os.open(configuration, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
@@ -61,7 +61,7 @@ class Valkey:
                 return
 
     def ping(self) -> None:
-        """Raises redis.RedisError while the server is not ready."""
+        """Check that the server answers. Raises redis.RedisError while it is not ready."""
         with redis.Redis.from_url(self.url, socket_connect_timeout=5, socket_timeout=5) as client:
             client.ping()
 

@@ -1,7 +1,8 @@
-"""The process that owns a platform: ``python -m weir_workers.embedded.supervisor.process DIR``.
+"""The supervisor process of a platform: ``python -m weir_workers.embedded.supervisor.process DIR``.
 
-It has one thread, because its children end with the thread that started them. ``state_machine.py`` decides what to do next; this
-module does it. SIGTERM or SIGINT stops the platform. Exit codes: 0 stopped, 2 nothing was started, 3 another supervisor has the lock.
+The supervisor has one thread, because a child ends with the thread that started it. ``state_machine.py`` decides what to do next; this
+module carries it out. SIGTERM or SIGINT stops the platform. Exit codes: 0 stopped, 2 nothing was started, 3 another supervisor has the
+lock.
 """
 
 from __future__ import annotations
@@ -37,33 +38,33 @@ from weir_workers.embedded.supervisor.state_machine import RUNS, Effect, KillChi
 log = structlog.get_logger("weir.supervisor")
 PROBE_EVERY_S = 0.05
 MOVES_MAX = 5
-"""How often a starting platform chooses other ports because another program has taken one of its own."""
+"""How often a starting platform chooses other ports because another program uses one of its ports."""
 IDLE_S = 1.0
 LOGS_EVERY_S = 5.0
 _LOCK_S = 1.0
-"""Long enough for processes that only check the lock."""
+"""Other processes hold the lock for a moment when they check it."""
 
 StateListener = Callable[[PlatformState], None]
 PrepareChildren = Callable[[DataDir, Mapping[str, str], PlatformState | None], Prepared]
 
 
 class Supervisor:
-    """The caller holds the lock of ``directory``. ``tell`` is called with the state in every loop turn. ``prepare`` can be
-    replaced by tests."""
+    """The caller holds the lock of ``directory``. ``on_state`` is called with the state in every turn of the loop. Tests replace
+    ``prepare``."""
 
     def __init__(
         self,
         directory: DataDir,
         environment: Mapping[str, str],
-        tell: StateListener = lambda _: None,
+        on_state: StateListener = lambda _: None,
         *,
         prepare: PrepareChildren = prepare,
     ) -> None:
         self._directory = directory
         self._environment = environment
-        self._tell = tell
+        self._on_state = on_state
         self._prepare = prepare
-        self._stop_asked = ""
+        self._stop_reason = ""
         self._began = process_id(os.getpid())
         self._prepared = Prepared([], Ports(), "", {}, [])
         self._services: dict[str, Service] = {}
@@ -72,7 +73,7 @@ class Supervisor:
         self._why_killed: dict[str, str] = {}
         self._was_up = False
         self._moving = False
-        """Another program has one of our ports: all processes are stopped and started with other ports."""
+        """Another program uses one of the ports: stop all processes, and start them with other ports."""
         self._moves = 0
         self._written: PlatformState | None = None
         self._logs_at_s = 0.0
@@ -84,7 +85,7 @@ class Supervisor:
         """Run until stopped. Returns an exit code."""
         with self._signals():
             before = platform_state.read(self._directory.state)
-            # Keep what is known: after a failed start, the next one must still know which database the platform uses.
+            # Keep ports and external servers: after a failed start, the next one must know which database the platform uses.
             known = PlatformState(
                 weir_version(),
                 self._began,
@@ -98,18 +99,18 @@ class Supervisor:
                 if before is not None:
                     end_leftovers(before, log.warning)
                 self._bring_up(before)
-                while self._moving and not self._stop_asked:
+                while self._moving and not self._stop_reason:
                     self._moving = False
                     self._bring_up(self._state())
             except (ConfigError, OSError) as error:
                 log.error("nothing was started", problem=str(error))
                 self._write(replace(known, phase=Phase.FAILED, problem=str(error)))
                 return NOTHING_STARTED
-            log.info("supervisor stopped", reason=self._stop_asked)
+            log.info("supervisor stopped", reason=self._stop_reason)
             return STOPPED
 
     def _bring_up(self, before: PlatformState | None) -> None:
-        """Run until all processes are stopped. Raises ConfigError, OSError before anything is started."""
+        """Start the processes and run until all are stopped. Raises ConfigError or OSError if the preparation fails."""
         self._prepared = self._prepare(self._directory, self._environment, before)
         for note in self._prepared.notes:
             log.warning(note)
@@ -120,8 +121,8 @@ class Supervisor:
     def _loop(self) -> None:
         while not self._supervision.over:
             self._reap()
-            if (self._stop_asked or self._moving) and not self._supervision.stopping:
-                log.info("stopping", reason=self._stop_asked or "another program uses one of the ports; choosing others")
+            if (self._stop_reason or self._moving) and not self._supervision.stopping:
+                log.info("stopping", reason=self._stop_reason or "another program uses one of the ports; choosing others")
                 self._supervision.stop(time.monotonic())
             self._probe()
             for effect in self._supervision.due(time.monotonic()):
@@ -143,12 +144,12 @@ class Supervisor:
             if code is None:
                 continue
             del self._processes[name]
-            how = _how(code, self._why_killed.pop(name, None))
+            how = _description(code, self._why_killed.pop(name, None))
             before = self._supervision.status[name].state
             expected = before is State.STOPPING
             if before is State.STARTING and (port := self._services[name].port) is not None and is_taken(port):
                 how += f": port {port} is held by {holder(port)}"
-                # Once the platform has been up, drivers expect the API at its port.
+                # Do not change ports after the platform was up, because running drivers use the URL of the API.
                 if not self._was_up and self._moves < MOVES_MAX:
                     self._moving = True
                     self._moves += 1
@@ -162,7 +163,7 @@ class Supervisor:
     def _probe(self) -> None:
         for name, (process, _) in self._processes.items():
             status = self._supervision.status[name]
-            # Checked only while the process is alive, since another program may answer at its port.
+            # Check that the process is still alive, because another program may answer at its port.
             if status.state is State.STARTING and self._services[name].ready(process) and process.poll() is None:
                 self._supervision.became_ready(name, time.monotonic())
                 log.info("process ready", process=name, after_s=round(status.started_after_s or 0.0, 2))
@@ -193,7 +194,7 @@ class Supervisor:
             process = self._processes[name][1] if name in self._processes else None
             after_s = round(status.started_after_s, 2) if status.started_after_s is not None else None
             children[name] = ChildState(status.state, process, after_s, status.restarts, status.failures, status.problem)
-        if self._moving and not self._stop_asked:
+        if self._moving and not self._stop_reason:
             phase = Phase.STARTING
         elif self._supervision.stopping:
             phase = Phase.DOWN if self._supervision.over else Phase.STOPPING
@@ -209,11 +210,11 @@ class Supervisor:
             try:
                 platform_state.write(self._directory.state, found)
             except OSError as error:
-                # For example, the disk is full. The platform continues; readers see an older state.
+                # For example, the disk is full. The platform continues, and other commands read an older state.
                 log.error("cannot write the platform state", problem=str(error))
             else:
                 self._written = found
-        self._tell(found)
+        self._on_state(found)
 
     # ---- waiting -------------------------------------------------------------------------------
 
@@ -232,14 +233,14 @@ class Supervisor:
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
         def stop(number: int, _: FrameType | None) -> None:
-            self._stop_asked = signal.Signals(number).name
+            self._stop_reason = signal.Signals(number).name
 
         handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]] = {
             signal.SIGTERM: stop,
             signal.SIGINT: stop,
             # The terminal was closed. Unlike SIG_IGN, a handler is not inherited by children.
             signal.SIGHUP: stop if sys.stdin is not None and sys.stdin.isatty() else lambda *_: None,
-            # Only wakes up the loop.
+            # This handler only wakes the loop.
             signal.SIGCHLD: lambda *_: None,
         }
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
@@ -254,22 +255,22 @@ class Supervisor:
             os.close(self._wake)
 
 
-def _how(code: int, why_killed: str | None) -> str:
-    """Describe how a process ended. ``why_killed``: set if the supervisor killed it."""
+def _description(code: int, why_killed: str | None) -> str:
+    """Describe how a process ended. ``why_killed``: why the supervisor killed it; None: it did not."""
     if why_killed is not None:
         return f"killed: {why_killed}"
     return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
-def supervise(directory: DataDir, environment: Mapping[str, str], tell: StateListener = lambda _: None) -> int:
-    """Own the directory until stopped. Returns an exit code."""
+def supervise(directory: DataDir, environment: Mapping[str, str], on_state: StateListener = lambda _: None) -> int:
+    """Run the platform in the directory until it is stopped. Returns an exit code."""
     lock = Lock(directory.lock)
     if not lock.take(_LOCK_S):
         return OWNED
     try:
-        return Supervisor(directory, environment, tell).run()
+        return Supervisor(directory, environment, on_state).run()
     finally:
-        lock.give_back()
+        lock.release()
 
 
 def main(arguments: list[str]) -> int:

@@ -27,9 +27,9 @@ from weir_workers.embedded.supervisor.state_machine import Child
 from weir_workers.host import host_id
 
 START_S_MAX = 120.0
-"""Default limit for our own programs, sufficient on a busy machine."""
+"""Default start limit of the API, the workers and beat. It is sufficient on a busy host."""
 START_VARIABLE = "WEIR_START_S_MAX"
-"""Seconds, for all of our own programs or for some of them: ``api=300,worker=200``."""
+"""The start limit in seconds, for all of these programs (``300``) or for some (``api=300,worker=200``)."""
 PROCESSES = {WORKER: 2, COMPILER: 1, CHORES: 2}
 """Pool processes of each worker."""
 TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
@@ -42,8 +42,8 @@ _SIGNALS = {POSTGRES: signal.SIGINT, **dict.fromkeys(WORKERS, signal.SIGKILL)}
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """``ready`` returns whether the process that ``start`` returned is ready; called often, for live processes only. ``port``:
-    where it listens, if anywhere."""
+    """How to run one process. ``ready``: whether the process that ``start`` has returned is ready; it is called often, and only while
+    the process is alive. ``port``: the port at which it listens, if any."""
 
     child: Child
     start: Callable[[], subprocess.Popen[bytes]]
@@ -56,15 +56,15 @@ def services(
     directory: DataDir, environment: Mapping[str, str], secrets_of_schema: Mapping[str, str], *, api_port: int,
     postgres: tuple[Postgres, Path] | None, valkey: tuple[Valkey, Path] | None,
 ) -> list[Service]:  # fmt: skip
-    """Return the services in start order. ``environment``: for our own programs, with all settings. ``postgres`` and ``valkey``:
-    with their binaries; None: the server is external."""
+    """Return the services in start order. ``environment``: of the API, the workers and beat, with all settings. ``postgres``, ``valkey``:
+    the server and its binaries; None: the server is external."""
     start_s_max = start_limits(environment)
     found: list[Service] = []
     if postgres is not None:
         found.append(_postgres(*postgres))
     if valkey is not None:
         found.append(_valkey(*valkey))
-    # The schema process reports external servers that do not answer.
+    # Nothing waits for external servers: if one does not answer, the schema process fails and reports it.
     data = tuple(service.child.name for service in found if service.child.name == POSTGRES)
     queue = tuple(service.child.name for service in found if service.child.name == VALKEY)
 
@@ -77,8 +77,8 @@ def services(
                 log=directory.log_of(name),
                 environment={**environment, readiness.FILE: str(_ready_file(directory, name)), **(extra or {})},
                 directory=directory.root,
-                # A worker that is stopped after its parent died may hang. An interrupted task is delivered again.
-                signal_if_we_die=signal.SIGKILL if name in WORKERS else signal.SIGTERM,
+                # After the death of its parent, a worker may hang on SIGTERM. Interrupted tasks are delivered again.
+                signal_if_parent_dies=signal.SIGKILL if name in WORKERS else signal.SIGTERM,
             )
 
         return start
@@ -122,7 +122,7 @@ def services(
         )
     found.append(
         Service(
-            # Periodic tasks expire soon if no worker is ready: see schedule.py.
+            # Beat does not wait for workers, because periodic tasks expire: see schedule.py.
             Child(BEAT, (SCHEMA, *queue), start_s_max=start_s_max[BEAT], stop_s_max=5.0),
             python(
                 BEAT, *celery, "beat", "--schedule", str(directory.beat / "schedule"), "--pidfile", "", "--loglevel", "WARNING"
@@ -134,14 +134,14 @@ def services(
 
 
 def start_limits(environment: Mapping[str, str]) -> dict[str, float]:
-    """Return the start limit of each of our own programs. Raises ConfigError."""
+    """Return the start limit of the API, of each worker and of beat, in seconds. Raises ConfigError."""
     found = dict.fromkeys((API, *WORKERS, BEAT), START_S_MAX)
-    said = environment.get(START_VARIABLE, "")
-    for part in filter(None, (one.strip() for one in said.split(","))):
+    setting = environment.get(START_VARIABLE, "")
+    for part in filter(None, (part.strip() for part in setting.split(","))):
         name, _, seconds = part.rpartition("=")
         if not seconds.isdecimal() or not 1 <= int(seconds) <= 86_400 or (name and name not in found):
             raise ConfigError(
-                f"{START_VARIABLE} is '{said}': write the seconds that processes may take to start, as 300 for all, or as "
+                f"{START_VARIABLE} is '{setting}': write a number of seconds, such as 300, or a number for each process, such as "
                 f"api=300,worker=200; the processes are {', '.join(found)}"
             )
         found |= dict.fromkeys([name] if name else found, float(seconds))
@@ -149,7 +149,7 @@ def start_limits(environment: Mapping[str, str]) -> dict[str, float]:
 
 
 def _proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Take the client address from the connection, and from headers only if a trusted proxy sends them."""
+    """Return the options of uvicorn that let trusted proxies, and only these, report the address of the client."""
     trusted = environment.get(TRUSTED_PROXIES, "")
     return ("--proxy-headers", "--forwarded-allow-ips", trusted) if trusted else ("--no-proxy-headers",)
 
@@ -178,11 +178,11 @@ def _valkey(server: Valkey, binary: Path) -> Service:
 
 
 def api_is_ready(process: int, port: int) -> bool:
-    """Whether this process serves at the port. The cheap request comes before the search for the listening process."""
-    return _says_that_it_is_ready(port) and listens(process, port)
+    """Return whether the API is ready and this process listens at the port. The request comes first, because it is cheaper."""
+    return _answers_ready(port) and listens(process, port)
 
 
-def _says_that_it_is_ready(port: int) -> bool:
+def _answers_ready(port: int) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PROBE_S)
     try:
         connection.request("GET", "/readyz")
@@ -198,8 +198,8 @@ def _ready_file(directory: DataDir, name: str) -> Path:
 
 
 def end_leftovers(before: PlatformState, say: Callable[[str], None]) -> None:
-    """End the processes of a killed supervisor, under the lock. Two servers on the same data would destroy it, so they are gone
-    when this returns. On Linux they end by themselves, which takes a moment."""
+    """End the processes that a killed supervisor has left, and wait until they have ended: two servers would destroy the data that they
+    share. The caller holds the lock. On Linux the processes end by themselves after a moment."""
     living = {name: child.process for name, child in before.children.items() if child.process is not None and child.process.lives}
     if living:
         say(f"ending processes of an earlier supervisor: {', '.join(TITLES.get(name, name) for name in living)}")

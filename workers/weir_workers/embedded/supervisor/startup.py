@@ -1,4 +1,4 @@
-"""Preparation before any process of a platform is started: ports, secrets, server data, environment."""
+"""Prepare the start of a platform: choose ports, create secrets and server data, build the environment."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from weir_workers.embedded.supervisor.services import Service, services
 
 API_PORT = 8700
 RUNS_AS_ROOT = (
-    "the platform and the code of deployed jobs run as root: unless everyone who may deploy is trusted with root, let an ordinary user "
-    "run weir up"
+    "the platform and the code of deployed jobs run as root: run weir up as an ordinary user, unless every user who may deploy is also "
+    "trusted as root"
 )
 API_PORT_VARIABLE = "WEIR_API_PORT"
 
@@ -37,7 +37,7 @@ class Prepared:
 
 
 def prepare(directory: DataDir, environment: Mapping[str, str], before: PlatformState | None) -> Prepared:
-    """Prepare everything. Call it under the lock, after the processes of an earlier supervisor are gone. Raises ConfigError."""
+    """Prepare the start. The caller holds the lock, and has ended the processes of an earlier supervisor. Raises ConfigError."""
     external = {
         name: _named(variable, environment[variable], schemes)
         for name, variable, schemes in (
@@ -48,13 +48,13 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
     }
     if before is not None and POSTGRES in before.external and POSTGRES not in external and not directory.postgres.exists():
         raise ConfigError(
-            f"this platform used the external database at {before.external[POSTGRES]} before, which has all its jobs: set {DATABASE_URL} "
-            "again, or choose a new directory with --data-dir for a platform of its own"
+            f"this platform has used the external database at {before.external[POSTGRES]}, which contains its jobs: set {DATABASE_URL} "
+            "again, or choose a new directory with --data-dir to start another platform"
         )
     notes: list[str] = []
     if before is not None and POSTGRES in before.external and POSTGRES not in external:
         notes.append(
-            f"this platform used the external database at {before.external[POSTGRES]} before; its jobs are not visible now, and their "
+            f"this platform has used the external database at {before.external[POSTGRES]}; the jobs there are not visible now, and their "
             f"drivers are not watched: set {DATABASE_URL} to use it again"
         )
     if os.geteuid() == 0:
@@ -86,7 +86,7 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
         "WEIR_SECRET_KEY": environment.get("WEIR_SECRET_KEY") or secrets.secret_key,
         "WEIR_DATA_DIR": str(directory.root),
         "WEIR_PUBLIC_URL": environment.get("WEIR_PUBLIC_URL") or url,
-        # Receivers of a single-machine platform are usually on that machine, and its other users can reach them anyway.
+        # The receivers of a platform on one host are usually on that host, where every user can reach them anyway.
         "WEIR_WEBHOOK_REACH": environment.get("WEIR_WEBHOOK_REACH") or "loopback",
     }
     found = services(
@@ -96,7 +96,7 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
 
 
 def _named(variable: str, url: str, schemes: tuple[str, ...]) -> str:
-    """Return host and port. The rest of the URL may contain secrets."""
+    """Return the host and the port of the URL, which contain no secrets. Raises ConfigError."""
     try:
         parts = urlsplit(url)
         if parts.scheme.split("+")[0] not in schemes or not parts.netloc:
@@ -108,32 +108,32 @@ def _named(variable: str, url: str, schemes: tuple[str, ...]) -> str:
 
 
 def _preferred(environment: Mapping[str, str]) -> int:
-    """Raises ConfigError."""
-    said = environment.get(API_PORT_VARIABLE, "")
-    if not said:
+    """Return the preferred port of the API. Raises ConfigError."""
+    setting = environment.get(API_PORT_VARIABLE, "")
+    if not setting:
         return API_PORT
-    if not said.isdecimal() or int(said) > 65_535:
-        raise ConfigError(f"{API_PORT_VARIABLE} is '{said}': write a port number, or 0 for any free port")
-    return int(said)
+    if not setting.isdecimal() or int(setting) > 65_535:
+        raise ConfigError(f"{API_PORT_VARIABLE} is '{setting}': write a port number, or 0 for any free port")
+    return int(setting)
 
 
 def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, preferred: int) -> Ports:
     api = free_port(kept.api or preferred or None)
     if kept.api is not None and api != kept.api:
         notes.append(
-            f"another program uses port {kept.api}: the API now uses port {api}, but jobs that are already running expect it "
-            f"at {kept.api}"
+            f"another program uses port {kept.api}: the API now uses port {api}, but running jobs still send their events to port "
+            f"{kept.api}"
         )
     elif preferred and api != (kept.api or preferred):
         notes.append(f"another program uses port {preferred}: the API uses port {api}")
-    # Without ``but``, two of our servers could get the same port, since it is free while neither runs.
+    # ``but`` prevents that two servers get the same port, which is free while neither runs.
     postgres = kept.postgres if POSTGRES in external else free_port(kept.postgres, but=(api,))
     valkey = kept.valkey if VALKEY in external else free_port(kept.valkey, but=(api, postgres))
     return Ports(postgres=postgres, valkey=valkey, api=api)
 
 
 def _check_version(data: Path, binaries: Path) -> None:
-    """Raise ConfigError if another major version of Postgres created the data."""
+    """Check that the installed major version of Postgres has created the data. Raises ConfigError."""
     try:
         made_by = (data / "PG_VERSION").read_text().strip()
     except FileNotFoundError:
@@ -142,6 +142,6 @@ def _check_version(data: Path, binaries: Path) -> None:
     installed = "".join(letter for letter in folder if letter.isdigit())
     if installed and installed != made_by:
         raise ConfigError(
-            f"Postgres {made_by} created the data in {data}, but Postgres {installed} is installed: install the version of Weir that created it, "
-            "dump the database with pg_dump, and load it into a new data directory"
+            f"Postgres {made_by} created the data in {data}, but Postgres {installed} is installed: install the previous version of Weir, dump "
+            "the database with pg_dump, and load it into a new data directory"
         )

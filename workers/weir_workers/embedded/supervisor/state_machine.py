@@ -1,7 +1,7 @@
-"""The decisions of a supervisor. Pure: it knows no clock and no processes. It takes what has happened and returns what to do.
+"""The decisions of a supervisor. Pure, without clock and processes: observations in, effects out.
 
-Each child moves through the states of LEGAL. It starts when everything that it needs is ready, restarts with a growing delay
-after it has ended unexpectedly (without a limit), and stops after everything that needs it.
+Each child moves through the states of LEGAL. A child starts when everything that it needs is ready. If it ends unexpectedly, it restarts
+after a growing delay, without a limit on the number of restarts. It stops after everything that needs it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import TypeAlias
 DELAY_S_FIRST = 0.5
 DELAY_S_MAX = 10.0
 STEADY_S = 30.0
-"""A child that was ready for this long has recovered: its next restart has the first delay again."""
+"""After a child was ready for this long, its next restart has the first delay again."""
 PATIENCE_MAX = 8
-"""A child that was too slow gets twice the time at the next start, up to this multiple: a slow machine does not become faster by
-restarting."""
+"""A child that did not become ready in time gets twice the time at its next start, up to this multiple of the limit: on a slow host, a
+restart does not help."""
 
 
 class State(StrEnum):
     WAITING = "waiting"
-    """It waits for what it needs, or for the delay before its next start."""
+    """It waits for other children, or for the delay before its next start."""
     STARTING = "starting"
     """It runs but is not ready yet."""
     READY = "ready"
     DONE = "done"
-    """It had to run once to its end, and did."""
+    """It runs only once, and has ended successfully."""
     STOPPING = "stopping"
     STOPPED = "stopped"
 
@@ -41,14 +41,16 @@ LEGAL: dict[State, frozenset[State]] = {
     State.STOPPED: frozenset(),
 }
 RUNS = frozenset({State.STARTING, State.READY, State.STOPPING})
-"""States in which there is a process."""
+"""The states in which the child has a process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """``once``: it runs to its end and is ready then. ``start_s_max``: it is killed if it is not ready by then, the first time;
-    None where a kill would repeat long work, such as a database recovery. ``stop_s_max``: it is killed if it has not ended that
-    long after the request."""
+    """A process that the supervisor runs.
+
+    ``once``: it runs to its end, and is ready when it has ended. ``start_s_max``: it is killed if it is not ready after this time; None:
+    never, because a restart would repeat long work, such as a database recovery. ``stop_s_max``: it is killed if it has not ended this
+    long after the stop signal."""
 
     name: str
     needs: tuple[str, ...] = ()
@@ -64,7 +66,7 @@ class StartChild:
 
 @dataclass(frozen=True, slots=True)
 class StopChild:
-    """Request the child to end."""
+    """Ask the child to end."""
 
     name: str
 
@@ -88,7 +90,7 @@ class Status:
     not_before_s: float = 0.0
     """The earliest time of its next start."""
     failures: int = 0
-    """Consecutive failures; reset once it was ready for STEADY_S."""
+    """Consecutive failures. The count starts again after the child was ready for STEADY_S."""
     restarts: int = 0
     """Since this supervisor started."""
     slow: int = 0
@@ -101,10 +103,10 @@ class Status:
 
 
 class Supervision:
-    """Call ``due``, carry out what it returns, and report what happened, until ``over``."""
+    """Until ``over``: call ``due``, carry out the effects that it returns, and report what happened."""
 
     def __init__(self, children: Sequence[Child]) -> None:
-        """``children``: in an order in which each needs only earlier ones."""
+        """``children``: in an order in which each child needs only earlier ones."""
         self._children = {child.name: child for child in children}
         assert len(self._children) == len(children), "names are unique"
         for index, child in enumerate(children):
@@ -115,14 +117,14 @@ class Supervision:
     # ---- decisions ----------------------------------------------------------------------------
 
     def due(self, now_s: float) -> list[Effect]:
-        """Return what to do now. Each effect is returned once."""
+        """Return the effects that are due now. Each effect is returned once."""
         return list(self._stops(now_s) if self.stopping else self._starts(now_s))
 
     def _starts(self, now_s: float) -> Iterator[Effect]:
         for name, child in self._children.items():
             status = self.status[name]
             if status.state is State.WAITING and now_s >= status.not_before_s and self._needs_are_ready(child):
-                if status.slow and self._another_slow_one_starts(name):
+                if status.slow and self._another_slow_child_starts(name):
                     continue  # slow children start one at a time
                 self._move(name, State.STARTING, now_s)
                 yield StartChild(name)
@@ -133,7 +135,7 @@ class Supervision:
                     status.slow += 1
                     yield KillChild(name, f"not ready after {limit_s:.0f} s")
 
-    def _another_slow_one_starts(self, name: str) -> bool:
+    def _another_slow_child_starts(self, name: str) -> bool:
         return any(one.state is State.STARTING and one.slow for other, one in self.status.items() if other != name)
 
     def _stops(self, now_s: float) -> Iterator[Effect]:
@@ -171,11 +173,11 @@ class Supervision:
             self._failed(name, now_s, how)
 
     def did_not_start(self, name: str, now_s: float, why: str) -> None:
-        """Report that the effect StartChild failed."""
+        """Report that a child could not be started."""
         self._failed(name, now_s, why)
 
     def stop(self, now_s: float) -> None:
-        """Stop all children from now on, without waiting for those that run once."""
+        """Stop all children, including those that run once and have not ended."""
         self.stopping = True
         for status in self.status.values():
             if status.state in (State.STARTING, State.READY):
