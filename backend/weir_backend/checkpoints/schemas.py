@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from weir_backend.actions.schemas import ActionRead
-from weir_backend.runs.schemas import OperatorNameRead
 from weir_backend.models import CheckpointState
+from weir_backend.runs.schemas import OperatorNameRead
 
 
 class CheckpointRead(BaseModel):

@@ -15,9 +15,9 @@ from weir_backend.checkpoints.schemas import (
     SubtaskStatisticsRead,
     SubtaskStatsSummaryRead,
 )
-from weir_backend.runs.schemas import OperatorNameRead
 from weir_backend.kit.statistics import percentile, summarize
 from weir_backend.runs.graph import OperatorName
+from weir_backend.runs.schemas import OperatorNameRead
 
 
 @dataclass(frozen=True, slots=True)

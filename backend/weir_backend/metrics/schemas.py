@@ -6,8 +6,8 @@ from datetime import datetime
 
 from pydantic import BaseModel
 
-from weir_backend.runs.schemas import OperatorNameRead
 from weir_backend.metrics.series import BackpressureLevel
+from weir_backend.runs.schemas import OperatorNameRead
 
 
 class SubtaskSeriesRead(BaseModel):

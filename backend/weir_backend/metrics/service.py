@@ -9,7 +9,6 @@ from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.orm import Session
 
 from weir_backend.errors import Invalid, NotFound
-from weir_backend.runs.schemas import OperatorNameRead
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
 from weir_backend.metrics.current import rates_of
@@ -17,6 +16,7 @@ from weir_backend.metrics.exposition import FleetMetrics, JobsCollector
 from weir_backend.metrics.schemas import JobRatesRead, MetricsRead, SlotSeriesRead, SubtaskSeriesRead
 from weir_backend.metrics.series import SlotSeries, SubtaskSeries, series_of
 from weir_backend.runs.graph import OperatorName, operators_by_chain
+from weir_backend.runs.schemas import OperatorNameRead
 
 DEFAULT_RANGE = timedelta(minutes=15)
 POINTS_MAX = 360
