@@ -50,7 +50,7 @@ _HARDENING = {
 
 
 def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:
-    """Create the application. It serves once its lifespan has started. The database schema must already exist."""
+    """Create the application. It serves requests after its lifespan has started. The database schema must already exist."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -107,7 +107,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
 
 
 def configure(app: FastAPI, settings: Settings, tasks: Tasks) -> None:
-    """Set what the next start of the lifespan uses. Nothing of an earlier lifespan remains."""
+    """Set the settings and tasks for the next start of the lifespan, and reset the state of an earlier one."""
     app.state = State()
     app.state.settings, app.state.tasks = settings, tasks
 
@@ -128,7 +128,7 @@ async def _send_heartbeats(database: Database) -> None:
 
 class Api(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
-        # Outermost, so that it also sees the responses to errors and to bodies that are too large.
+        # The outermost middleware, so that it also handles error responses and bodies that are too large.
         return ResponseMiddleware(super().build_middleware_stack())
 
 

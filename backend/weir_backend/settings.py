@@ -45,7 +45,7 @@ class Settings(BaseSettings):
     checkpoints_kept_days: Annotated[float, Field(gt=0)] = 365.0
     """How long to keep the metadata of a completed checkpoint after its files are deleted."""
     compile_environment: str = ""
-    """Environment variables of workers that user code sees during compilation, in addition to search paths: comma-separated names or
+    """Environment variables of the workers that user code gets during compilation, in addition to paths and options: comma-separated names, or
     prefixes with a star (``AWS_*``)."""
     run_files_kept_days: Annotated[float, Field(gt=0)] = 14.0
     """How long to keep the files of an ended run (log, code) on the host of its driver."""
@@ -67,7 +67,8 @@ class Settings(BaseSettings):
     driver_metrics_token: Annotated[SecretStr | None, Field(validate_default=True)] = None
     """Bearer token that grants access to the metrics of drivers."""
     webhook_reach: Reach = Reach.PRIVATE
-    """The least public addresses to which workers may send webhooks: public, private or loopback. Link-local addresses are never allowed."""
+    """The addresses to which workers may send webhooks: public; private, which includes public; or loopback, which includes both. Link-local
+    addresses are never allowed."""
     webhook_keys_dir: Path | None = None
     """Directory of the files that ``secret_reference`` of a webhook names. Default: ``webhook-keys`` in ``data_dir``."""
     oidc_issuer: AnyHttpUrl | None = None

@@ -1,6 +1,7 @@
-"""Which verbs are offered and which are allowed. Pure: facts in, actions or a refusal out.
+"""Decide which verbs are listed and which are allowed. Pure: facts in, actions or a refusal out.
 
-The API lists these actions, and the services refuse with the same sentences. A verb without an effect in the present state is not listed.
+The API lists the actions, and the services refuse requests with the same sentences. A verb that would have no effect in the current state is
+not listed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from weir_backend.kit.access import Permission
 from weir_backend.models import CheckpointState, DesiredState, PlanState, RunState, SpecState
 
 PLAN_VALID_FOR = timedelta(hours=24)
-"""An older plan is refused: its preview is stale."""
+"""The preview of an older plan is stale, so the plan is refused."""
 OPEN = (PlanState.PROPOSED, PlanState.APPROVED)
 
 
@@ -44,7 +45,7 @@ def applying_refusal(plan_id: int) -> Refusal:
 
 
 def spec_refusal(number: int, state: SpecState, problem: str | None) -> Refusal | None:
-    """Why version ``number`` of the spec cannot run."""
+    """Return why version ``number`` of the spec cannot run, or None if it can."""
     match state:
         case SpecState.VALID:
             return None
@@ -60,8 +61,8 @@ def spec_refusal(number: int, state: SpecState, problem: str | None) -> Refusal 
 
 @dataclass(frozen=True, slots=True)
 class JobActionFacts:
-    """``run_state``: of the newest run, as stored; None: there is none. ``live``: that run has not ended. ``applying``: the plan that is being
-    applied. ``spec_state``: of the version that is to run."""
+    """A job. ``run_state``: the stored state of the newest run; None: the job has no run. ``live``: the newest run has not ended. ``applying``: the
+    plan that is being applied. ``spec_state``: the state of the version that is to run."""
 
     name: str
     desired: DesiredState
@@ -106,7 +107,7 @@ def _is_job_verb_offered(verb: Verb, facts: JobActionFacts) -> bool:
 
 
 def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
-    """Why the job does not allow ``verb``; None: it does."""
+    """Return why ``verb`` is not allowed for the job, or None if it is."""
     if facts.applying is not None:
         return applying_refusal(facts.applying)
     finished = facts.run_state is RunState.FINISHED
@@ -124,7 +125,9 @@ def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
             return spec_refusal(facts.spec_number, facts.spec_state, facts.spec_problem)
         case Verb.START_WITHOUT_STATE:
             if facts.run_state is None:
-                return Refusal("not-run", f"Job '{facts.name}' has not run yet.", "Start it: it starts without state.")
+                return Refusal(
+                    "not-run", f"Job '{facts.name}' has not run yet.", "Start it: the first start has no state to restore."
+                )
             return spec_refusal(facts.spec_number, facts.spec_state, facts.spec_problem)
         case Verb.DELETE if facts.live or (facts.desired is DesiredState.RUNNING and not finished):
             return Refusal("running", f"Job '{facts.name}' is running.", "Suspend or cancel it first.")
@@ -137,8 +140,8 @@ def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointActionFacts:
-    """``deletion``: why it must be kept although its files are there; see ``checkpoints.retention_rules``. ``applying``: the plan that is being
-    applied to its job."""
+    """A checkpoint. ``deletion``: why it must not be deleted; see ``checkpoints.retention_rules``. ``applying``: the plan that is being applied to
+    the job."""
 
     number: int
     state: CheckpointState
@@ -161,7 +164,7 @@ def checkpoint_refusal(verb: Verb, facts: CheckpointActionFacts) -> Refusal | No
         case Verb.UNPIN:
             return None
         case Verb.PIN if facts.state is CheckpointState.IN_PROGRESS:
-            return None  # the pin is written to the job log once the checkpoint is completed
+            return None  # a worker writes the pin to the job log when the checkpoint is completed
         case Verb.ROLL_BACK:
             applying = applying_refusal(facts.applying) if facts.applying is not None else None
             return availability_refusal(facts) or damage_refusal(facts) or applying
@@ -172,10 +175,10 @@ def checkpoint_refusal(verb: Verb, facts: CheckpointActionFacts) -> Refusal | No
 
 
 def availability_refusal(facts: CheckpointActionFacts) -> Refusal | None:
-    """Why the checkpoint has no files to use."""
+    """Return why the files of the checkpoint cannot be used, or None if they can."""
     name = f"Checkpoint {facts.number}"
     if facts.state is CheckpointState.IN_PROGRESS:
-        return Refusal("no-checkpoint", f"{name} is not complete yet.", "Wait until it is.")
+        return Refusal("no-checkpoint", f"{name} is not completed yet.", "Wait until it is completed.")
     if facts.state is CheckpointState.FAILED:
         return Refusal(
             "no-checkpoint", f"{name} failed" + (f": {facts.failure}." if facts.failure else "."), "Choose another one."
@@ -183,18 +186,18 @@ def availability_refusal(facts: CheckpointActionFacts) -> Refusal | None:
     if facts.discarded_at is not None:
         return Refusal(
             "discarded",
-            f"The files of checkpoint {facts.number} are deleted since {_utc(facts.discarded_at)}.",
+            f"The files of checkpoint {facts.number} were deleted on {_utc(facts.discarded_at)}.",
             "Choose another one.",
         )
     if facts.deleting_since is not None:
-        return Refusal("being-deleted", f"{name} is being deleted since {_utc(facts.deleting_since)}.", "Choose another one.")
+        return Refusal("being-deleted", f"{name} is being deleted.", "Choose another one.")
     return None
 
 
 def damage_refusal(facts: CheckpointActionFacts) -> Refusal | None:
     if facts.damage is None:
         return None
-    next_step = "Choose another one, or put the file back and verify the checkpoint."
+    next_step = "Choose another one, or restore the files from a backup and verify the checkpoint."
     return Refusal("damaged", f"Checkpoint {facts.number} is damaged: {facts.damage}.", next_step)
 
 
@@ -207,9 +210,9 @@ def _utc(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlanActionFacts:
-    """``revokes_output``: applying it revokes committed output, which needs a permission of its own. ``signed``: the plan is as it was signed.
-    ``inspected``: a worker has read the checkpoint; ``damage`` and ``incompatibility``: what it found. ``safety``: the checkpoint that an undo
-    returns to; None: its row is deleted. ``undone``: an undo of the plan was applied. ``applying``: another plan that is being applied."""
+    """A plan. ``revokes_output``: the plan revokes committed output, which requires the permission ``rollback``. ``signed``: the signature matches.
+    ``inspected``: a worker has inspected the checkpoint, and found ``damage`` and ``incompatibility``, if any. ``safety``: the checkpoint that an
+    undo restores; None: its row is deleted. ``undone``: an undo of the plan was applied. ``applying``: another plan that is being applied."""
 
     id: int
     state: PlanState
@@ -309,13 +312,13 @@ def _undo_refusal(facts: PlanActionFacts) -> Refusal | None:
         return Refusal("nothing-to-undo", f"Plan {facts.id} is {facts.state.lower()}, not applied: there is nothing to undo.")
     if facts.safety_checkpoint is None:
         return Refusal(
-            "nothing-to-undo", f"The job had no checkpoint when plan {facts.id} was applied: an undo has nothing to return to."
+            "nothing-to-undo", f"The job had no checkpoint when plan {facts.id} was applied: an undo has nothing to restore."
         )
     if facts.undone:
         return Refusal("nothing-to-undo", f"Plan {facts.id} is already undone.")
     if facts.safety is None:
         return Refusal(
-            "discarded", f"The files of checkpoint {facts.safety_checkpoint} are deleted: an undo has nothing to return to."
+            "discarded", f"The files of checkpoint {facts.safety_checkpoint} are deleted: an undo has nothing to restore."
         )
     return checkpoint_refusal(Verb.ROLL_BACK, facts.safety)
 

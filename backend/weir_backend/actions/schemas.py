@@ -29,7 +29,7 @@ class Verb(StrEnum):
 
 
 class ActionRead(ResponseModel):
-    """A verb that the caller sees. `reason`: why it is not allowed now, and what to do about that; null if it is allowed."""
+    """A verb that can be applied to the resource. `reason`: why it is not allowed now, and what to do about it; null if it is allowed."""
 
     verb: Verb
     allowed: bool

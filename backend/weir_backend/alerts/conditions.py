@@ -1,7 +1,7 @@
-"""Whether a rule holds for a job. No clock, no database: facts in, one verdict out.
+"""Decide whether a rule holds for a job. Pure, without clock and database: facts in, one verdict out.
 
-Beside yes and no there is a third verdict, unknown, which leaves the alert as it is: while the control plane itself is unreachable, no alert may
-begin or end.
+A verdict is firing, not firing or unknown. Unknown leaves the alert as it is: while the control plane itself is unreachable, no alert may begin
+or end.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias, assert_never
 from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
-"""A job is late only after so many of its own intervals, whatever the rule says."""
+"""A job is late only after this many of its own checkpoint intervals, even if the rule has a shorter time."""
 LAG_RESOLVE_RATIO = 0.8
-"""An alert about lag is resolved below this part of its limit, so that a lag at the limit does not raise an alert every minute."""
+"""An alert about lag is resolved below this fraction of its limit, so that a lag near the limit does not raise an alert every minute."""
 REASON_CHARACTERS_MAX = 300
 LAG_DURATION = timedelta(minutes=1)
-"""The rule fires only if the source was behind so long ago, too: short peaks need no attention."""
+"""A rule about lag fires only if the lag was above the limit this long ago, too. Short peaks need no attention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class LagAbove:
-    """Of ``source`` (a uid; None: of any). At least one of ``records`` and ``seconds``."""
+    """Limits for the lag of ``source`` (its uid; None: of any source). At least one limit is set."""
 
     records: int | None = None
     seconds: float | None = None
@@ -57,7 +57,7 @@ CONDITIONS: dict[AlertKind, type[Condition]] = {
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """Of one source, over all its subtasks. ``before``: ``LAG_DURATION`` ago; None: unknown."""
+    """The lag of a source, over all its subtasks. ``before``: the lag ``LAG_DURATION`` ago; None: unknown."""
 
     source: str
     unit: Literal["records", "seconds"]
@@ -67,12 +67,12 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class AlertFacts:
-    """Times are by the control plane's clock, unless they are said to be a driver's.
+    """What the rules need to know about a job. Times are those of the control plane's clock.
 
-    ``run_state``: of the newest run. ``begun_at``: since when the job is to run; a restart after a failure does not reset it. ``interval_s``: the
-    larger of the checkpoint interval and the minimum pause; None: no periodic checkpoints. ``failures``, ``failed_checkpoints``: since the last
-    completed checkpoint, and since a user started the job. ``restarts``: by the driver's clock, but never later than they were reported.
-    ``restarts_stopped_reason``: why Weir does not restart the job.
+    ``run_state``: the state of the newest run. ``begun_at``: when a user or a plan started the job; restarts after a failure do not count.
+    ``interval_s``: the larger of the checkpoint interval and the minimum pause; None: no periodic checkpoints. ``failures``,
+    ``failed_checkpoints``: since the last completed checkpoint, and since a user or a plan started the job. ``restarts``: their times by the clock
+    of the driver, or when they were reported if that is earlier. ``restarts_stopped_reason``: why Weir does not restart the job.
     """
 
     desired: DesiredState
@@ -88,7 +88,7 @@ class AlertFacts:
     restarts_stopped_reason: str | None = None
     restarts: tuple[datetime, ...] = ()
     lags: tuple[Lag, ...] | None = None
-    """None: its slots have reported nothing for a while, or no rule needs it."""
+    """None: the slots have not reported recently, or no rule is about lag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +105,25 @@ class NotFiring:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A firing alert continues, and none begins."""
+    """A firing alert continues to fire, and no alert begins."""
 
 
 Verdict: TypeAlias = Firing | NotFiring | Unknown
 
 
-def evaluate(condition: Condition, facts: AlertFacts, *, there_since: datetime | None, firing: bool, now: datetime) -> Verdict:
-    """``there_since``: since when drivers can reach the control plane and workers reconcile jobs; None: they cannot now."""
+def evaluate(
+    condition: Condition, facts: AlertFacts, *, available_since: datetime | None, firing: bool, now: datetime
+) -> Verdict:
+    """Return whether the condition holds. ``available_since``: since when the API and the workers are available; None: they are not."""
     if facts.desired is not DesiredState.RUNNING:
-        return NotFiring("the job is not to run")
+        return NotFiring("the job was suspended or cancelled")
     if facts.run_state is RunState.FINISHED:
         return NotFiring("the job has finished")
-    if there_since is None:
+    if available_since is None:
         return Unknown()
     match condition:
         case NoCheckpoint(minutes):
-            return _no_checkpoint(timedelta(minutes=minutes), facts, there_since, now)
+            return _no_checkpoint(timedelta(minutes=minutes), facts, available_since, now)
         case Failures(count):
             return _failures(count, facts, now)
         case LagAbove():
@@ -132,26 +134,26 @@ def evaluate(condition: Condition, facts: AlertFacts, *, there_since: datetime |
             assert_never(condition)
 
 
-def _no_checkpoint(time: timedelta, facts: AlertFacts, there_since: datetime, now: datetime) -> Verdict:
+def _no_checkpoint(time: timedelta, facts: AlertFacts, available_since: datetime, now: datetime) -> Verdict:
     if facts.interval_s is None:
         return NotFiring("the job takes no periodic checkpoints")
     if facts.begun_at is None:
         return NotFiring("the job has not started")
     patience = max(time, timedelta(seconds=INTERVALS_MISSED * facts.interval_s))
-    told_at = facts.checkpoint_reported_at
-    since = max(facts.begun_at, told_at) if told_at is not None else facts.begun_at
+    reported_at = facts.checkpoint_reported_at
+    since = max(facts.begun_at, reported_at) if reported_at is not None else facts.begun_at
     if now - since < patience:
-        return NotFiring(f"checkpoint {facts.checkpoint} is completed" if since == told_at else "the job was started")
-    if now - there_since < patience:
+        return NotFiring(f"checkpoint {facts.checkpoint} is completed" if since == reported_at else "the job was started")
+    if now - available_since < patience:
         return Unknown()
-    if since == told_at:
+    if since == reported_at:
         return Firing(f"no checkpoint has completed for {format_duration(now - since)}: the last one was {facts.checkpoint}")
     return Firing(f"no checkpoint has completed since the job was started {format_duration(now - since)} ago")
 
 
 def _failures(count: int, facts: AlertFacts, now: datetime) -> Verdict:
     if facts.restarts_stopped_reason is not None:
-        # The job does not fail again, whatever count the rule has.
+        # Fire even if the rule has a larger count: without restarts the job does not fail again.
         return Firing(f"Weir does not restart the job: {' '.join(facts.restarts_stopped_reason.split())[:REASON_CHARACTERS_MAX]}")
     if facts.failures >= count and not _is_well(facts, now):
         return Firing(f"the job has failed {_times(facts.failures)} in a row, without a completed checkpoint in between")
@@ -161,7 +163,7 @@ def _failures(count: int, facts: AlertFacts, now: datetime) -> Verdict:
 
 
 def _is_well(facts: AlertFacts, now: datetime) -> bool:
-    """Whether the job has run without a failure for so long that its restart strategy counts from the start, too."""
+    """Return whether the job has run without a failure for so long that its restart strategy resets its count, too."""
     if facts.run_state is not RunState.RUNNING or facts.last_failure_at is None:
         return False
     return now - facts.last_failure_at >= timedelta(seconds=facts.reset_after_s)
@@ -187,7 +189,7 @@ def _lag(condition: LagAbove, facts: AlertFacts, firing: bool) -> Verdict:
 
 def _restarts(count: int, time: timedelta, facts: AlertFacts, firing: bool, now: datetime) -> Verdict:
     found = sum(1 for at in facts.restarts if now - at < time)
-    # The alert is resolved at half the count: otherwise each restart near the count would raise another alert.
+    # Resolve the alert only at half the count. Otherwise each restart near the count would raise another alert.
     if found >= count or (firing and found > count // 2):
         return Firing(f"the job was restarted {_times(found)} within {format_duration(time)}")
     return NotFiring(f"the job was restarted {_times(found)} within the last {format_duration(time)}")
@@ -202,7 +204,7 @@ def _times(count: int) -> str:
 
 
 def format_duration(span: timedelta) -> str:
-    """Return the two largest units; seconds only below two minutes."""
+    """Return the duration in its two largest units, or in seconds if it is shorter than two minutes."""
     seconds = int(span.total_seconds())
     if seconds < 120:
         return f"{seconds} s"

@@ -58,7 +58,7 @@ def get_rule(rule_id: Id, session: SessionDep, response: Response, _: ViewerCall
 def change_rule(
     rule_id: Id, wanted: AlertRuleUpdate, session: SessionDep, caller: OperatorCaller, response: Response, seen: IfMatch
 ) -> AlertRuleRead:
-    """Update a rule, except its kind and its job. Alerts that no longer hold are resolved soon."""
+    """Update a rule. Its kind and its job cannot change. Alerts that no longer hold are resolved within seconds."""
     rule = service.change(session, caller, rule_id, seen, wanted)
     set_etag(response, rule.version)
     return AlertRuleRead.of(rule)
@@ -66,7 +66,7 @@ def change_rule(
 
 @router.delete("/alert-rules/{rule_id}", operation_id="delete_alert_rule", status_code=204, responses=answers(404, 409, 412, 428))
 def delete_rule(rule_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, seen: IfMatch) -> None:
-    """Delete a rule and resolve its firing alerts. Its alerts can still be read."""
+    """Delete a rule and resolve its firing alerts. The alerts themselves are kept."""
     service.delete(session, tasks, caller, rule_id, seen)
 
 
@@ -80,5 +80,5 @@ def list_alerts(
 
 @router.get("/alerts/{alert_id}", operation_id="get_alert", response_model=AlertRead, responses=answers(404))
 def get_alert(alert_id: Id, session: SessionDep, _: ViewerCaller) -> Alert:
-    """Return one alert: its start, its end and its reason."""
+    """Return one alert."""
     return service.get_alert(session, alert_id)

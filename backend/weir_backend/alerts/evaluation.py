@@ -1,7 +1,8 @@
 """Evaluate all rules against all jobs, raise alerts and resolve them.
 
-``find_changed_jobs`` only reads, with a few queries for any number of jobs, and mostly finds no change. ``apply_changes`` decides again under the
-locks on those jobs, so concurrent or interrupted rounds are harmless. Locked jobs are left for the next round.
+``find_changed_jobs`` only reads, with a few queries for any number of jobs, and mostly finds no change. ``apply_changes`` locks the jobs that it
+returns and decides again, so that concurrent and interrupted evaluations do no harm. It skips jobs that are locked; the next evaluation handles
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from weir_backend.webhooks import outbox
 
 log = structlog.get_logger(__name__)
 JOBS_PER_TRANSACTION = 100
-"""Locked in one transaction."""
+"""How many jobs one transaction may lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,12 @@ Change: TypeAlias = OpenAlert | ResolveAlert
 
 
 def find_changed_jobs(session: Session, moment: datetime) -> list[int]:
-    """Return the ids of jobs of which an alert begins or ends."""
+    """Return the ids of the jobs for which an alert begins or ends."""
     return sorted({change.job_id for change in _changes(session, moment, None)})
 
 
 def apply_changes(session: Session, tasks: Tasks, moment: datetime, jobs: Collection[int]) -> None:
-    """For those of ``jobs`` that are not locked. At most ``JOBS_PER_TRANSACTION``."""
+    """Raise and resolve the alerts of ``jobs``, at most ``JOBS_PER_TRANSACTION``. Jobs that are locked are skipped."""
     locked = {job.id: job for job in repository.locked_jobs(session, jobs, wait=False)}
     if not locked:
         return
@@ -66,26 +67,26 @@ def apply_changes(session: Session, tasks: Tasks, moment: datetime, jobs: Collec
 
 
 def _changes(session: Session, moment: datetime, jobs: Collection[int] | None) -> list[Change]:
-    """``jobs`` None: all."""
+    """Return the alerts that begin or end. ``jobs`` None: of all jobs."""
     rules = repository.enabled_rules(session)
     firing = repository.firing(session, jobs=jobs)
-    there = alive_since(session, moment)
+    available = alive_since(session, moment)
     found = facts.load_facts(session, moment, jobs=jobs, lags=any(rule.kind is AlertKind.LAG for rule in rules))
     changes: list[Change] = []
-    judged: set[tuple[int | None, int]] = set()
+    evaluated: set[tuple[int | None, int]] = set()
     for rule in rules:
         condition = CONDITIONS[rule.kind](**rule.parameters)
         for job_id in found if rule.job_id is None else {rule.job_id} & found.keys():
             key = (rule.id, job_id)
-            judged.add(key)
+            evaluated.add(key)
             alert_id = firing.get(key)
-            verdict = evaluate(condition, found[job_id], there_since=there, firing=alert_id is not None, now=moment)
+            verdict = evaluate(condition, found[job_id], available_since=available, firing=alert_id is not None, now=moment)
             if isinstance(verdict, Firing) and alert_id is None:
                 changes.append(OpenAlert(job_id, rule, verdict.message))
             elif isinstance(verdict, NotFiring) and alert_id is not None:
                 changes.append(ResolveAlert(job_id, alert_id, verdict.why))
     for (rule_id, job_id), alert_id in firing.items():
-        if (rule_id, job_id) not in judged:
+        if (rule_id, job_id) not in evaluated:
             changes.append(ResolveAlert(job_id, alert_id, "its rule is disabled" if job_id in found else "the job is deleted"))
     return changes
 

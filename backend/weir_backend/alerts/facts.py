@@ -1,4 +1,4 @@
-"""The facts that rules are evaluated against, loaded for all jobs with a few queries."""
+"""Load the facts about jobs that alert rules need, with a few queries for all jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir_backend.jobs.spec import Checkpointing, RestartStrategy, min_distance_
 from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
-"""Slots report every few seconds: an older sample says nothing about now."""
+"""Slots report every few seconds, so an older sample is stale."""
 GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", LAG_SECONDS: "seconds"}
 """Suffixes of the gauges that report the lag of a source: ``<uid>.lag_records``."""
 
@@ -27,20 +27,20 @@ GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", L
 def load_facts(
     session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False
 ) -> dict[int, AlertFacts]:
-    """Return the facts by job. ``jobs`` None: all. ``lags``: read the lags, too."""
+    """Return the facts by job. ``jobs`` None: of all jobs. ``lags``: also load the lag of sources."""
     query = _query(moment)
     if jobs is not None:
         query = query.where(Job.id.in_(jobs))
     found = {row.id: _facts(row) for row in session.execute(query)}
     if lags:
-        for job_id, told in _lags(session, moment, found).items():
-            found[job_id] = replace(found[job_id], lags=told)
+        for job_id, job_lags in _lags(session, moment, found).items():
+            found[job_id] = replace(found[job_id], lags=job_lags)
     return found
 
 
 def _query(moment: datetime) -> Select[Any]:
     newest, other = aliased(Run), aliased(Run)
-    # A user or a plan has caused every run except those that follow a failure.
+    # A user or a plan caused each run, except the restarts after a failure.
     begun = (
         select(other.id, other.number, other.created_at)
         .where(other.job_id == Job.id, other.cause != "restart")
@@ -73,7 +73,7 @@ def _query(moment: datetime) -> Select[Any]:
         .correlate(Job, begun, last)
         .subquery()
     )  # fmt: skip
-    # Generations and run ids decide the order, not clocks: a failed generation completes no checkpoint, and ids grow.
+    # Order by run id and generation, which grow; clocks of drivers may differ. A failed generation completes no further checkpoint.
     failed = (
         select(Failure.received_at)
         .where(
@@ -126,9 +126,9 @@ def _query(moment: datetime) -> Select[Any]:
 
 
 def _facts(row: Row[Any]) -> AlertFacts:
-    begun_at, unsaid = row.begun_at, Checkpointing()
+    begun_at, defaults = row.begun_at, Checkpointing()
     if begun_at is not None and row.running_at is not None:
-        # ``running_at`` is by the driver's clock, and not before the run was created.
+        # ``running_at`` comes from the clock of the driver, which may be behind that of the control plane.
         begun_at = max(begun_at, row.running_at)
     return AlertFacts(
         desired=row.desired_state,
@@ -137,8 +137,8 @@ def _facts(row: Row[Any]) -> AlertFacts:
         checkpoint=row.checkpoint,
         checkpoint_reported_at=row.checkpoint_reported_at,
         interval_s=min_distance_s(
-            row.interval if row.interval is not None else unsaid.interval,
-            row.min_pause if row.min_pause is not None else unsaid.min_pause,
+            row.interval if row.interval is not None else defaults.interval,
+            row.min_pause if row.min_pause is not None else defaults.min_pause,
         ),
         reset_after_s=row.reset_after_s if row.reset_after_s is not None else RestartStrategy().reset_after_s,
         failures=row.failed,
@@ -153,14 +153,15 @@ def _facts(row: Row[Any]) -> AlertFacts:
 
 
 def _lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, tuple[Lag, ...]]:
-    """Of the jobs whose slots have reported recently."""
+    """Return the lags of the jobs whose slots have reported recently."""
     now = _latest_lags(session, moment, jobs)
     before = _latest_lags(session, moment - LAG_DURATION, jobs)
     return {
         job_id: tuple(
-            Lag(source, unit, value, before.get(job_id, {}).get((source, unit))) for (source, unit), value in sorted(told.items())
+            Lag(source, unit, value, before.get(job_id, {}).get((source, unit)))
+            for (source, unit), value in sorted(gauges.items())
         )
-        for job_id, told in now.items()
+        for job_id, gauges in now.items()
     }
 
 
@@ -168,7 +169,7 @@ LagByGauge = dict[tuple[str, Literal["records", "seconds"]], float]
 
 
 def _latest_lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, LagByGauge]:
-    """Return the last reported lags at ``moment``: records summed over all subtasks, seconds of the largest."""
+    """Return the last lags that were reported at ``moment``: for records the sum over all subtasks, for seconds the maximum."""
     newest = (
         select(MetricSample.id)
         .ext(distinct_on(MetricSample.run_id, MetricSample.slot))
@@ -185,13 +186,13 @@ def _latest_lags(session: Session, moment: datetime, jobs: Collection[int]) -> d
     )
     found: defaultdict[int, LagByGauge] = defaultdict(dict)
     for job_id, gauges in rows:
-        told = found[job_id]
+        lags = found[job_id]
         for name, value in (gauges or {}).items():
             uid, dot, gauge = name.rpartition(".")
             unit = GAUGES.get(dot + gauge)
             if unit is None or type(value) not in (int, float):
                 continue
             key = (uid, unit)
-            known = told.get(key, 0.0)
-            told[key] = known + value if unit == "records" else max(known, float(value))
+            known = lags.get(key, 0.0)
+            lags[key] = known + value if unit == "records" else max(known, float(value))
     return dict(found)

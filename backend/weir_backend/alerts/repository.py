@@ -1,4 +1,4 @@
-"""Queries of alert rules and alerts."""
+"""Queries on alert rules and alerts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def count_rules(session: Session) -> int:
 
 
 def rules_of_webhook(session: Session, webhook_id: int) -> Sequence[str]:
-    """Return their names."""
+    """Return the names of the rules that use the webhook."""
     return session.scalars(select(AlertRule.name).where(AlertRule.webhook_id == webhook_id).order_by(AlertRule.id)).all()
 
 
@@ -72,7 +72,7 @@ def enabled_rules(session: Session) -> Sequence[AlertRule]:
 def firing(
     session: Session, *, jobs: Collection[int] | None = None, rule_id: int | None = None
 ) -> Mapping[tuple[int | None, int], int]:
-    """Return the ids of firing alerts by rule and job. ``jobs`` None: of all."""
+    """Return the ids of firing alerts by rule and job. ``jobs`` None: of all jobs."""
     query = select(Alert.rule_id, Alert.job_id, Alert.id).where(Alert.state == AlertState.FIRING)
     if jobs is not None:
         query = query.where(Alert.job_id.in_(jobs))
@@ -82,7 +82,7 @@ def firing(
 
 
 def locked_jobs(session: Session, jobs: Collection[int], *, wait: bool) -> Sequence[Job]:
-    """Return the jobs in the order of their ids, deleted ones included. ``wait`` False: without locked ones."""
+    """Lock the jobs and return them, ordered by id, including deleted jobs. ``wait`` False: skip jobs that are locked."""
     query = select(Job).where(Job.id.in_(jobs)).order_by(Job.id)
     return session.scalars(
         query.with_for_update(key_share=True, skip_locked=not wait).execution_options(populate_existing=True)
@@ -90,7 +90,7 @@ def locked_jobs(session: Session, jobs: Collection[int], *, wait: bool) -> Seque
 
 
 def open_alert(session: Session, rule: AlertRule, job_id: int, message: str, moment: datetime) -> int | None:
-    """Return its id. None: an alert of this rule and job is firing already."""
+    """Insert a firing alert. Return its id, or None if an alert of this rule is already firing for the job."""
     row = insert(Alert).values(
         rule_id=rule.id,
         rule_name=rule.name,

@@ -12,7 +12,7 @@ from weir_backend.kit.schemas import RequestModel, ResponseModel, StorableText
 from weir_backend.models import AlertKind, AlertRule, AlertState
 
 COUNT_MAX = 100
-"""The largest count of a rule."""
+"""The largest `count` of a rule."""
 MINUTES_MAX = 1_440
 RuleName = Annotated[StorableText, StringConstraints(pattern=r"^\S(.*\S)?$", max_length=100)]
 Number = Annotated[int, Field(ge=1, le=BIGINT_MAX)]
@@ -21,23 +21,24 @@ Minutes = Annotated[int, Field(ge=1, le=MINUTES_MAX)]
 
 
 class NoCheckpointCondition(RequestModel):
-    """No checkpoint has completed for `minutes`, or for two of the job's own intervals if that is longer. Does not apply to stopped or finished
-    jobs, to jobs that take no periodic checkpoints, nor after the job or the control plane was started, for as long."""
+    """No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The same time must have passed since
+    the job and the control plane were started. Never holds for stopped or finished jobs, or for jobs that take no periodic checkpoints."""
 
     kind: Literal["no-checkpoint"]
     minutes: Minutes
 
 
 class FailuresCondition(RequestModel):
-    """The job has failed `count` times, or `count` checkpoints have, without a completed checkpoint in between; or Weir does not restart the job,
-    whatever the count."""
+    """The job has failed `count` times, or `count` of its checkpoints have failed, without a completed checkpoint in between. Also holds when Weir
+    has stopped restarting the job."""
 
     kind: Literal["failures"]
     count: Count
 
 
 class LagCondition(RequestModel):
-    """A source (`source`: its uid; null: any) reports a larger `lag_records` or `lag_seconds`, now and a minute ago. Set at least one limit."""
+    """A source reports a `lag_records` above `records` or a `lag_seconds` above `seconds`, now and a minute ago. Set at least one limit.
+    `source`: its uid; null: any source."""
 
     kind: Literal["lag"]
     records: Number | None = None
@@ -65,7 +66,7 @@ _CONDITION: TypeAdapter[AnyCondition] = TypeAdapter(Condition)
 
 
 class AlertRuleCreate(RequestModel):
-    """`job_id` null: for all jobs. `webhook_id` null: no messages are sent."""
+    """A rule to create. `job_id` null: for all jobs. `webhook_id` null: send no messages."""
 
     name: RuleName
     job_id: Number | None = None
@@ -75,7 +76,7 @@ class AlertRuleCreate(RequestModel):
 
 
 class AlertRuleUpdate(RequestModel):
-    """Missing fields stay. `condition`: of the same kind. `webhook_id` null: send no messages any more."""
+    """Changes to a rule. Missing fields stay as they are. `condition`: must have the same kind. `webhook_id` null: send no more messages."""
 
     name: RuleName | None = None
     condition: Condition | None = None
@@ -108,12 +109,12 @@ class AlertRuleRead(ResponseModel):
 
 
 def parameters_of(condition: AnyCondition) -> dict[str, Any]:
-    """As they are kept."""
+    """Return the parameters as they are stored."""
     return condition.model_dump(mode="json", exclude={"kind"})
 
 
 class AlertRead(ResponseModel):
-    """A rule that holds for a job, or did. `rule_id` null: the rule is deleted. `resolution`: why the alert was resolved."""
+    """A rule that holds, or has held, for a job. `rule_id` null: the rule is deleted. `resolution`: why the alert was resolved."""
 
     id: int
     rule_id: int | None

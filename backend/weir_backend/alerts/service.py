@@ -19,16 +19,16 @@ from weir_backend.models import Alert, AlertKind, AlertRule
 from weir_backend.webhooks import repository as webhooks
 
 RULES_MAX = 500
-"""Each is evaluated for every job every few seconds."""
+"""The number of rules is limited, because each is evaluated for every job every few seconds."""
 
 
 def get(session: Session, rule_id: int) -> AlertRule:
-    """Raises NotFound."""
+    """Return a rule. Raises NotFound."""
     return _or_not_found(repository.find_rule(session, rule_id), rule_id)
 
 
 def create(session: Session, caller: Caller, draft: AlertRuleCreate) -> AlertRule:
-    """Raises Conflict, Invalid."""
+    """Create a rule. Raises Conflict if there are too many rules, Invalid."""
     if repository.count_rules(session) >= RULES_MAX:
         raise Conflict("too-many-rules", f"There are already {RULES_MAX} rules.", "Delete rules that you do not need.")
     if draft.job_id is not None and jobs.find(session, draft.job_id) is None:
@@ -50,7 +50,7 @@ def create(session: Session, caller: Caller, draft: AlertRuleCreate) -> AlertRul
 
 
 def change(session: Session, caller: Caller, rule_id: int, seen: str | None, wanted: AlertRuleUpdate) -> AlertRule:
-    """Firing alerts continue until the next round resolves them. Raises NotFound, Invalid and what ``check_if_match`` raises."""
+    """Update a rule. The next evaluation resolves alerts that no longer hold. Raises NotFound, Invalid, and what ``check_if_match`` raises."""
     rule = _or_not_found(repository.find_rule(session, rule_id, lock=True), rule_id)
     check_if_match(seen, rule.version)
     before = _as_audited(rule)
@@ -79,26 +79,26 @@ def change(session: Session, caller: Caller, rule_id: int, seen: str | None, wan
 
 
 def delete(session: Session, tasks: Tasks, caller: Caller, rule_id: int, seen: str | None) -> None:
-    """Firing alerts are resolved. Raises NotFound and what ``check_if_match`` raises."""
+    """Delete a rule and resolve its firing alerts. Raises NotFound and what ``check_if_match`` raises."""
     check_if_match(seen, get(session, rule_id).version)
-    # Jobs are locked before rules, as in a round.
-    held = {
+    # Lock jobs before rules, in the same order as an evaluation.
+    locked = {
         job.id: job
         for job in repository.locked_jobs(session, {job for _, job in repository.firing(session, rule_id=rule_id)}, wait=True)
     }
     rule = _or_not_found(repository.find_rule(session, rule_id, lock=True), rule_id)
     check_if_match(seen, rule.version)
-    for (_, job_id), alert_id in repository.firing(session, rule_id=rule_id, jobs=held.keys()).items():
+    for (_, job_id), alert_id in repository.firing(session, rule_id=rule_id, jobs=locked.keys()).items():
         alert = repository.find_alert(session, alert_id)
         assert alert is not None
-        evaluation.resolve(session, tasks, held[job_id], alert, "its rule is deleted", now())
+        evaluation.resolve(session, tasks, locked[job_id], alert, "its rule is deleted", now())
     audit(session, caller, "delete", "alert-rule", rule.id, before=_as_audited(rule))
     session.flush()
     session.delete(rule)
 
 
 def get_alert(session: Session, alert_id: int) -> Alert:
-    """Raises NotFound."""
+    """Return an alert. Raises NotFound."""
     found = repository.find_alert(session, alert_id)
     if found is None:
         raise NotFound("not-found", f"Alert {alert_id} does not exist.")

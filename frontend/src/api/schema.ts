@@ -42,14 +42,14 @@ export interface paths {
         post?: never;
         /**
          * Delete Rule
-         * @description Delete a rule and resolve its firing alerts. Its alerts can still be read.
+         * @description Delete a rule and resolve its firing alerts. The alerts themselves are kept.
          */
         delete: operations["delete_alert_rule"];
         options?: never;
         head?: never;
         /**
          * Change Rule
-         * @description Update a rule, except its kind and its job. Alerts that no longer hold are resolved soon.
+         * @description Update a rule. Its kind and its job cannot change. Alerts that no longer hold are resolved within seconds.
          */
         patch: operations["update_alert_rule"];
         trace?: never;
@@ -83,7 +83,7 @@ export interface paths {
         };
         /**
          * Get Alert
-         * @description Return one alert: its start, its end and its reason.
+         * @description Return one alert.
          */
         get: operations["get_alert"];
         put?: never;
@@ -1342,7 +1342,7 @@ export interface components {
     schemas: {
         /**
          * ActionRead
-         * @description A verb that the caller sees. `reason`: why it is not allowed now, and what to do about that; null if it is allowed.
+         * @description A verb that can be applied to the resource. `reason`: why it is not allowed now, and what to do about it; null if it is allowed.
          */
         ActionRead: {
             /** Allowed */
@@ -1358,7 +1358,7 @@ export interface components {
         AlertKind: "no-checkpoint" | "failures" | "lag" | "restarts";
         /**
          * AlertRead
-         * @description A rule that holds for a job, or did. `rule_id` null: the rule is deleted. `resolution`: why the alert was resolved.
+         * @description A rule that holds, or has held, for a job. `rule_id` null: the rule is deleted. `resolution`: why the alert was resolved.
          */
         AlertRead: {
             /** Id */
@@ -1385,7 +1385,7 @@ export interface components {
         };
         /**
          * AlertRuleCreate
-         * @description `job_id` null: for all jobs. `webhook_id` null: no messages are sent.
+         * @description A rule to create. `job_id` null: for all jobs. `webhook_id` null: send no messages.
          */
         AlertRuleCreate: {
             /** Condition */
@@ -1426,7 +1426,7 @@ export interface components {
         };
         /**
          * AlertRuleUpdate
-         * @description Missing fields stay. `condition`: of the same kind. `webhook_id` null: send no messages any more.
+         * @description Changes to a rule. Missing fields stay as they are. `condition`: must have the same kind. `webhook_id` null: send no more messages.
          */
         AlertRuleUpdate: {
             /** Condition */
@@ -2061,8 +2061,8 @@ export interface components {
         };
         /**
          * FailuresCondition
-         * @description The job has failed `count` times, or `count` checkpoints have, without a completed checkpoint in between; or Weir does not restart the job,
-         *     whatever the count.
+         * @description The job has failed `count` times, or `count` of its checkpoints have failed, without a completed checkpoint in between. Also holds when Weir
+         *     has stopped restarting the job.
          */
         FailuresCondition: {
             /** Count */
@@ -2300,7 +2300,8 @@ export interface components {
         };
         /**
          * LagCondition
-         * @description A source (`source`: its uid; null: any) reports a larger `lag_records` or `lag_seconds`, now and a minute ago. Set at least one limit.
+         * @description A source reports a `lag_records` above `records` or a `lag_seconds` above `seconds`, now and a minute ago. Set at least one limit.
+         *     `source`: its uid; null: any source.
          */
         LagCondition: {
             /**
@@ -2382,8 +2383,8 @@ export interface components {
         };
         /**
          * NoCheckpointCondition
-         * @description No checkpoint has completed for `minutes`, or for two of the job's own intervals if that is longer. Does not apply to stopped or finished
-         *     jobs, to jobs that take no periodic checkpoints, nor after the job or the control plane was started, for as long.
+         * @description No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The same time must have passed since
+         *     the job and the control plane were started. Never holds for stopped or finished jobs, or for jobs that take no periodic checkpoints.
          */
         NoCheckpointCondition: {
             /**
@@ -2452,7 +2453,10 @@ export interface components {
          * @enum {string}
          */
         OperationState: "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "SUPERSEDED";
-        /** OperatorNameRead */
+        /**
+         * OperatorNameRead
+         * @description An operator of the graph: its uid and its display name.
+         */
         OperatorNameRead: {
             /** Name */
             name: string;

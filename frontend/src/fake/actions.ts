@@ -38,16 +38,16 @@ function jobActions(job: Job, permissions: readonly Permission[]): Action[] {
     ['upgrade', true, null],
     ['rescale', true, finished ? ended : invalid],
     ['restore', true, invalid],
-    ['start_without_state', true, job.run === null ? `Job '${job.name}' has not run yet. Start it: it starts without state.` : invalid],
+    ['start_without_state', true, job.run === null ? `Job '${job.name}' has not run yet. Start it: the first start has no state to restore.` : invalid],
     ['delete', true, isRunning || !STOPPED.has(job.state) ? `Job '${job.name}' is running. Suspend or cancel it first.` : null],
   ];
   return offered.filter(([, isOffered]) => isOffered).map(([verb, , reason]) => toAction(verb, applyingReason(job) ?? reason, permissions));
 }
 
 function missingReason({ number, state, discarded_at }: Checkpoint): Reason {
-  if (state === 'IN_PROGRESS') return `Checkpoint ${number} is not complete yet. Wait until it is.`;
+  if (state === 'IN_PROGRESS') return `Checkpoint ${number} is not completed yet. Wait until it is completed.`;
   if (state === 'FAILED') return `Checkpoint ${number} failed. Choose another one.`;
-  return discarded_at === null ? null : `The files of checkpoint ${number} are deleted. Choose another one.`;
+  return discarded_at === null ? null : `The files of checkpoint ${number} were deleted. Choose another one.`;
 }
 
 function rollBackReason(checkpoint: Checkpoint, job: Job): Reason {

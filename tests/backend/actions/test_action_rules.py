@@ -85,7 +85,11 @@ def test_a_job_offers_the_verbs_that_have_an_effect(facts: JobActionFacts, offer
         ),
         (Verb.RESCALE, replace(RUNNING, spec_state=SpecState.COMPILING), None),
         (Verb.UPGRADE, replace(RUNNING, spec_state=SpecState.INVALID), None),
-        (Verb.START_WITHOUT_STATE, NEVER_RAN, "Job 'flights' has not run yet. Start it: it starts without state."),
+        (
+            Verb.START_WITHOUT_STATE,
+            NEVER_RAN,
+            "Job 'flights' has not run yet. Start it: the first start has no state to restore.",
+        ),
         (Verb.DELETE, RUNNING, "Job 'flights' is running. Suspend or cancel it first."),
         (Verb.DELETE, SUSPENDED, None),
         (Verb.DELETE, FINISHED, None),
@@ -112,11 +116,11 @@ def test_a_caller_without_the_permission_is_allowed_nothing() -> None:
         ),
         (
             replace(COMPLETED, discarded_at=NOW),
-            "The files of checkpoint 17 are deleted since 2026-06-01 00:00 UTC. Choose another one.",
+            "The files of checkpoint 17 were deleted on 2026-06-01 00:00 UTC. Choose another one.",
         ),
         (
             replace(COMPLETED, deleting_since=NOW),
-            "Checkpoint 17 is being deleted since 2026-06-01 00:00 UTC. Choose another one.",
+            "Checkpoint 17 is being deleted. Choose another one.",
         ),
     ],
 )
@@ -127,7 +131,7 @@ def test_a_checkpoint_without_files_allows_nothing(facts: CheckpointActionFacts,
 
 
 def test_a_checkpoint_in_progress_can_only_be_pinned() -> None:
-    reason = "Checkpoint 17 is not complete yet. Wait until it is."
+    reason = "Checkpoint 17 is not completed yet. Wait until it is completed."
     actions = checkpoint_actions(replace(COMPLETED, state=CheckpointState.IN_PROGRESS), ALL)
     assert reasons(actions) == dict.fromkeys((Verb.ROLL_BACK, Verb.VERIFY, Verb.DELETE), reason)
 

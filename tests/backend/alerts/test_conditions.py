@@ -44,9 +44,14 @@ RUNNING = AlertFacts(
 
 
 def judged(
-    condition: Condition, facts: AlertFacts, *, there_since: datetime | None = LONG_AGO, firing: bool = False, now: datetime = NOW
+    condition: Condition,
+    facts: AlertFacts,
+    *,
+    available_since: datetime | None = LONG_AGO,
+    firing: bool = False,
+    now: datetime = NOW,
 ) -> Verdict:
-    return evaluate(condition, facts, there_since=there_since, firing=firing, now=now)
+    return evaluate(condition, facts, available_since=available_since, firing=firing, now=now)
 
 
 def late(minutes: float) -> AlertFacts:
@@ -89,7 +94,7 @@ def test_a_job_that_is_restarted_all_the_time_and_completes_nothing_is_told_of()
 def test_nobody_is_told_of_a_job_that_is_not_wanted_to_run(desired: DesiredState, state: RunState | None) -> None:
     facts = replace(late(600), desired=desired, run_state=state, failures=50, failed_checkpoints=50, restarts=(NOW,) * 50)
     for condition in (TEN, Failures(1), Restarts(1, 10), LagAbove(records=1)):
-        assert judged(condition, facts, firing=True) == NotFiring("the job is not to run")
+        assert judged(condition, facts, firing=True) == NotFiring("the job was suspended or cancelled")
 
 
 def test_nobody_is_told_of_a_job_that_has_finished_or_has_not_begun_or_takes_none() -> None:
@@ -105,13 +110,13 @@ def test_a_job_with_long_intervals_is_given_two_of_them() -> None:
 
 
 def test_the_control_planes_own_absence_neither_begins_an_alert_nor_ends_one() -> None:
-    assert judged(TEN, late(60), there_since=NOW - 9 * MINUTE) == Unknown()
-    assert judged(TEN, late(60), there_since=NOW - 9 * MINUTE, firing=True) == Unknown()
-    assert judged(TEN, late(60), there_since=None) == Unknown()
-    assert isinstance(judged(TEN, late(60), there_since=NOW - 10 * MINUTE), Firing)
-    assert isinstance(judged(TEN, RUNNING, there_since=NOW - MINUTE, firing=True), NotFiring), "what is told is known at once"
+    assert judged(TEN, late(60), available_since=NOW - 9 * MINUTE) == Unknown()
+    assert judged(TEN, late(60), available_since=NOW - 9 * MINUTE, firing=True) == Unknown()
+    assert judged(TEN, late(60), available_since=None) == Unknown()
+    assert isinstance(judged(TEN, late(60), available_since=NOW - 10 * MINUTE), Firing)
+    assert isinstance(judged(TEN, RUNNING, available_since=NOW - MINUTE, firing=True), NotFiring), "what is told is known at once"
     hourly = replace(late(240), interval_s=3600.0)
-    assert judged(TEN, hourly, there_since=NOW - 60 * MINUTE) == Unknown(), "it must have been there for as long as it waits"
+    assert judged(TEN, hourly, available_since=NOW - 60 * MINUTE) == Unknown(), "it must have been there for as long as it waits"
 
 
 MOMENTS = st.integers(0, 10_000).map(lambda seconds: NOW - timedelta(seconds=seconds))
@@ -121,7 +126,7 @@ MOMENTS = st.integers(0, 10_000).map(lambda seconds: NOW - timedelta(seconds=sec
     minutes=st.integers(1, 120),
     begun_at=st.none() | MOMENTS,
     told_at=st.none() | MOMENTS,
-    there_since=st.none() | MOMENTS,
+    available_since=st.none() | MOMENTS,
     interval_s=st.none() | st.floats(0.1, 10_000),
     later=st.integers(0, 100_000),
     firing=st.booleans(),
@@ -130,7 +135,7 @@ def test_an_alert_about_checkpoints_is_never_too_early_and_does_not_go_by_itself
     minutes: int,
     begun_at: datetime | None,
     told_at: datetime | None,
-    there_since: datetime | None,
+    available_since: datetime | None,
     interval_s: float | None,
     later: int,
     firing: bool,
@@ -143,16 +148,16 @@ def test_an_alert_about_checkpoints_is_never_too_early_and_does_not_go_by_itself
         interval_s=interval_s,
     )
     condition, now = NoCheckpoint(minutes), NOW + timedelta(seconds=later)
-    found = judged(condition, facts, there_since=there_since, firing=firing, now=now)
+    found = judged(condition, facts, available_since=available_since, firing=firing, now=now)
     if isinstance(found, Firing):
-        assert begun_at is not None and there_since is not None and interval_s is not None
+        assert begun_at is not None and available_since is not None and interval_s is not None
         time = timedelta(minutes=minutes)
-        assert all(now - at >= time for at in (begun_at, there_since, told_at) if at is not None)
+        assert all(now - at >= time for at in (begun_at, available_since, told_at) if at is not None)
         for hours in (1, 100):
-            after = judged(condition, facts, there_since=there_since, firing=True, now=now + timedelta(hours=hours))
+            after = judged(condition, facts, available_since=available_since, firing=True, now=now + timedelta(hours=hours))
             assert isinstance(after, Firing), "nothing has happened since"
     told_now = replace(facts, checkpoint=4, checkpoint_reported_at=now)
-    assert not isinstance(judged(condition, told_now, there_since=there_since, firing=firing, now=now), Firing)
+    assert not isinstance(judged(condition, told_now, available_since=available_since, firing=firing, now=now), Firing)
 
 
 # ---- failures ----------------------------------------------------------------------------------
@@ -283,13 +288,15 @@ ANY_FACTS = st.builds(
 
 @given(ANY_CONDITION, ANY_FACTS, st.none() | MOMENTS, st.booleans())
 def test_whatever_is_known_an_alert_begins_only_for_a_job_that_is_to_run_and_with_the_control_plane_there(
-    condition: Condition, facts: AlertFacts, there_since: datetime | None, firing: bool
+    condition: Condition, facts: AlertFacts, available_since: datetime | None, firing: bool
 ) -> None:
-    found = judged(condition, facts, there_since=there_since, firing=firing)
+    found = judged(condition, facts, available_since=available_since, firing=firing)
     if isinstance(found, Firing):
-        assert facts.desired is DesiredState.RUNNING and facts.run_state is not RunState.FINISHED and there_since is not None
+        assert facts.desired is DesiredState.RUNNING and facts.run_state is not RunState.FINISHED and available_since is not None
         assert found.message and "\n" not in found.message
-        assert isinstance(judged(condition, facts, there_since=there_since, firing=True), Firing), "what begins an alert keeps it"
+        assert isinstance(judged(condition, facts, available_since=available_since, firing=True), Firing), (
+            "what begins an alert keeps it"
+        )
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_job_that_is_stopped_has_no_alert_and_a_firing_one_is_over(scene: Scen
     assert [one.job_id for one in scene.alerts()] == [run.job_id]
     wanted(scene, run.job_id, desired)
     scene.round(12 * MINUTE)
-    assert scene.alerts()[0].resolution == "the job is not to run"
+    assert scene.alerts()[0].resolution == "the job was suspended or cancelled"
 
 
 def test_a_job_that_has_finished_has_none(scene: Scene) -> None:

@@ -51,7 +51,9 @@ def inspect_plan(context: Context, plan_id: int) -> None:
         number = newest_of(subject)
         if number is not None:
             with context.database.session() as session:
-                subject = replace(subject, maker=_version_that_took(session, plan.job_id, number), verified=_verified(session, plan))
+                subject = replace(
+                    subject, maker=_version_that_took(session, plan.job_id, number), verified=_verified(session, plan)
+                )
         inspected = inspect_storage(subject)
         if inspected is None:
             # The inspection is enqueued again after the verification.

