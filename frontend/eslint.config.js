@@ -16,26 +16,26 @@ export default ts.config(
     rules: {
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
-      // That something is there is known from elsewhere now and then; the type checker wants to hear it.
+      // Some values are known to exist, but the type checker cannot prove it.
       '@typescript-eslint/no-non-null-assertion': 'off',
-      // Methods of data provider and router are async by contract.
+      // Methods of the data provider are async by contract, even without await.
       '@typescript-eslint/require-await': 'off',
-      // Refused promises of handlers are shown by react-query and react-admin.
+      // react-query and react-admin show errors of async handlers.
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { attributes: false } }],
-      // What react-admin hands out (records, filters) has no types: the pages give it some.
+      // react-admin types records and filters as any.
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
       '@typescript-eslint/no-unsafe-call': 'off',
-      // Fields of events and specs may be anything; they are shown as they are.
+      // Fields of events and specs have the type unknown and are shown as text.
       '@typescript-eslint/no-base-to-string': 'off',
-      // Callbacks among props are functions, however they are declared.
+      // Props with method syntax are plain functions.
       '@typescript-eslint/unbound-method': 'off',
       'no-console': 'error',
       'no-restricted-imports': ['error', { paths: [
-        { name: '@mui/icons-material', message: 'Import the one icon by its path: the whole set is 5 MB.' },
-        { name: 'echarts', message: 'Import echarts/core and the charts that are shown, in a file that is loaded lazily.' },
+        { name: '@mui/icons-material', message: 'Import single icons by path: the whole set has 5 MB.' },
+        { name: 'echarts', message: 'Import echarts/core and the charts used, in a lazily loaded file.' },
       ] }],
     },
   },

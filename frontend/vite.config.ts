@@ -6,28 +6,28 @@ import react from '@vitejs/plugin-react';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
-// The API puts a fresh one in its place with each answer: backend/weir_backend/ui.py.
+// The API replaces this placeholder in each response: backend/weir_backend/ui.py.
 const NONCE = '__WEIR_NONCE__';
 const COMPRESSIBLE = /\.(js|css|svg)$/;
-const WORTH_IT_BYTES = 1024;
+const MIN_BYTES = 1024;
 
-/** Beside each asset a .gz, which the API sends to whoever accepts it: it compresses nothing itself. */
-function compressed(): Plugin {
+/** Write a .gz file next to each asset. The API sends it to clients that accept gzip, and compresses nothing itself. */
+function gzipAssets(): Plugin {
   return {
-    name: 'weir:compressed',
+    name: 'weir:gzip-assets',
     apply: 'build',
     writeBundle({ dir }) {
       for (const name of readdirSync(dir!, { recursive: true, encoding: 'utf8' })) {
         if (!COMPRESSIBLE.test(name)) continue;
         const content = readFileSync(join(dir!, name));
-        if (content.length > WORTH_IT_BYTES) writeFileSync(join(dir!, `${name}.gz`), gzipSync(content, { level: 9 }));
+        if (content.length > MIN_BYTES) writeFileSync(join(dir!, `${name}.gz`), gzipSync(content, { level: 9 }));
       }
     },
   };
 }
 
 export default defineConfig({
-  plugins: [react(), compressed()],
+  plugins: [react(), gzipAssets()],
   html: { cspNonce: NONCE },
   build: { outDir: 'dist', assetsInlineLimit: 0, chunkSizeWarningLimit: 1700 },
   server: { proxy: { '/api': process.env.WEIR_URL ?? 'http://127.0.0.1:8700' } },
@@ -36,7 +36,7 @@ export default defineConfig({
     setupFiles: ['src/testing/setup.ts'],
     include: ['src/**/*.test.{ts,tsx}'],
     restoreMocks: true,
-    // The whole application is made for some tests, on two cores that others use as well.
+    // Some tests render the whole application, and may share two cores with other processes.
     testTimeout: 60_000,
     isolate: false,
   },

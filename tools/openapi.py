@@ -13,18 +13,18 @@ from weir_backend.settings import Settings
 
 
 class NoTasks:
-    """A task port without workers."""
+    """A task port that is never used."""
 
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
-        raise AssertionError("the document needs no task")
+        raise AssertionError("generating the OpenAPI document must not enqueue tasks")
 
 
 def document() -> str:
     settings = Settings(
-        database_url=SecretStr("postgresql://nobody@127.0.0.1:1/nothing"),
+        database_url=SecretStr("postgresql://unused@127.0.0.1:1/unused"),
         redis_url=SecretStr("redis://127.0.0.1:1/0"),
-        secret_key=SecretStr("not a secret: only the document is written"),
-        data_dir=Path("nowhere"),
+        secret_key=SecretStr("unused, because no request is served"),
+        data_dir=Path("unused"),
     )
     return json.dumps(create_app(settings, NoTasks()).openapi(), indent=1, sort_keys=True)
 

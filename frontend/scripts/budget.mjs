@@ -1,4 +1,4 @@
-// What the first page loads, compressed, must stay under the budget. Heavy things are to be loaded by the pages that need them.
+// Checks that the compressed files of the first page stay below a budget.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -8,7 +8,7 @@ const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
 
 const page = readFileSync(`${DIST}index.html`, 'utf8');
 const loaded = [...page.matchAll(/(?:src|href)="\/(assets\/[^"]+\.(?:js|css))"/g)].map((found) => found[1]);
-if (loaded.length === 0) throw new Error('dist/index.html loads nothing: has the form of the build changed?');
+if (loaded.length === 0) throw new Error('dist/index.html refers to no assets. Has the format of the build changed?');
 
 let total = 0;
 for (const name of new Set(loaded)) {
@@ -16,8 +16,8 @@ for (const name of new Set(loaded)) {
   total += kb;
   console.log(`${kb.toFixed(0).padStart(5)} kB  ${name}`);
 }
-console.log(`${total.toFixed(0).padStart(5)} kB  in all, of ${BUDGET_KB} kB`);
+console.log(`${total.toFixed(0).padStart(5)} kB  total; the budget is ${BUDGET_KB} kB`);
 if (total > BUDGET_KB) {
-  console.error('The first page loads too much: load what only some pages need with lazy(() => import(...)).');
+  console.error(`The first page loads ${total.toFixed(0)} kB; the budget is ${BUDGET_KB} kB. Load parts of it later, with lazy(() => import(...)).`);
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-/** Everything that belongs to no job: users, tokens, the audit log, alert rules and alerts, webhooks and deliveries. */
+/** Users, tokens, the audit log, alert rules, alerts, webhooks and deliveries. */
 import type { Schemas } from '../api/types';
 import { iso } from './model';
 
@@ -17,8 +17,8 @@ export class Administration {
   readonly deliveries: Schemas['DeliveryRead'][];
   #ids = 100;
 
-  constructor(readonly beganMs: number) {
-    const ago = (ms: number): string => iso(beganMs - ms);
+  constructor(readonly startMs: number) {
+    const ago = (ms: number): string => iso(startMs - ms);
     const user = (id: number, name: string, role: Role, more: Partial<Schemas['UserRead']> = {}): Schemas['UserRead'] => ({
       id, name, role, rollback: role === 'admin', disabled: false, has_password: true, has_oidc: false, version: 1, created_at: ago(60 * DAY_MS - id * DAY_MS), ...more,
     });
@@ -28,7 +28,7 @@ export class Administration {
       user(6, 'deploy-bot', 'operator', { has_password: false }),
     ];
     const token = (id: number, user_id: number, name: string, role: Role, expires_in_ms: number, more: Partial<Schemas['TokenRead']> = {}): Schemas['TokenRead'] => ({
-      id, user_id, name, kind: 'api', role, rollback: false, created_at: ago(20 * DAY_MS), expires_at: iso(beganMs + expires_in_ms), last_used_at: ago(id * 240_000), revoked_at: null, ...more,
+      id, user_id, name, kind: 'api', role, rollback: false, created_at: ago(20 * DAY_MS), expires_at: iso(startMs + expires_in_ms), last_used_at: ago(id * 240_000), revoked_at: null, ...more,
     });
     this.tokens = [
       token(1, 1, 'password', 'admin', DAY_MS / 2, { kind: 'session', rollback: true, created_at: ago(60_000), last_used_at: ago(2_000) }),
@@ -43,22 +43,22 @@ export class Administration {
       id, name, condition, job_id: null, webhook_id: 1, enabled: true, version: 1, created_at: ago(50 * DAY_MS), ...more,
     });
     this.rules = [
-      rule(1, 'no checkpoint', { kind: 'no-checkpoint', minutes: 10 }), rule(2, 'failing', { kind: 'failures', count: 3 }),
-      rule(3, 'restarting', { kind: 'restarts', count: 5, minutes: 10 }),
-      rule(4, 'fraud is late', { kind: 'lag', records: 1_000_000, seconds: null, source: null }, { job_id: 2 }),
-      rule(5, 'quiet for now', { kind: 'no-checkpoint', minutes: 2 }, { job_id: 7, webhook_id: null, enabled: false, version: 2 }),
+      rule(1, 'no checkpoint', { kind: 'no-checkpoint', minutes: 10 }), rule(2, 'failures', { kind: 'failures', count: 3 }),
+      rule(3, 'restarts', { kind: 'restarts', count: 5, minutes: 10 }),
+      rule(4, 'fraud lag', { kind: 'lag', records: 1_000_000, seconds: null, source: null }, { job_id: 2 }),
+      rule(5, 'disabled for now', { kind: 'no-checkpoint', minutes: 2 }, { job_id: 7, webhook_id: null, enabled: false, version: 2 }),
     ];
     const alert = (id: number, about: Schemas['AlertRuleRead'], job_id: number, message: string, sinceMs: number, more: Partial<Schemas['AlertRead']> = {}): Schemas['AlertRead'] => ({
       id, rule_id: about.id, rule_name: about.name, kind: about.condition.kind, job_id, state: 'FIRING', message, since: ago(sinceMs), resolved_at: null, resolution: null, ...more,
     });
-    const over = (ms: number, resolution: string): Partial<Schemas['AlertRead']> => ({ state: 'RESOLVED', resolved_at: ago(ms), resolution });
+    const resolved = (ms: number, resolution: string): Partial<Schemas['AlertRead']> => ({ state: 'RESOLVED', resolved_at: ago(ms), resolution });
     this.alerts = [
-      alert(9, this.rules[1]!, 4, 'it has failed 10 times in a row: sink out: disk quota exceeded on /warehouse/orders', 5_000_000),
+      alert(9, this.rules[1]!, 4, 'the job has failed 10 times in a row, without a completed checkpoint in between', 5_000_000),
       alert(8, this.rules[3]!, 2, 'source in is 2,418,000 records behind, more than 1,000,000', 1_260_000),
       alert(7, this.rules[0]!, 4, 'no checkpoint has completed for 10 min: the last one was 60', 4_800_000),
-      alert(5, this.rules[2]!, 5, 'it was restarted 5 times within 10 min', 3 * DAY_MS, over(3 * DAY_MS - 1_320_000, 'it was restarted 2 times within 10 min')),
-      alert(3, this.rules[0]!, 1, 'no checkpoint has completed for 10 min: the last one was 31', 9 * DAY_MS, over(9 * DAY_MS - 260_000, 'checkpoint 32 has completed')),
-      { ...alert(2, this.rules[0]!, 6, 'no checkpoint has completed for 30 min', 11 * DAY_MS, over(11 * DAY_MS - 900_000, 'the rule was deleted')), rule_id: null, rule_name: 'old rule' },
+      alert(5, this.rules[2]!, 5, 'the job was restarted 5 times within 10 min', 3 * DAY_MS, resolved(3 * DAY_MS - 1_320_000, 'the job was restarted 2 times within 10 min')),
+      alert(3, this.rules[0]!, 1, 'no checkpoint has completed for 10 min: the last one was 31', 9 * DAY_MS, resolved(9 * DAY_MS - 260_000, 'checkpoint 32 has completed')),
+      { ...alert(2, this.rules[0]!, 6, 'no checkpoint has completed for 30 min', 11 * DAY_MS, resolved(11 * DAY_MS - 900_000, 'the rule was deleted')), rule_id: null, rule_name: 'old rule' },
     ];
     this.webhooks = [
       { id: 1, name: 'on-call', receiver: 'https://hooks.example.com', url: 'https://hooks.example.com/weir/T02A', secret_reference: 'env:WEIR_WEBHOOK_KEY_ONCALL', enabled: true, version: 2, created_at: ago(55 * DAY_MS) },
@@ -70,34 +70,34 @@ export class Administration {
     });
     this.deliveries = [
       sent(21, 1, 8, 'FIRING', 1_260_000), sent(20, 1, 9, 'FIRING', 5_000_000, { tries: 3 }),
-      sent(19, 2, 7, 'FIRING', 4_800_000, { state: 'PENDING', tries: 7, http_status: 503, problem: 'it answered 503 Service Unavailable', next_try_at: iso(beganMs + 420_000), ended_at: null }),
+      sent(19, 2, 7, 'FIRING', 4_800_000, { state: 'PENDING', tries: 7, http_status: 503, problem: 'the receiver responded with 503 Service Unavailable', next_try_at: iso(startMs + 420_000), ended_at: null }),
       sent(14, 1, 3, 'RESOLVED', 9 * DAY_MS - 260_000), sent(13, 1, 3, 'FIRING', 9 * DAY_MS),
-      sent(11, 2, 5, 'FIRING', 3 * DAY_MS, { state: 'FAILED', tries: 103, http_status: null, problem: 'nobody answered within 10 s' }),
+      sent(11, 2, 5, 'FIRING', 3 * DAY_MS, { state: 'FAILED', tries: 103, http_status: null, problem: 'the receiver did not respond within 10 s' }),
     ];
     const by = (user_name: string): Schemas['UserRead'] | undefined => this.users.find(({ name }) => name === user_name);
-    const wrote = (at: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields): void => {
+    const record = (at: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields): void => {
       this.audit.unshift({
         id: (this.#ids += 1), at: ago(at), user_id: by(user_name)?.id ?? null, user_name, token_id: 1, action, resource, resource_id, before, after,
         request_id: '9f31c2aa7e5b0d46', address: user_name === 'weir' ? null : '10.4.0.17',
       });
     };
-    wrote(9 * DAY_MS, 'admin', 'create', 'user', 5, null, { name: 'j.ortega', role: 'viewer', rollback: false, has_password: true });
-    wrote(6 * DAY_MS, 'mira.holt', 'update', 'job', 1, { desired_state: 'RUNNING', labels: { team: 'ops' } }, { desired_state: 'SUSPENDED', labels: { team: 'ops', tier: '1' } });
-    wrote(5 * DAY_MS, 'admin', 'revoke', 'token', 7, { name: 'nightly deploy, the first', user_id: 6 }, null);
-    wrote(4 * DAY_MS, 'deploy-bot', 'create', 'spec', 12, null, { number: 2, comment: 'four slots, and checkpoints twice as often' });
-    wrote(2 * DAY_MS, 'mira.holt', 'approve', 'plan', 3, { state: 'PROPOSED' }, { state: 'APPROVED' });
-    wrote(DAY_MS, 'admin', 'update', 'user', 5, { disabled: false, role: 'operator' }, { disabled: true, role: 'viewer' });
-    wrote(7_200_000, 'admin', 'update', 'alert-rule', 5, { enabled: true, condition: { minutes: 5 } }, { enabled: false, condition: { minutes: 2 } });
-    wrote(60_000, 'admin', 'log-in', 'session', 1, null, { by: 'password' });
+    record(9 * DAY_MS, 'admin', 'create', 'user', 5, null, { name: 'j.ortega', role: 'viewer', rollback: false, has_password: true });
+    record(6 * DAY_MS, 'mira.holt', 'update', 'job', 1, { desired_state: 'RUNNING', labels: { team: 'ops' } }, { desired_state: 'SUSPENDED', labels: { team: 'ops', tier: '1' } });
+    record(5 * DAY_MS, 'admin', 'revoke', 'token', 7, { name: 'nightly deploy, the first', user_id: 6 }, null);
+    record(4 * DAY_MS, 'deploy-bot', 'create', 'spec', 12, null, { number: 2, comment: 'four slots, and checkpoints twice as often' });
+    record(2 * DAY_MS, 'mira.holt', 'approve', 'plan', 3, { state: 'PROPOSED' }, { state: 'APPROVED' });
+    record(DAY_MS, 'admin', 'update', 'user', 5, { disabled: false, role: 'operator' }, { disabled: true, role: 'viewer' });
+    record(7_200_000, 'admin', 'update', 'alert-rule', 5, { enabled: true, condition: { minutes: 5 } }, { enabled: false, condition: { minutes: 2 } });
+    record(60_000, 'admin', 'log-in', 'session', 1, null, { by: 'password' });
   }
 
   get id(): number {
     return (this.#ids += 1);
   }
 
-  recordAudit(nowMs: number, who: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields): void {
+  recordAudit(nowMs: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields): void {
     this.audit.unshift({
-      id: this.id, at: iso(nowMs), user_id: this.users.find(({ name }) => name === who)?.id ?? null, user_name: who, token_id: 1, action, resource, resource_id, before, after,
+      id: this.id, at: iso(nowMs), user_id: this.users.find(({ name }) => name === user_name)?.id ?? null, user_name, token_id: 1, action, resource, resource_id, before, after,
       request_id: '4f1c0a77d2e95b36', address: '127.0.0.1',
     });
   }
@@ -106,11 +106,11 @@ export class Administration {
   deliver(nowMs: number): void {
     for (const one of this.deliveries) {
       if (one.ended_at !== null || one.message_kind !== 'TEST' || nowMs - Date.parse(one.created_at) < DELIVERY_MS) continue;
-      const arrives = this.webhooks.find(({ id }) => id === one.webhook_id)?.name !== 'chat';
-      const came: Partial<Schemas['DeliveryRead']> = arrives
+      const succeeds = this.webhooks.find(({ id }) => id === one.webhook_id)?.name !== 'chat';
+      const result: Partial<Schemas['DeliveryRead']> = succeeds
         ? { state: 'DELIVERED', http_status: 204 }
-        : { state: 'FAILED', http_status: 503, problem: 'it answered 503 Service Unavailable' };
-      Object.assign(one, { ...came, tries: 1, ended_at: iso(nowMs) });
+        : { state: 'FAILED', http_status: 503, problem: 'the receiver responded with 503 Service Unavailable' };
+      Object.assign(one, { ...result, tries: 1, ended_at: iso(nowMs) });
     }
   }
 }

@@ -6,7 +6,7 @@ import type { AuditFields } from './administration';
 import { apiPath, problem, type RouteRequest, type Route } from './routes';
 
 const json = async <Body>({ request }: RouteRequest): Promise<Body> => (await request.json()) as Body;
-const notFound = (what: string, { ids }: RouteRequest): Response => problem(404, 'not-found', `there is no ${what} ${ids.at(-1)}`);
+const notFound = (what: string, { ids }: RouteRequest): Response => problem(404, 'not-found', `The ${what} ${ids.at(-1)} does not exist.`);
 const noContent = (): Response => new Response(null, { status: 204 });
 const withETag = (body: { version: number }, status = 200): Response => Response.json(body, { status, headers: { ETag: `"${body.version}"` } });
 
@@ -25,8 +25,8 @@ function updateRoute<Row extends Versioned>(what: string, rows: (asked: RouteReq
     const row = rows(asked).find(({ id }) => id === Number(asked.ids[0]));
     if (!row) return notFound(what, asked);
     const seen = asked.request.headers.get('If-Match');
-    if (seen === null) return problem(428, 'no-version', 'a change has to say which version it is of', 'send If-Match');
-    if (seen !== '*' && seen !== `"${row.version}"`) return problem(412, 'changed', `${what} ${row.id} was changed meanwhile`, 'read it again');
+    if (seen === null) return problem(428, 'if-match', 'This request changes a resource and requires the header If-Match.', 'Read the resource and send its ETag as If-Match.');
+    if (seen !== '*' && seen !== `"${row.version}"`) return problem(412, 'changed', `The ${what} ${row.id} has changed.`, 'Read it again.');
     const sent = await json<Record<string, unknown>>(asked);
     const before = Object.fromEntries(Object.keys(sent).map((name) => [name, (row as unknown as Record<string, unknown>)[name]]));
     Object.assign(row, sent, { version: row.version + 1 });
@@ -66,7 +66,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
   ['GET', apiPath('/users'), 'administer', (asked) => listResponse(users(asked), filterByName(asked.query), 'users', ['name', 'ASC'])],
   ['POST', apiPath('/users'), 'administer', async (asked) => {
     const { name, role, rollback, password } = await json<Schemas['UserCreate']>(asked);
-    if (users(asked).some((one) => one.name === name)) return problem(409, 'name-taken', `there is a user called '${name}'`, 'take another name');
+    if (users(asked).some((one) => one.name === name)) return problem(409, 'name-taken', `A user named '${name}' already exists.`, 'Choose another name.');
     const user: Schemas['UserRead'] = {
       id: asked.installation.administration.id, name, role, rollback: rollback ?? false, disabled: false, has_password: Boolean(password), has_oidc: false, version: 1, created_at: iso(asked.installation.nowMs),
     };
@@ -83,7 +83,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
   })],
   ['DELETE', apiPath('/users/:id'), 'administer', deleteRoute('user', users, ({ installation }, user) =>
     user.role === 'admin' && installation.administration.users.filter(({ role, disabled }) => role === 'admin' && !disabled).length === 1
-      ? problem(409, 'last-administrator', 'this is the last administrator: without him nobody could manage users', 'make another user an administrator first')
+      ? problem(409, 'last-administrator', 'This is the last enabled administrator; without one, users could not be managed.', 'Make another user an administrator first.')
       : null)],
 
   ['GET', apiPath('/tokens'), 'view', ({ installation, query, userName, permissions }) => {
@@ -152,8 +152,8 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
     webhook.receiver = new URL(webhook.url!).origin;
   })],
   ['DELETE', apiPath('/webhooks/:id'), 'administer', deleteRoute('webhook', webhooks, (asked, webhook) => {
-    const named = rules(asked).filter(({ webhook_id }) => webhook_id === webhook.id);
-    return named.length > 0 ? problem(409, 'webhook-in-use', `webhook ${webhook.id} is named by rule ${named[0]!.id}`, 'give these rules another webhook first') : null;
+    const usedBy = rules(asked).filter(({ webhook_id }) => webhook_id === webhook.id);
+    return usedBy.length > 0 ? problem(409, 'webhook-in-use', `Alert rule ${usedBy[0]!.id} uses webhook ${webhook.id}.`, 'Choose another webhook for the rule first.') : null;
   })],
   ['POST', apiPath('/webhooks/:id/test'), 'administer', (asked) => {
     const webhook = webhooks(asked).find(({ id }) => id === Number(asked.ids[0]));

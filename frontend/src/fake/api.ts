@@ -1,6 +1,6 @@
 /**
- * The API of the fake installation. It replaces `fetch`; client, data provider, log-in and streams are real. Users: viewer, operator and admin
-  * (who may roll back), all with the password `weir`.
+ * The API of the fake installation. It replaces `fetch`; client, data provider, log-in and streams are real. Users: viewer, operator and admin,
+ * all with the password `weir`. Only admin may roll back.
  */
 import type { Permission, Schemas } from '../api/types';
 import { summarize } from '../shared/statistics';
@@ -50,13 +50,13 @@ export class FakeApi {
       const permissions = ROLE_PERMISSIONS[this.user]!;
       return withActions(await answer({ installation: this.installation, userName: this.user, permissions, request, query: url.searchParams, ids: found.slice(1) }), this.installation, permissions);
     }
-    return problem(404, 'not-found', `the fake API has no ${request.method} ${url.pathname}`, 'add it to src/fake/api.ts');
+    return problem(404, 'not-found', `The fake API has no ${request.method} ${url.pathname}.`, 'Add it to src/fake/api.ts.');
   };
 
   /** Revoke the token of the logged-in user. */
   revoke(): void {
     this.user = null;
-    for (const takeAway of this.installation.streamClosers) takeAway();
+    for (const close of this.installation.streamClosers) close();
   }
 
   async #session(request: Request): Promise<Response> {
@@ -82,7 +82,7 @@ export class FakeApi {
   }
 }
 
-const unauthenticated = (): Response => problem(401, 'unauthenticated', "this needs a token", "send 'Authorization: Bearer TOKEN', or log in");
+const unauthenticated = (): Response => problem(401, 'unauthenticated', 'This request requires a token.', "Send 'Authorization: Bearer TOKEN', or log in.");
 
 // ---- routes ------------------------------------------------------------------------------------
 
@@ -101,14 +101,14 @@ function listAll(unit: string, rows: (one: FakeJob) => readonly object[]): Route
 
 const operationRoute = (kind: Schemas['OperationKind']): Route[3] => withJob(({ installation, one }) => Response.json(installation.runOperation(one, kind), { status: 202 }));
 
-/** What a verb answers, or why it is refused. */
+/** The response to a change: its result, or why it is refused. */
 function toResponse(found: object, status: number): Response {
   return found instanceof FakeProblem ? problem(found.status, found.code, found.detail, found.nextStep) : Response.json(found, { status });
 }
 
 const planRoute = (verb: 'approve' | 'apply' | 'discard'): Route[3] => ({ installation, ids, permissions }) => {
   const one = installation.jobs.find(({ plans }) => plans.some(({ id }) => id === Number(ids[0])));
-  if (!one) return problem(404, 'no-plan', `there is no plan ${ids[0]}`);
+  if (!one) return problem(404, 'no-plan', `Plan ${ids[0]} does not exist.`);
   return toResponse(decide(installation, one, one.plans.find(({ id }) => id === Number(ids[0]))!, verb, permissions), verb === 'apply' ? 202 : 200);
 };
 
@@ -127,14 +127,14 @@ function findCheckpoint({ installation, ids }: RouteRequest): { one: FakeJob; ch
 function checkpointSummary(one: FakeJob, last: number): Schemas['CheckpointOverviewRead'] {
   const bodies = one.checkpoints.map(({ body }) => body);
   const completed = bodies.filter(({ state }) => state === 'COMPLETED');
-  const over = completed.slice(0, last);
+  const newest = completed.slice(0, last);
   return {
     counts: {
       in_progress: bodies.filter(({ state }) => state === 'IN_PROGRESS').length, completed: completed.length, failed: bodies.filter(({ state }) => state === 'FAILED').length,
       savepoints: completed.filter(({ is_savepoint }) => is_savepoint).length, total: bodies.length,
     },
-    summarized: over.length, end_to_end_duration: summarize(over.map(({ end_to_end_ms }) => end_to_end_ms!)), state_size: summarize(over.map(({ state_bytes }) => state_bytes!)),
-    checkpointed_size: summarize(over.map(({ checkpointed_bytes }) => checkpointed_bytes!)),
+    summarized: newest.length, end_to_end_duration: summarize(newest.map(({ end_to_end_ms }) => end_to_end_ms!)), state_size: summarize(newest.map(({ state_bytes }) => state_bytes!)),
+    checkpointed_size: summarize(newest.map(({ checkpointed_bytes }) => checkpointed_bytes!)),
     latest_completed: completed[0] ?? null, latest_failed: bodies.find(({ state }) => state === 'FAILED') ?? null, latest_savepoint: completed.find(({ is_savepoint }) => is_savepoint) ?? null,
     latest_restore: latestRestore(one),
   };
@@ -143,8 +143,8 @@ function checkpointSummary(one: FakeJob, last: number): Schemas['CheckpointOverv
 /** Check If-Match. Null: it matches the current version. */
 function checkIfMatch({ request }: Pick<RouteRequest, 'request'>, { version }: { version: number }): Response | null {
   const seen = request.headers.get('If-Match');
-  if (seen === null) return problem(428, 'no-version', 'a change has to say which version it is of', 'send If-Match');
-  return seen === '*' || seen === `"${version}"` ? null : problem(412, 'stale', `it is version ${version} by now, and ${seen} was seen`, 'read it again, and decide anew');
+  if (seen === null) return problem(428, 'if-match', 'This request changes a resource and requires the header If-Match.', 'Read the resource and send its ETag as If-Match.');
+  return seen === '*' || seen === `"${version}"` ? null : problem(412, 'stale', `The resource has version ${version}, not ${seen}.`, 'Read it again.');
 }
 
 function deleteJob({ installation, one }: { installation: Installation; one: FakeJob }): Response {
@@ -168,11 +168,11 @@ const ROUTES: readonly Route[] = [
   ['GET', apiPath('/jobs/:id/specs'), 'view', withJob(({ one, query }) => listResponse(one.specs, query, 'specs', ['number', 'DESC']))],
   ['GET', apiPath('/jobs/:id/specs/:id'), 'view', withJob(({ one, ids }) => {
     const spec = one.specs.find(({ number }) => number === Number(ids[1]));
-    return spec ? Response.json(spec) : problem(404, 'not-found', `job ${one.job.id} has no version ${ids[1]}`);
+    return spec ? Response.json(spec) : problem(404, 'not-found', `Job ${one.job.id} has no version ${ids[1]}.`);
   })],
   ['GET', apiPath('/jobs/:id/specs/:id/graph'), 'view', withJob(({ one, ids }) => {
     const spec = one.specs.find(({ number }) => number === Number(ids[1]));
-    return spec?.state === 'VALID' ? Response.json({ id: one.job.id, body: one.template.graph }) : problem(404, 'no-graph', `version ${ids[1]} has no graph`, 'try again soon');
+    return spec?.state === 'VALID' ? Response.json({ id: one.job.id, body: one.template.graph }) : problem(404, 'no-graph', `Version ${ids[1]} has no graph yet.`, 'Try again in a moment.');
   })],
   ['GET', apiPath('/jobs/:id/specs/:id/diff/:id'), 'view', withJob(({ ids }) => Response.json({
     before: Number(ids[1]), after: Number(ids[2]),
@@ -191,14 +191,14 @@ const ROUTES: readonly Route[] = [
   })],
   ['POST', apiPath('/jobs/:id/checkpoints/:id/verify'), 'operate', withJob(({ installation, one, ids }) => {
     const body = one.checkpoints.find(({ body: { number } }) => number === Number(ids[1]))?.body;
-    if (!body || body.discarded_at !== null) return problem(404, 'no-checkpoint', `job '${one.job.name}' has no completed checkpoint ${ids[1]}`, 'list its checkpoints, and choose one');
+    if (!body || body.discarded_at !== null) return problem(404, 'no-checkpoint', `Job '${one.job.name}' has no completed checkpoint ${ids[1]}.`, 'Choose one from its list of checkpoints.');
     body.verified_at = iso(installation.nowMs);
     return Response.json(installation.runOperation(one, 'verify'), { status: 202 });
   })],
   ['DELETE', apiPath('/jobs/:id/checkpoints/:id'), 'operate', withJob(({ installation, one, ids }) => {
     const body = one.checkpoints.find(({ body: { number } }) => number === Number(ids[1]))?.body;
-    if (!body || body.discarded_at !== null) return problem(404, 'no-checkpoint', `job '${one.job.name}' has no completed checkpoint ${ids[1]}`, 'list its checkpoints, and choose one');
-    if (one.job.run?.ended_at === null) return problem(409, 'running', `run ${one.job.run.number} is not over: of a running job only its driver deletes`, 'suspend the job first');
+    if (!body || body.discarded_at !== null) return problem(404, 'no-checkpoint', `Job '${one.job.name}' has no completed checkpoint ${ids[1]}.`, 'Choose one from its list of checkpoints.');
+    if (one.job.run?.ended_at === null) return problem(409, 'running', `Run ${one.job.run.number} is still running.`, 'Suspend the job first.');
     body.discarded_at = iso(installation.nowMs);
     return Response.json(installation.runOperation(one, 'delete'), { status: 202 });
   })],
@@ -215,18 +215,18 @@ const ROUTES: readonly Route[] = [
   ['GET', apiPath('/runs'), 'view', listAll('runs', ({ runs }) => runs)],
   ['GET', apiPath('/runs/:id/graph'), 'view', ({ installation, ids }) => {
     const one = installation.jobs.find(({ runs }) => runs.some(({ id }) => id === Number(ids[0])));
-    return one ? Response.json({ id: one.job.id, digest: String(one.job.id).padStart(64, '0'), graph: one.template.graph }) : problem(404, 'not-found', `there is no run ${ids[0]}`);
+    return one ? Response.json({ id: one.job.id, digest: String(one.job.id).padStart(64, '0'), graph: one.template.graph }) : problem(404, 'not-found', `Run ${ids[0]} does not exist.`);
   }],
   ['GET', apiPath('/checkpoints'), 'view', listAll('checkpoints', ({ checkpoints }) => checkpoints.map(({ body }) => body))],
   ['GET', apiPath('/checkpoints/:id'), 'view', (asked) => {
     const found = findCheckpoint(asked);
-    if (!found) return problem(404, 'not-found', `there is no checkpoint ${asked.ids[0]}`);
+    if (!found) return problem(404, 'not-found', `Checkpoint ${asked.ids[0]} does not exist.`);
     const { body, snapshots } = found.checkpoint;
     return Response.json(checkpointDetail(body, found.one.template.graph, snapshots.slice(0, body.acknowledged)));
   }],
   ['PATCH', apiPath('/checkpoints/:id'), 'operate', async (asked) => {
     const found = findCheckpoint(asked);
-    if (!found) return problem(404, 'not-found', `there is no checkpoint ${asked.ids[0]}`);
+    if (!found) return problem(404, 'not-found', `Checkpoint ${asked.ids[0]} does not exist.`);
     const { pinned, reason } = (await asked.request.json()) as Schemas['CheckpointUpdate'];
     const stale = checkIfMatch(asked, found.checkpoint.body);
     if (stale) return stale;
@@ -238,14 +238,14 @@ const ROUTES: readonly Route[] = [
   ['GET', apiPath('/plans'), 'view', listAll('plans', ({ plans }) => plans)],
   ['GET', apiPath('/plans/:id'), 'view', ({ installation, ids }) => {
     const plan = installation.jobs.flatMap(({ plans }) => plans).find(({ id }) => id === Number(ids[0]));
-    return plan ? Response.json(plan) : problem(404, 'no-plan', `there is no plan ${ids[0]}`);
+    return plan ? Response.json(plan) : problem(404, 'no-plan', `Plan ${ids[0]} does not exist.`);
   }],
   ['POST', apiPath('/plans/:id/approve'), 'operate', planRoute('approve')],
   ['POST', apiPath('/plans/:id/apply'), 'operate', planRoute('apply')],
   ['POST', apiPath('/plans/:id/discard'), 'operate', planRoute('discard')],
   ['GET', apiPath('/operations/:id'), 'view', ({ installation, ids }) => {
     const operation = installation.jobs.flatMap(({ operations }) => operations).find(({ id }) => id === Number(ids[0]));
-    return operation ? Response.json(operation) : problem(404, 'no-operation', `there is no operation ${ids[0]}`);
+    return operation ? Response.json(operation) : problem(404, 'no-operation', `Operation ${ids[0]} does not exist.`);
   }],
   ['GET', apiPath('/operations'), 'view', listAll('operations', ({ operations }) => operations)],
 ];

@@ -1,12 +1,12 @@
-/** One checkpoint from its trigger to its end: which subtask acknowledges when, and what it says it measured. */
+/** Simulates checkpoints: when each subtask acknowledges, and the statistics that the API returns. */
 import type { Schemas } from '../api/types';
 import { largest, stragglerThreshold, summarize } from '../shared/statistics';
 import { type FakeGraph, subtasksOf } from './graph';
 import type { FakeJob, SubtaskSnapshot } from './model';
 import type { Random } from './random';
 
-/** Barriers travel from chain to chain; subtask 1 of the last stateful chain is slow more often than others. */
-export function simulateSnapshots(graph: FakeGraph, stateBytes: number, tempoMs: number, luck: Random): SubtaskSnapshot[] {
+/** The snapshots of a checkpoint, in the order of acknowledgement. Subtask 1 of the last stateful chain is often slow. */
+export function simulateSnapshots(graph: FakeGraph, stateBytes: number, tempoMs: number, random: Random): SubtaskSnapshot[] {
   const stateful = new Set(graph.logical.operators.filter((one) => one.stateful).map(({ uid }) => uid));
   const heavy = graph.chains.filter(({ operators }) => operators.some((uid) => stateful.has(uid))).map(({ index }) => index);
   const share = stateBytes / Math.max(1, heavy.length * (graph.chains[0]?.parallelism ?? 1));
@@ -15,24 +15,24 @@ export function simulateSnapshots(graph: FakeGraph, stateBytes: number, tempoMs:
     depth.set(index, Math.max(0, ...graph.edges.filter(({ target }) => target === index).map(({ source }) => (depth.get(source) ?? 0) + 1)));
   return subtasksOf(graph)
     .map(([chain, index]) => {
-      const late = heavy.at(-1) === chain && index === 1 ? luck.between(1.2, 3) : 1;
-      const startDelayMs = depth.get(chain)! * luck.skewed(tempoMs * 0.2);
-      const alignmentMs = depth.get(chain) === 0 ? 0 : luck.skewed(tempoMs * 0.12) * late;
-      const syncMs = luck.skewed(0.4);
-      const bytes = heavy.includes(chain) ? Math.round(luck.skewed(share)) : luck.integer(200, 900);
-      // From the beginning of the sync phase on.
-      const asyncMs = syncMs + (heavy.includes(chain) ? luck.skewed(tempoMs * 0.3) * late : luck.skewed(tempoMs * 0.05));
-      const changed = heavy.includes(chain) ? luck.between(0.02, 0.2) : 1;
+      const late = heavy.at(-1) === chain && index === 1 ? random.between(1.2, 3) : 1;
+      const startDelayMs = depth.get(chain)! * random.skewed(tempoMs * 0.2);
+      const alignmentMs = depth.get(chain) === 0 ? 0 : random.skewed(tempoMs * 0.12) * late;
+      const syncMs = random.skewed(0.4);
+      const bytes = heavy.includes(chain) ? Math.round(random.skewed(share)) : random.integer(200, 900);
+      // Includes the sync phase, as in the runtime.
+      const asyncMs = syncMs + (heavy.includes(chain) ? random.skewed(tempoMs * 0.3) * late : random.skewed(tempoMs * 0.05));
+      const changed = heavy.includes(chain) ? random.between(0.02, 0.2) : 1;
       return { chain, index, startDelayMs, alignmentMs, syncMs, asyncMs, stateBytes: bytes, writtenBytes: Math.round(bytes * changed), afterMs: Math.round(startDelayMs + alignmentMs + asyncMs * 1.04) };
     })
     .sort((a, b) => a.afterMs - b.afterMs);
 }
 
-/** `GET /checkpoints/{id}` of a checkpoint, as far as it has got. */
+/** The body of `GET /checkpoints/{id}`. */
 export function checkpointDetail(body: Schemas['CheckpointRead'], graph: FakeGraph, acknowledged: readonly SubtaskSnapshot[]): Schemas['CheckpointDetailRead'] {
   const done = body.state === 'COMPLETED';
   const triggered = Date.parse(body.triggered_at);
-  // While some are missing nobody who is there is to blame.
+  // Stragglers are known once all subtasks have acknowledged.
   const limitMs = (done ? stragglerThreshold(acknowledged.map(({ afterMs }) => afterMs)) : null) ?? Infinity;
   const names = new Map(graph.logical.operators.map(({ uid, name }) => [uid, name]));
   const ms = (moment: string | null): number | null => (moment === null ? null : Date.parse(moment));
@@ -53,7 +53,7 @@ export function checkpointDetail(body: Schemas['CheckpointRead'], graph: FakeGra
             operators: operators.map((uid) => ({ uid, name: names.get(uid) ?? uid })),
             subtasks: own.map((one) => ({
               index: one.index, status: 'COMPLETED', ack_timestamp: triggered + one.afterMs, end_to_end_duration: one.afterMs,
-              // What subtasks measured is told when the checkpoint is completed.
+              // The driver reports measurements when the checkpoint is completed.
               state_size: done ? one.stateBytes : null,
               checkpoint: done ? { sync: one.syncMs, async: one.asyncMs } : null,
               alignment: done ? { buffered: null, processed: null, persisted: 0, duration: one.alignmentMs } : null,
@@ -67,7 +67,7 @@ export function checkpointDetail(body: Schemas['CheckpointRead'], graph: FakeGra
   };
 }
 
-/** What the newest run went on from. Null: it began without state. */
+/** What the newest run restored. Null: it started without state. */
 export function latestRestore({ runs: [run, ...before], checkpoints }: Pick<FakeJob, 'runs' | 'checkpoints'>): Schemas['RestoreRead'] | null {
   if (!run?.running_at) return null;
   const { mode, checkpoint, path } = run.start;
@@ -91,7 +91,6 @@ function summarizeSnapshots(of: readonly SubtaskSnapshot[]): Schemas['SubtaskSta
   };
 }
 
-/** `GET /jobs/{id}/checkpoints/series`: how the last checkpoints went, one after the other. */
 type Phases = Pick<Schemas['CheckpointSeriesPointRead'], 'start_delay_ms' | 'alignment_ms' | 'sync_ms' | 'async_ms'>;
 
 const longest = (of: readonly SubtaskSnapshot[]): Phases => ({
@@ -101,6 +100,7 @@ const longest = (of: readonly SubtaskSnapshot[]): Phases => ({
   async_ms: largest(of.map(({ asyncMs }) => asyncMs)),
 });
 
+/** The body of `GET /jobs/{id}/checkpoints/series`. */
 export function checkpointSeries({ checkpoints, template }: FakeJob, last: number, wanted: number | null, withParts: boolean): Schemas['CheckpointSeriesRead'] {
   const completed = checkpoints.filter(({ body }) => body.state === 'COMPLETED').slice(0, last).reverse();
   const names = new Map(template.graph.logical.operators.map(({ uid, name }) => [uid, name]));

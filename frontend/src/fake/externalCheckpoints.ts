@@ -1,4 +1,4 @@
-/** Checkpoints outside of the fake installation, for restores from a path. */
+/** External checkpoints, for restores from a path. */
 import type { Schemas } from '../api/types';
 import { FakeProblem, iso } from './model';
 
@@ -11,7 +11,7 @@ const CHECKPOINTS: Record<string, Omit<Schemas['ExternalCheckpointRead'], 'compl
   'flights-torn': { job: 'flights', checkpoint: 64, state_bytes: 9.1e6, is_savepoint: false, daysOld: 3, damage: 'state/by_route-1.bin is missing' },
   orders: {
     job: 'orders', checkpoint: 2_204, state_bytes: 402e6, is_savepoint: false, daysOld: 1,
-    incompatibility: "the checkpoint has state of operator 'counts' (aggregate), and no operator of the graph has that uid",
+    incompatibility: "state of operator 'counts' (aggregate) has no operator in this graph",
   },
 };
 
@@ -19,16 +19,16 @@ const CHECKPOINTS: Record<string, Omit<Schemas['ExternalCheckpointRead'], 'compl
 export function checkPathAllowed(path: string): FakeProblem | null {
   if (ROOTS.some((root) => path === root || path.startsWith(`${root}/`))) return null;
   return new FakeProblem(
-    403, 'path-not-allowed', `checkpoints in ${path} are not for this simulator to look into; it looks below ${ROOTS.join(', ')}`,
-    'have whoever runs the platform add the place to WEIR_RESTORE_ROOTS, or copy the checkpoints to one of these',
+    403, 'path-not-allowed', `This installation does not restore checkpoints from ${path}. Allowed directories: ${ROOTS.join(', ')}.`,
+    'Ask the operator of the platform to add the directory to WEIR_RESTORE_ROOTS, or copy the checkpoints to an allowed directory.',
   );
 }
 
 /** The result of inspecting the path. */
 export function inspectPath(path: string, wanted: number | null, nowMs: number): Pick<Schemas['PlanInspection'], 'intact' | 'damage' | 'incompatibility' | 'external_checkpoint'> {
-  const there = CHECKPOINTS[path.split('/').at(-1)!];
-  if (!there) return { intact: false, damage: `there is no job with checkpoints in ${path}`, incompatibility: null, external_checkpoint: null };
-  const { daysOld, damage = null, incompatibility = null, ...external } = there;
+  const found = CHECKPOINTS[path.split('/').at(-1)!];
+  if (!found) return { intact: false, damage: `${path} has no completed checkpoint`, incompatibility: null, external_checkpoint: null };
+  const { daysOld, damage = null, incompatibility = null, ...external } = found;
   if (wanted !== null && wanted > external.checkpoint) return { intact: false, damage: `job '${external.job}' in ${path} has no completed checkpoint ${wanted}`, incompatibility: null, external_checkpoint: null };
   return { intact: damage === null, damage, incompatibility, external_checkpoint: { ...external, checkpoint: wanted ?? external.checkpoint, completed_at: iso(nowMs - daysOld * DAY_MS) } };
 }

@@ -1,18 +1,17 @@
 /** Simulates jobs: they take checkpoints, report metrics and execute operations. Time passes only when `advance` is called. */
 import type { Schemas } from '../api/types';
 import { simulateSnapshots } from './checkpoints';
-import { subtasksOf } from './graph';
 import { iso, type FakeCheckpoint, type FakeJob, type JobTemplate, type SubtaskSnapshot } from './model';
 import { Random } from './random';
 
 type Job = Schemas['JobRead'];
 
 export const INTERVAL_MS = 10_000;
-/** Slower than real ones, which last less than a tenth of a second: there is something to see. */
+/** The duration of checkpoints. Real ones take less than 100 ms, too short to watch. */
 export const TEMPO_MS = 3_000;
 const HISTORY = 60;
 const DRIVER_LOST = 'DriverLost';
-/** The trigger of what was copied from elsewhere. */
+/** The trigger of copied external checkpoints. */
 const IMPORTED = 'import';
 
 export class JobSimulator {
@@ -62,7 +61,7 @@ export class JobSimulator {
     if (one.checkpoints[0]?.body.state !== 'IN_PROGRESS') this.#trigger(one, trigger);
   }
 
-  /** What was asked for, done at once. */
+  /** Execute an operation immediately. */
   runOperation(one: FakeJob, kind: Schemas['OperationKind']): Schemas['OperationRead'] {
     const { job } = one;
     if (kind === 'savepoint') this.trigger(one, 'savepoint');
@@ -132,16 +131,16 @@ export class JobSimulator {
     };
   }
 
-  // ---- verbs ---------------------------------------------------------------------------------
+  // ---- operations ----------------------------------------------------------------------------
 
-  /** A plan has it stopped: with a last checkpoint, which is there at once. */
+  /** Suspend a job with a last checkpoint, which completes immediately. */
   stopWithCheckpoint(one: FakeJob): void {
     if (one.checkpoints[0]?.body.state === 'IN_PROGRESS') one.checkpoints.shift();
     this.#completeCheckpoint(one, 'suspend');
     this.#stop(one, 'SUSPENDED');
   }
 
-  /** `start` as runs have it. One from elsewhere begins with a copy, which is a checkpoint of this job from then on. */
+  /** Start a run. For an external checkpoint, it first completes a checkpoint of this job: the copy. */
   startFrom(one: FakeJob, cause: string, start: Schemas['RunRead']['start']): void {
     this.#start(one, cause, start);
     if (start.mode === 'path') this.#completeCheckpoint(one, IMPORTED);
@@ -155,9 +154,9 @@ export class JobSimulator {
     this.emit(one, 'CheckpointCompleted', { checkpoint: body.number, generation: body.generation, trigger, end_to_end_ms: body.end_to_end_ms, state_bytes: body.state_bytes });
   }
 
-  /** A job that somebody has deployed. */
-  add(scene: JobTemplate): FakeJob {
-    const one = this.#createJob(scene, Math.max(0, ...this.jobs.map(({ job }) => job.id)) + 1);
+  /** Add a deployed job. */
+  add(template: JobTemplate): FakeJob {
+    const one = this.#createJob(template, Math.max(0, ...this.jobs.map(({ job }) => job.id)) + 1);
     this.jobs.push(one);
     return one;
   }
@@ -182,14 +181,14 @@ export class JobSimulator {
     this.emit(one, 'RunStateChanged', { state: 'RUNNING', generation: 1, reason: '', kind: '' });
   }
 
-  #setState({ job, runs }: FakeJob, state: Schemas['RunState'], health: Schemas['Health'], why: string): void {
+  #setState({ job, runs }: FakeJob, state: Schemas['RunState'], health: Schemas['Health'], reason: string): void {
     job.state = state;
     job.health = health;
-    job.health_reason = why;
+    job.health_reason = reason;
     if (job.run) job.run.state = runs[0]!.state = state;
   }
 
-  // ---- how it all began ----------------------------------------------------------------------
+  // ---- initial jobs --------------------------------------------------------------------------
 
   #createJob(template: JobTemplate, id: number): FakeJob {
     const ran = template.state !== 'CREATED';
@@ -198,7 +197,7 @@ export class JobSimulator {
     const runs = ran ? [this.#run(id, 2 + template.restarts, template.state, beganMs, template.restarts > 0 ? 'restart' : 'start'), ...first] : [];
     const job: Job = {
       id, name: template.name, description: template.description, labels: template.labels, desired_state: template.desired, state: template.state, health: template.health,
-      health_reason: template.why, spec_number: 2, spec_state: 'VALID', version: 4, restarts: template.restarts, restart_at: null, run: runs[0] ? briefOfRun(runs[0]) : null,
+      health_reason: template.healthReason, spec_number: 2, spec_state: 'VALID', version: 4, restarts: template.restarts, restart_at: null, run: runs[0] ? briefOfRun(runs[0]) : null,
       last_checkpoint: null, operation: null, actions: [], created_at: iso(beganMs - 86_400_000), updated_at: iso(beganMs),
     };
     const one: FakeJob = {
@@ -227,7 +226,7 @@ export class JobSimulator {
         body.state = 'FAILED';
         body.acknowledged = snapshots.length - 1;
         body.failed_at = iso(completedMs);
-        body.failure = 'subtask counts [1] declined: its storage did not answer for 30 s';
+        body.failure = 'subtask counts [1] declined: the checkpoint storage did not respond within 30 s';
       } else complete(body, snapshots);
       if (number < HISTORY - 20 && !body.is_savepoint) body.discarded_at = iso(completedMs + 200 * 1000);
       one.checkpoints.unshift(checkpoint);
@@ -268,7 +267,7 @@ function complete(body: Schemas['CheckpointRead'], measured: readonly SubtaskSna
   body.end_to_end_ms = tookMs;
   body.latest_ack_at = body.completed_at = iso(Date.parse(body.triggered_at) + tookMs);
   body.state_bytes = measured.reduce((sum, { stateBytes }) => sum + stateBytes, 0);
-  // A savepoint, and the first one, need nothing of another.
+  // A savepoint and the first checkpoint do not refer to files of others.
   body.checkpointed_bytes = body.is_savepoint || body.parent === null ? body.state_bytes : measured.reduce((sum, { writtenBytes }) => sum + writtenBytes, 0);
 }
 
@@ -292,6 +291,3 @@ function specsOf(jobId: number, beganMs: number, { graph }: JobTemplate): Schema
     },
   }));
 }
-
-/** How many subtasks a job has, for whoever counts. */
-export const subtaskCount = ({ template }: FakeJob): number => subtasksOf(template.graph).length;

@@ -23,7 +23,7 @@ const countsGraph = (job: string, parallelism: number): FakeGraph =>
     ['out', 'counts', 'sink', [['counts', 'forward']]],
   ]);
 
-const DEFAULTS = { description: '', labels: {}, desired: 'RUNNING', state: 'RUNNING', health: 'healthy', why: '', restarts: 0, backpressure: 0.04, lagRecords: 0 } as const;
+const DEFAULTS = { description: '', labels: {}, desired: 'RUNNING', state: 'RUNNING', health: 'healthy', healthReason: '', restarts: 0, backpressure: 0.04, lagRecords: 0 } as const;
 
 export const JOB_TEMPLATES: readonly JobTemplate[] = [
   {
@@ -34,13 +34,13 @@ export const JOB_TEMPLATES: readonly JobTemplate[] = [
   { ...DEFAULTS, name: 'clicks-sessions', graph: countsGraph('clicks', 2), recordsPerS: 3_100, stateBytes: 96e6, lagRecords: 310, lastCheckpointAgeS: 3 },
   {
     ...DEFAULTS, name: 'orders-enrichment', graph: countsGraph('orders', 4), state: 'FAILED', health: 'needs_attention', restarts: 10, recordsPerS: 0, stateBytes: 410e6,
-    why: 'it has failed 10 times in a row: sink out: disk quota exceeded on /warehouse/orders', lagRecords: null, lastCheckpointAgeS: 5_400,
+    healthReason: 'The job has failed 10 times in a row, last with: sink out: disk quota exceeded on /warehouse/orders', lagRecords: null, lastCheckpointAgeS: 5_400,
   },
   {
     ...DEFAULTS, name: 'meters-rollup', graph: countsGraph('meters', 4), state: 'RESTARTING', health: 'degraded', restarts: 3, recordsPerS: 0, stateBytes: 51e6,
-    why: 'slot 2 was lost: executor killed by the cluster manager', lagRecords: null, lastCheckpointAgeS: 47,
+    healthReason: 'slot 2 was lost: executor killed by the cluster manager', lagRecords: null, lastCheckpointAgeS: 47,
   },
-  { ...DEFAULTS, name: 'search-index-feed', graph: countsGraph('search', 2), state: 'RECONCILING', health: 'degraded', why: 'nothing is heard of it; whether it lives is being found out', recordsPerS: 0, stateBytes: 7.2e6, lagRecords: null, lastCheckpointAgeS: 310 },
+  { ...DEFAULTS, name: 'search-index-feed', graph: countsGraph('search', 2), state: 'RECONCILING', health: 'degraded', healthReason: 'The driver is unreachable; Weir is checking whether it still runs.', recordsPerS: 0, stateBytes: 7.2e6, lagRecords: null, lastCheckpointAgeS: 310 },
   { ...DEFAULTS, name: 'ads-attribution', graph: countsGraph('ads', 4), desired: 'SUSPENDED', state: 'SUSPENDED', recordsPerS: 0, stateBytes: 880e6, lagRecords: null, lastCheckpointAgeS: 86_400 * 3 },
   { ...DEFAULTS, name: 'backfill-2025', description: 'One pass over last year', graph: countsGraph('backfill', 4), state: 'FINISHED', recordsPerS: 0, stateBytes: 12e6, lagRecords: null, lastCheckpointAgeS: 86_400 * 9 },
   { ...DEFAULTS, name: 'experiment-topk', graph: countsGraph('topk', 1), desired: 'CANCELLED', state: 'CANCELED', recordsPerS: 0, stateBytes: 0, lagRecords: null, lastCheckpointAgeS: null },
@@ -48,7 +48,7 @@ export const JOB_TEMPLATES: readonly JobTemplate[] = [
 
 /**
  * The largest job for which the UI must stay smooth: 200 operators with 8 subtasks, each in its own chain. A checkpoint takes about five seconds
-  * and the next one follows at once, so there are ten updates a second.
+ * and the next one follows immediately, so there are ten updates a second.
  */
 export function wideJobTemplate(columns = 20, rows = 10, parallelism = 8): JobTemplate {
   const uid = (column: number, row: number): string => `op_${column}_${row}`;

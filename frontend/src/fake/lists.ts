@@ -7,8 +7,8 @@ export function listResponse(rows: readonly object[], query: URLSearchParams, un
   const [first, last] = JSON.parse(query.get('range') ?? '[0,24]') as [number, number];
   const filter = JSON.parse(query.get('filter') ?? '{}') as Row;
   const found = (rows as Row[]).filter((row) => Object.entries(filter).every(([name, wanted]) => matches(row, name, wanted)));
-  const turned = order === 'DESC' ? -1 : 1;
-  const sorted = [...found].sort((a, b) => nullsLast(a[field], b[field]) || turned * compare(a[field], b[field]) || turned * compare(a.id, b.id));
+  const direction = order === 'DESC' ? -1 : 1;
+  const sorted = [...found].sort((a, b) => nullsLast(a[field], b[field]) || direction * compare(a[field], b[field]) || direction * compare(a.id, b.id));
   const page = sorted.slice(first, last + 1);
   const shown = page.length > 0 ? `${first}-${first + page.length - 1}` : '*';
   return Response.json(page, { headers: { 'Content-Range': `${unit} ${shown}/${found.length}` } });
@@ -18,7 +18,7 @@ function matches(row: Row, name: string, wanted: unknown): boolean {
   if (name === 'q') return String(row.name).toLowerCase().includes(String(wanted).toLowerCase());
   if (name === 'before_id') return (row.id as number) < (wanted as number);
   if (name === 'needs_attention') return wanted === (row.health === 'needs_attention');
-  // Of checkpoints: completed, and their files are there.
+  // Completed checkpoints whose files are not deleted.
   if (name === 'kept') return wanted === (row.state === 'COMPLETED' && row.discarded_at === null);
   return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);
 }

@@ -1,10 +1,8 @@
-/**
- * `fetch` over a message port: the fake installation runs in a worker, so that its computations do not disturb measurements of the page.
- */
+/** `fetch` over a message port. The fake installation runs in a worker, so that its computations do not distort measurements of the page. */
 import type { Transport } from '../api/transport';
 
-type PortRequest = { type: 'ask'; id: number; url: string; method: string; headers: [string, string][]; body: ArrayBuffer | null } | { type: 'leave'; id: number };
-type PortResponse = { type: 'answer'; id: number; status: number; headers: [string, string][]; body: ReadableStream<Uint8Array> | ArrayBuffer | null } | { type: 'failed'; id: number; why: string };
+type PortRequest = { type: 'request'; id: number; url: string; method: string; headers: [string, string][]; body: ArrayBuffer | null } | { type: 'abort'; id: number };
+type PortResponse = { type: 'response'; id: number; status: number; headers: [string, string][]; body: ReadableStream<Uint8Array> | ArrayBuffer | null } | { type: 'failed'; id: number; message: string };
 
 /** A worker, its inside, or one end of a MessageChannel. */
 export interface Port {
@@ -19,26 +17,26 @@ const BODILESS = new Set([204, 205, 304]);
 /** The page's side. Aborted requests are aborted on the other side. */
 export function requestOverPort(port: Port): Transport {
   const waiting = new Map<number, { resolve: (response: Response) => void; reject: (reason: unknown) => void }>();
-  let asked = 0;
+  let requests = 0;
   port.addEventListener('message', ({ data }: MessageEvent<PortResponse>) => {
     const one = waiting.get(data.id);
     waiting.delete(data.id);
-    if (data.type === 'answer') one?.resolve(new Response(BODILESS.has(data.status) ? null : data.body, { status: data.status, headers: data.headers }));
-    else one?.reject(new TypeError(data.why));
+    if (data.type === 'response') one?.resolve(new Response(BODILESS.has(data.status) ? null : data.body, { status: data.status, headers: data.headers }));
+    else one?.reject(new TypeError(data.message));
   });
   return async (request) => {
-    const id = (asked += 1);
+    const id = (requests += 1);
     const body = request.method === 'GET' || request.method === 'HEAD' ? null : await request.arrayBuffer();
     request.signal.throwIfAborted();
     return new Promise<Response>((resolve, reject) => {
       waiting.set(id, { resolve, reject });
       request.signal.addEventListener('abort', () => {
         waiting.delete(id);
-        port.postMessage({ type: 'leave', id } satisfies PortRequest, { transfer: [] });
+        port.postMessage({ type: 'abort', id } satisfies PortRequest, { transfer: [] });
         reject(request.signal.reason as Error);
       });
-      const ask: PortRequest = { type: 'ask', id, url: request.url, method: request.method, headers: [...request.headers], body };
-      port.postMessage(ask, { transfer: body === null ? [] : [body] });
+      const message: PortRequest = { type: 'request', id, url: request.url, method: request.method, headers: [...request.headers], body };
+      port.postMessage(message, { transfer: body === null ? [] : [body] });
     });
   };
 }
@@ -46,25 +44,24 @@ export function requestOverPort(port: Port): Transport {
 /** The worker's side: `answer` handles each request. Streams are transferred, other bodies are sent whole. */
 export function serveOverPort(port: Port, answer: Transport): void {
   const open = new Map<number, AbortController>();
-  const tell = (told: PortResponse, transfer: Transferable[] = []): void => port.postMessage(told, { transfer });
-  const take = async (asked: Extract<PortRequest, { type: 'ask' }>): Promise<void> => {
-    const { id, url, method, headers, body } = asked;
-    const over = new AbortController();
-    open.set(id, over);
+  const send = (message: PortResponse, transfer: Transferable[] = []): void => port.postMessage(message, { transfer });
+  const handle = async ({ id, url, method, headers, body }: Extract<PortRequest, { type: 'request' }>): Promise<void> => {
+    const aborter = new AbortController();
+    open.set(id, aborter);
     try {
-      const response = await answer(new Request(url, { method, headers, body, signal: over.signal }));
+      const response = await answer(new Request(url, { method, headers, body, signal: aborter.signal }));
       const streams = response.headers.get('Content-Type') === STREAM;
-      const told = streams ? response.body! : await response.arrayBuffer();
-      tell({ type: 'answer', id, status: response.status, headers: [...response.headers], body: told }, [told]);
+      const content = streams ? response.body! : await response.arrayBuffer();
+      send({ type: 'response', id, status: response.status, headers: [...response.headers], body: content }, [content]);
       // The page cancels a stream through its body.
       open.delete(id);
     } catch (error) {
       open.delete(id);
-      tell({ type: 'failed', id, why: error instanceof Error ? error.message : 'Failed to fetch' });
+      send({ type: 'failed', id, message: error instanceof Error ? error.message : 'Failed to fetch' });
     }
   };
   port.addEventListener('message', ({ data }: MessageEvent<PortRequest>) => {
-    if (data.type === 'ask') void take(data);
-    else if (data.type === 'leave') open.get(data.id)?.abort();
+    if (data.type === 'request') void handle(data);
+    else if (data.type === 'abort') open.get(data.id)?.abort();
   });
 }

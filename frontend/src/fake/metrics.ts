@@ -10,7 +10,7 @@ function levelOf(ratio: number): Schemas['BackpressureLevel'] {
 }
 
 /** A generator seeded by subtask and time, so that repeated requests return the same values. */
-function at(jobId: number, chain: number, index: number, step: number): Random {
+function randomAt(jobId: number, chain: number, index: number, step: number): Random {
   return new Random((jobId * 73_856_093) ^ (chain * 19_349_663) ^ (index * 83_492_791) ^ step);
 }
 
@@ -22,14 +22,14 @@ interface Point {
 }
 
 function pointOf({ template, job }: FakeJob, chain: number, index: number, step: number): Point {
-  const luck = at(job.id, chain, index, step);
+  const random = randomAt(job.id, chain, index, step);
   const wave = 1 + 0.25 * Math.sin(step / 9 + job.id);
   const last = template.graph.chains.length - 1;
   // Chains before the slow one are backpressured; the slow one is busy.
-  const suffers = chain < last ? template.backpressure * (index === 1 ? 1 : 0.6) : 0;
-  const backpressured = Math.min(0.95, Math.max(0, suffers * wave + luck.between(-0.03, 0.03)));
-  const busy = Math.min(1 - backpressured, (chain === last ? 0.25 + template.backpressure * 0.9 : 0.22) + luck.between(0, 0.12));
-  return { records: template.recordsPerS * wave * luck.between(0.92, 1.08) * (chain === 0 ? 1 : 0.8), backpressured, busy, queued: Math.min(1 - backpressured - busy, luck.between(0, 0.08)) };
+  const backpressure = chain < last ? template.backpressure * (index === 1 ? 1 : 0.6) : 0;
+  const backpressured = Math.min(0.95, Math.max(0, backpressure * wave + random.between(-0.03, 0.03)));
+  const busy = Math.min(1 - backpressured, (chain === last ? 0.25 + template.backpressure * 0.9 : 0.22) + random.between(0, 0.12));
+  return { records: template.recordsPerS * wave * random.between(0.92, 1.08) * (chain === 0 ? 1 : 0.8), backpressured, busy, queued: Math.min(1 - backpressured - busy, random.between(0, 0.08)) };
 }
 
 export function metricsOf(one: FakeJob, nowMs: number, sinceMs: number, stepS: number, wanted: number | null = null): Schemas['MetricsRead'] {
@@ -53,7 +53,7 @@ export function metricsOf(one: FakeJob, nowMs: number, sinceMs: number, stepS: n
     }),
   );
   const slots = Array.from({ length: steps.length === 0 ? 0 : one.template.graph.slots }, (_, slot) => ({
-    slot, at: moments, rss_bytes: steps.map((step) => Math.round(412e6 + 30e6 * Math.sin(step / 13 + slot))), utilisation: steps.map((step) => 0.4 + 0.3 * at(one.job.id, 99, slot, step).next()),
+    slot, at: moments, rss_bytes: steps.map((step) => Math.round(412e6 + 30e6 * Math.sin(step / 13 + slot))), utilisation: steps.map((step) => 0.4 + 0.3 * randomAt(one.job.id, 99, slot, step).next()),
     gauges: one.template.lagRecords === null ? {} : { [`${one.template.graph.logical.operators[0]!.uid}.lag_records`]: steps.map(() => Math.round(one.template.lagRecords! / one.template.graph.slots)) },
   }));
   return { since: iso(sinceMs), until: iso(nowMs), step_s, subtasks, slots };

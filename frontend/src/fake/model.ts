@@ -11,18 +11,19 @@ export interface JobTemplate {
   desired: Schemas['DesiredState'];
   state: Schemas['RunState'];
   health: Schemas['Health'];
-  why: string;
-  /** Typical, per second, of each source subtask. */
+  healthReason: string;
+  /** Typical, for each source subtask. */
   recordsPerS: number;
   stateBytes: number;
-  /** How much of its time the subtask that is worst off waits for others. */
+  /** The highest share of time that a subtask is backpressured. */
   backpressure: number;
   lagRecords: number | null;
   restarts: number;
-  /** How old the last checkpoint was when the page was opened; null: it has none. */
+  /** The age of the newest checkpoint at the start. Null: there is no checkpoint. */
   lastCheckpointAgeS: number | null;
-  /** How fast its checkpoints go (`TEMPO_MS`), and how often they come (`INTERVAL_MS`), where that is not as with the others. */
+  /** The typical duration of a checkpoint. Default: `TEMPO_MS`. */
   tempoMs?: number;
+  /** Default: `INTERVAL_MS`. */
   intervalMs?: number;
 }
 
@@ -36,7 +37,7 @@ export interface SubtaskSnapshot {
   syncMs: number;
   asyncMs: number;
   stateBytes: number;
-  /** Of these it wrote itself: the rest is as it was in the checkpoint before. */
+  /** The part that this checkpoint wrote. The rest is referenced from earlier ones. */
   writtenBytes: number;
 }
 

@@ -11,7 +11,7 @@ type Operation = Schemas['OperationRead'];
 const INSPECTION_MS = 900;
 /** How long each phase takes. */
 const PHASE_MS = 1_500;
-export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'bringing the job back to where it was' } as const;
+export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'reverting the job to where it was' } as const;
 
 const completed = (one: FakeJob, number: number): FakeCheckpoint | undefined => one.checkpoints.find(({ body }) => body.number === number && body.state === 'COMPLETED');
 const newest = (one: FakeJob): number | null => one.checkpoints.find(({ body }) => body.state === 'COMPLETED')?.body.number ?? null;
@@ -28,9 +28,9 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
     if (request.kind === 'undo') undone = one.plans.find(({ id }) => id === request.plan);
     const number = request.kind === 'rollback' ? request.checkpoint : undone?.safety_checkpoint;
     const found = number ? completed(one, number)?.body : undefined;
-    if (!found) return new FakeProblem(404, 'no-checkpoint', `job '${one.job.name}' has no completed checkpoint ${number}`);
-    if (found.discarded_at) return new FakeProblem(409, 'discarded', `the files of checkpoint ${number} are gone`, 'choose another one');
-    if (found.damage) return new FakeProblem(409, 'damaged', `checkpoint ${number} is damaged: ${found.damage}`, 'choose another one');
+    if (!found) return new FakeProblem(404, 'no-checkpoint', `Job '${one.job.name}' has no completed checkpoint ${number}.`);
+    if (found.discarded_at) return new FakeProblem(409, 'discarded', `The files of checkpoint ${number} are deleted.`, 'Choose another one.');
+    if (found.damage) return new FakeProblem(409, 'damaged', `Checkpoint ${number} is damaged: ${found.damage}.`, 'Choose another one.');
     target = found;
     if (undone) spec = undone.request.spec_before as number;
   } else if (request.kind === 'upgrade') spec = request.spec;
@@ -40,8 +40,8 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
     if (!dry_run) one.specs.unshift({ ...current, id: simulator.id, number: spec, comment: `version ${current.number} with parallelism ${request.parallelism}`, created_at: iso(simulator.nowMs), body: { ...current.body, parallelism: request.parallelism } });
   }
   const cancels = request.kind === 'upgrade' && request.mode === 'last-state';
-  const lives = one.job.run?.ended_at === null;
-  const printed = one.template.name === 'payments-fraud-score';
+  const isRunning = one.job.run?.ended_at === null;
+  const isRepeated = one.template.name === 'payments-fraud-score';
   const sinks = sinksOf(one);
   const plan: Plan = {
     id: dry_run ? null : simulator.id, job_id: one.job.id, kind: request.kind, state: 'PROPOSED', phase: null, job_version: one.job.version, actions: [],
@@ -50,17 +50,17 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
       checkpoint: target?.number ?? null, completed_at: target?.completed_at ?? null, age_s: target ? (simulator.nowMs - Date.parse(target.completed_at!)) / 1000 : null,
       state_bytes: target?.state_bytes ?? null, is_savepoint: target?.is_savepoint ?? false, path, without_state, stop_with: cancels ? 'Cancel' : 'Suspend',
       steps: [
-        ...(target ? [`verify the files of checkpoint ${target.number}; if one is damaged, nothing is done`] : []),
-        ...(path !== null ? [`verify the files of the checkpoint in ${path}; if one is damaged, nothing is done`] : []),
-        ...(lives ? [cancels ? 'stop the job at once, without a last checkpoint' : 'stop the job with a last checkpoint, to which an undo can return'] : []),
-        target ? `start it from checkpoint ${target.number}: what was committed after that is taken back where the sink can`
-        : path !== null ? 'start it from a copy of that: what this job has committed is taken back where the sink can'
-        : without_state ? `start version ${spec} of its spec from the beginning, without any state: what was committed is taken back where the sink can, and all input is read again`
-        : `start version ${spec} of its spec from the newest checkpoint`,
-        'if it does not start, bring it back to where it was stopped',
+        ...(target ? [`Verify the files of checkpoint ${target.number}. If one is damaged, the job is not touched.`] : []),
+        ...(path !== null ? [`Verify the files of the checkpoint in ${path}. If one is damaged, the job is not touched.`] : []),
+        ...(isRunning ? [cancels ? 'Stop the job at once, without a last checkpoint.' : 'Stop the job with a last checkpoint, which an undo can return to.'] : []),
+        target ? `Start it from checkpoint ${target.number}. Sinks revoke the output committed after it, where they can.`
+        : path !== null ? 'Start it from a copy of that checkpoint. Sinks revoke the committed output of this job, where they can.'
+        : without_state ? `Start version ${spec} of the spec without state. Sinks revoke committed output where they can, and all input is read again.`
+        : `Start version ${spec} of the spec from the newest checkpoint.`,
+        'If it does not start, start it from where it was stopped.',
       ],
-      restarted_operators: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['the job is not running now; it will be'] : [],
-      sinks_with_duplicates: printed ? sinks.map(({ sink }) => sink) : [], inspection: null,
+      restarted_operators: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['The job is not running. Applying the plan starts it.'] : [],
+      sinks_with_duplicates: isRepeated ? sinks.map(({ sink }) => sink) : [], inspection: null,
     },
     undo_of: undone?.id ?? null, safety_checkpoint: null, problem: null, operation_id: null, created_by: 1, approved_by: null,
     created_at: iso(simulator.nowMs), approved_at: null, ended_at: null,
@@ -72,7 +72,7 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
   return plan;
 }
 
-export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 'approve' | 'apply' | 'discard', may: readonly Permission[]): Plan | Operation | FakeProblem {
+export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 'approve' | 'apply' | 'discard', permissions: readonly Permission[]): Plan | Operation | FakeProblem {
   if (verb === 'discard') {
     Object.assign(plan, { state: 'DISCARDED', ended_at: iso(simulator.nowMs) });
     simulator.emit(one, 'PlanDiscarded', { plan: plan.id }, false);
@@ -80,20 +80,20 @@ export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 
   }
   const { checkpoint, path, without_state, inspection } = plan.preview;
   const stored = checkpoint !== null || Boolean(path);
-  if ((stored || without_state) && !may.includes('rollback')) return new FakeProblem(403, 'forbidden', "this needs the permission 'rollback'", 'ask an administrator for it');
-  if (plan.job_version !== one.job.version) return new FakeProblem(409, 'job-moved', `job '${one.job.name}' has changed since this plan was made`, 'propose it anew');
+  if ((stored || without_state) && !permissions.includes('rollback')) return new FakeProblem(403, 'forbidden', "This needs the permission 'rollback'.", 'Ask an administrator for it.');
+  if (plan.job_version !== one.job.version) return new FakeProblem(409, 'job-moved', `The job has changed since plan ${plan.id} was made.`, 'Propose a new plan.');
   if (verb === 'approve') {
-    if (!inspection) return new FakeProblem(409, 'being-inspected', 'a worker is still looking at the checkpoint of this plan', 'try again in a moment');
-    if (!inspection.intact) return new FakeProblem(409, 'damaged', `this would not work: ${inspection.damage}`, 'choose another checkpoint');
-    if (inspection.incompatibility) return new FakeProblem(409, 'incompatible', `this would not work: ${inspection.incompatibility}`, 'mend that in a new version, or choose another checkpoint');
+    if (!inspection) return new FakeProblem(409, 'being-inspected', `A worker is still inspecting the checkpoint of plan ${plan.id}.`, 'Try again in a moment.');
+    if (!inspection.intact) return new FakeProblem(409, 'damaged', `This plan would fail: ${inspection.damage}.`, 'Choose another checkpoint.');
+    if (inspection.incompatibility) return new FakeProblem(409, 'incompatible', `This plan would fail: ${inspection.incompatibility}.`, 'Fix that in a new version, or choose another checkpoint.');
     Object.assign(plan, { state: 'APPROVED', approved_by: 1, approved_at: iso(simulator.nowMs) });
     simulator.emit(one, 'PlanApproved', { plan: plan.id }, false);
     return plan;
   }
-  if (plan.state !== 'APPROVED') return new FakeProblem(409, 'plan-state', `plan ${plan.id} is ${plan.state}: only an approved one can be applied`, 'approve it first');
+  if (plan.state !== 'APPROVED') return new FakeProblem(409, 'plan-state', `Plan ${plan.id} is not approved.`, 'Approve it first.');
   const operation: Operation = {
     id: simulator.id, job_id: one.job.id, kind: 'apply-plan', state: 'RUNNING', request: { plan: plan.id }, result: null, problem: null,
-    steps: [{ at: iso(simulator.nowMs), text: stored ? TEXT.VERIFYING : 'beginning' }], created_by: 1,
+    steps: [{ at: iso(simulator.nowMs), text: stored ? TEXT.VERIFYING : 'starting' }], created_by: 1,
     created_at: iso(simulator.nowMs), deadline_at: iso(simulator.nowMs + 1_800_000), ended_at: null,
   };
   one.operations.unshift(operation);
@@ -112,11 +112,11 @@ export function advancePlans(simulator: JobSimulator, one: FakeJob): void {
       plan.preview.inspection = found;
       simulator.emit(one, 'PlanInspected', { plan: plan.id, intact: found.intact, damage: found.damage, incompatibility: found.incompatibility }, false);
     }
-    if (plan.state === 'APPLYING') applyFurther(simulator, one, plan);
+    if (plan.state === 'APPLYING') advancePhase(simulator, one, plan);
   }
 }
 
-function applyFurther(simulator: JobSimulator, one: FakeJob, plan: Plan): void {
+function advancePhase(simulator: JobSimulator, one: FakeJob, plan: Plan): void {
   const operation = one.operations.find(({ id }) => id === plan.operation_id)!;
   const last = operation.steps.at(-1) as { at: string };
   if (simulator.nowMs - Date.parse(last.at) < PHASE_MS) return;

@@ -5,7 +5,7 @@ import { JOB_TEMPLATES } from './jobTemplates';
 import type { JobSimulator } from './jobSimulator';
 
 const COMPILING_MS = 1_500;
-const COMPILE_ERROR = 'ValueError: the column speed is not there; there are: time, place (job.py, line 12)';
+const COMPILE_ERROR = "SchemaError: no column 'speed'. Columns: time, place (job.py, line 12)";
 const files = new WeakMap<JobSimulator, Map<string, { shown: Schemas['ArtifactRead']; broken: boolean; rekeyed: boolean }>>();
 
 function filesOf(simulator: JobSimulator) {
@@ -28,7 +28,7 @@ export async function upload(simulator: JobSimulator, name: string, request: Req
 export function deploy(simulator: JobSimulator, draft: Schemas['JobCreate']): Schemas['JobRead'] | FakeProblem {
   if (simulator.jobs.some(({ job }) => job.name === draft.name)) return new FakeProblem(409, 'name-taken', `A job named '${draft.name}' already exists.`, 'Add a version to its spec, or choose another name.');
   const one = simulator.add({
-    ...JOB_TEMPLATES[2]!, name: draft.name, description: draft.description ?? '', desired: 'SUSPENDED', state: 'CREATED', health: 'degraded', why: '', lastCheckpointAgeS: null, restarts: 0, lagRecords: null,
+    ...JOB_TEMPLATES[2]!, name: draft.name, description: draft.description ?? '', desired: 'SUSPENDED', state: 'CREATED', health: 'degraded', healthReason: '', lastCheckpointAgeS: null, restarts: 0, lagRecords: null,
   });
   one.specs = [];
   Object.assign(one.job, { spec_number: 1, spec_state: 'COMPILING', version: 1, created_at: iso(simulator.nowMs), updated_at: iso(simulator.nowMs) });
@@ -52,12 +52,12 @@ export function addVersion(simulator: JobSimulator, one: FakeJob, { spec, commen
   return shown;
 }
 
-/** Why a version cannot go on with the state that is there; null: it can. */
+/** Why a version cannot restore the job's state. Null: it is compatible. */
 export function stateMismatch(simulator: JobSimulator, { body }: Schemas['SpecRead']): string | null {
-  return filesOf(simulator).get(body.artifact as string)?.rekeyed ? "aggregate 'counts' is keyed by account, its state by user: give it a new uid" : null;
+  return filesOf(simulator).get(body.artifact as string)?.rekeyed ? "operator 'counts' (aggregate) is keyed by account, but its state is keyed by user. Give it a new uid" : null;
 }
 
-/** A worker has compiled what waits for it. */
+/** Finish compilations that have run long enough. */
 export function advanceCompilation(simulator: JobSimulator, one: FakeJob): void {
   for (const spec of one.specs) {
     if (spec.state !== 'COMPILING' || simulator.nowMs - Date.parse(spec.created_at) < COMPILING_MS) continue;
@@ -66,7 +66,7 @@ export function advanceCompilation(simulator: JobSimulator, one: FakeJob): void 
     if (one.job.spec_number === spec.number) {
       one.job.spec_state = spec.state;
       one.job.health = broken ? 'needs_attention' : 'healthy';
-      one.job.health_reason = broken ? `version ${spec.number} does not compile: ${COMPILE_ERROR}` : '';
+      one.job.health_reason = broken ? `The code does not compile: ${COMPILE_ERROR}` : '';
     }
     simulator.emit(one, 'SpecCompiled', { spec: spec.number, state: spec.state, problem: spec.problem }, false);
   }

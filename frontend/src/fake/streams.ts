@@ -47,24 +47,24 @@ export function streamJob(simulator: JobSimulator, one: FakeJob, lastId: string 
     let after = lastId === null ? (one.events.at(-1)?.number ?? 0) : Number(lastId);
     let run = '';
     let progress = '';
-    const look = (changed: FakeJob): void => {
+    const update = (changed: FakeJob): void => {
       if (changed !== one) return;
       if (!simulator.jobs.includes(one)) return finish();
       for (const event of one.events.filter(({ number }) => number > after)) send(message('event', event, (after = event.number)));
-      const newRun = one.job.run ? JSON.stringify(runNews(one)) : '';
+      const newRun = one.job.run ? JSON.stringify(runStatus(one)) : '';
       if (newRun !== run) send(message('run', JSON.parse((run = newRun))));
       const current = one.checkpoints[0];
       const newProgress = current?.body.state === 'IN_PROGRESS' ? JSON.stringify(progressOf(current)) : progress;
       if (newProgress !== progress) send(message('progress', JSON.parse((progress = newProgress))));
     };
-    send(`: following\nid: ${after}\n\n`);
-    look(one);
-    simulator.listeners.add(look);
-    return () => simulator.listeners.delete(look);
+    send(`: subscribed\nid: ${after}\n\n`);
+    update(one);
+    simulator.listeners.add(update);
+    return () => simulator.listeners.delete(update);
   }, signal);
 }
 
-function runNews({ job, runs }: FakeJob): Schemas['RunStatusRead'] {
+function runStatus({ job, runs }: FakeJob): Schemas['RunStatusRead'] {
   const { id, number, reason, generation, running_at, ended_at } = runs[0]!;
   return { id, number, state: lastReported(job.state), reason, generation, running_at, ended_at };
 }
@@ -81,20 +81,20 @@ const lastReported = (state: Schemas['RunState']): Schemas['RunState'] => (state
 
 export function streamJobs(simulator: JobSimulator, signal: AbortSignal): Response {
   return stream(simulator, (send) => {
-    const told = new Map<number, string>();
-    const tell = (one: FakeJob): void => {
+    const sent = new Map<number, string>();
+    const update = (one: FakeJob): void => {
       const { job } = one;
       const { id, name, desired_state, state, run, last_checkpoint: last } = job;
-      const news: Schemas['JobStatusRead'] = {
+      const status: Schemas['JobStatusRead'] = {
         id, name, desired_state, state: run ? lastReported(state) : null, run_id: run?.id ?? null, deleted: !simulator.jobs.includes(one),
         last_checkpoint: last && { id: last.id, number: last.number, completed_at: last.completed_at, end_to_end_ms: last.end_to_end_ms, state_bytes: last.state_bytes },
       };
-      const text = message('job', news);
-      if (told.get(id) !== text) send(text);
-      told.set(id, text);
+      const text = message('job', status);
+      if (sent.get(id) !== text) send(text);
+      sent.set(id, text);
     };
-    simulator.jobs.forEach(tell);
-    simulator.listeners.add(tell);
-    return () => simulator.listeners.delete(tell);
+    simulator.jobs.forEach(update);
+    simulator.listeners.add(update);
+    return () => simulator.listeners.delete(update);
   }, signal);
 }

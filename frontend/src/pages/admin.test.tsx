@@ -62,7 +62,7 @@ describe('users', () => {
     expect(await screen.findByText(/This is your account/)).toBeVisible();
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
     await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
-    expect(await screen.findByText(/This is the last administrator/)).toBeVisible();
+    expect(await screen.findByText(/This is the last enabled administrator/)).toBeVisible();
     expect(fake.installation.administration.users).toHaveLength(6);
   });
 });
@@ -201,7 +201,7 @@ describe('webhooks', () => {
     fake.installation.advance(fake.installation.nowMs + 2_000);
     expect(within(await screen.findByRole('region', { name: 'Test' })).getByRole('status')).toBeVisible();
     expect(await screen.findByText('failed', { selector: '[role=status] *' }, { timeout: 5_000 })).toBeVisible();
-    expect(screen.getAllByText('it answered 503 Service Unavailable').length).toBeGreaterThan(0);
+    expect(screen.getAllByText('the receiver responded with 503 Service Unavailable').length).toBeGreaterThan(0);
   });
 
   it('are changed by administrators, and not deleted while a rule uses them', async () => {
@@ -212,7 +212,7 @@ describe('webhooks', () => {
     expect(await fake.requests.find(({ method }) => method === 'PATCH')!.json()).toEqual({ secret_reference: null });
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
     await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
-    expect(await screen.findByText(/is named by rule 1/)).toBeVisible();
+    expect(await screen.findByText(/Alert rule 1 uses webhook 1/)).toBeVisible();
   });
 
   it('show their deliveries to every user, and their URL only to administrators', async () => {
@@ -226,7 +226,7 @@ describe('webhooks', () => {
 
 it.each([['/alert-rules/999', '/alert-rules'], ['/users/999', '/users'], ['/webhooks/999', '/webhooks']])('%s shows that the record does not exist, and links to the list', async (path, list) => {
   await renderPage(path);
-  expect(await screen.findByText(/^There is no .* 999\.$/)).toBeVisible();
+  expect(await screen.findByText(/^The .* 999 does not exist\.$/)).toBeVisible();
   expect(screen.getByRole('link', { name: 'Back to list' })).toHaveAttribute('href', list);
   expect(globalThis.location.pathname).toBe(path);
 });

@@ -1,4 +1,4 @@
-/** What is not about one job: pages that few open, and nobody first. Each comes when it is opened. */
+/** The pages for alerts, webhooks, tokens, users and the audit log. Each is loaded when it is opened. */
 import { lazy, type ComponentType } from 'react';
 import { Resource } from 'react-admin';
 
@@ -22,12 +22,12 @@ interface Pages {
   list: ComponentType;
   create?: ComponentType;
   edit?: ComponentType;
-  /** Field that says what a row is. */
-  named?: string;
+  /** The field that identifies a record to users. */
+  nameField?: string;
 }
 
-/** Each page for who may see it; `readable`: whoever may not change it sees the page of one row as well. */
-function resource(name: string, { list, create, edit, named }: Pages, { readable = false } = {}) {
+/** A resource whose pages require permissions. `readable`: users who may not edit a record may open its page. */
+function resource(name: string, { list, create, edit, nameField }: Pages, { readable = false } = {}) {
   return (
     <Resource
       key={name}
@@ -35,17 +35,17 @@ function resource(name: string, { list, create, edit, named }: Pages, { readable
       list={withAccessCheck('list', name, list)}
       {...(create && { create: withAccessCheck('create', name, create) })}
       {...(edit && { edit: readable ? edit : withAccessCheck('edit', name, edit) })}
-      {...(named && { recordRepresentation: named })}
+      {...(nameField && { recordRepresentation: nameField })}
     />
   );
 }
 
-/** Not a component: react-admin reads its children, not what they would draw. */
+/** Not a component, because react-admin inspects its children without rendering them. */
 export const adminResources = [
   resource('alerts', { list: Alerts }),
-  resource('alert-rules', { list: Rules, create: NewRule, edit: EditRule, named: 'name' }, { readable: true }),
-  resource('webhooks', { list: Webhooks, create: NewWebhook, edit: EditWebhook, named: 'name' }, { readable: true }),
-  resource('tokens', { list: Tokens, create: TokenCreate, named: 'name' }),
-  resource('users', { list: Users, create: UserCreate, edit: EditUser, named: 'name' }),
+  resource('alert-rules', { list: Rules, create: NewRule, edit: EditRule, nameField: 'name' }, { readable: true }),
+  resource('webhooks', { list: Webhooks, create: NewWebhook, edit: EditWebhook, nameField: 'name' }, { readable: true }),
+  resource('tokens', { list: Tokens, create: TokenCreate, nameField: 'name' }),
+  resource('users', { list: Users, create: UserCreate, edit: EditUser, nameField: 'name' }),
   resource('audit', { list: Audit }),
 ];

@@ -19,7 +19,7 @@ const NO_EXIT_TRANSITION = { transition: { timeout: { enter: 200, exit: 0 } } };
 
 /**
  * A button that explains why it is disabled. It stays focusable while disabled, so that keyboard users can read the reason and keep the focus
-  * during the request.
+ * during the request.
  */
 export function ActionButton({ label, ariaLabel, describedBy, disabledReason, onClick, color = 'primary', variant = 'outlined' }: Props) {
   const reason = useId();

@@ -4,7 +4,7 @@ import { ListContextProvider, useListContext, type ListControllerResult, type Ra
 
 /**
  * Renders the rows of a list over several frames, a batch per frame, because each row has a dozen components. Later updates render only new and
-  * changed rows.
+ * changed rows.
  */
 export function IncrementalRows({ batchSize, children }: { batchSize: number; children: ReactNode }) {
   const list = useListContext<RaRecord>();

@@ -12,10 +12,10 @@ export interface Column {
 
 /**
  * A table for hundreds of rows, made of plain elements: `<div role="row">` with `<div role="cell">` and `role="rowheader"`;
-  * `className="number"` aligns right. It avoids a component per cell. Rows are laid out independently, and invisible rows not at all.
+ * `className="number"` aligns right. It avoids a component per cell. Rows are laid out independently, and invisible rows not at all.
  *
  * Classes: a row may be `aside` (details of another row) or `chosen`; a cell may be `deeper` (indented) or `name` (truncated); `open` is a
-  * button that expands a row. `dense`: no lines between rows.
+ * button that expands a row. `dense`: no lines between rows.
  */
 export function LongTable({ columns, dense = false, children }: { columns: readonly Column[]; dense?: boolean; children: ReactNode }) {
   return (

@@ -5,7 +5,7 @@ import { useNow } from './useNow';
 
 /**
  * A relative time such as `5 s ago`, with the absolute time as a tooltip. `clock` adds the time of day, for lists that users compare with
-  * logs.
+ * logs.
  */
 export function RelativeTime({ at, clock = false }: { at: Moment; clock?: boolean }) {
   const now = useNow();

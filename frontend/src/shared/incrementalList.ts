@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 
 /**
  * A long list that is updated over several frames, so that hundreds of rows are rendered without blocking the page. The state is pure;
-  * `useIncrementalList` connects it to React.
+ * `useIncrementalList` connects it to React.
  */
 export interface IncrementalList<Row> {
   /** The rows requested last, and the same rows with unchanged ones replaced by those already shown. */
@@ -21,7 +21,7 @@ export function emptyList<Row>(): IncrementalList<Row> {
 
 /**
  * Set new rows. Updating continues at the current position and wraps around, so each row is updated eventually, however often the rows change.
-  * `same`: whether two rows look the same.
+ * `same`: whether two rows look the same.
  */
 export function setTarget<Row>(before: IncrementalList<Row>, asked: readonly Row[], same: (one: Row, other: Row) => boolean = Object.is): IncrementalList<Row> {
   const wanted = asked.map((row, place) => (place < before.shown.length && same(before.shown[place]!, row) ? before.shown[place]! : row));
@@ -49,7 +49,7 @@ export const isComplete = ({ remaining }: IncrementalList<unknown>): boolean => 
 
 /**
  * Return the rows to render now: `atOnce` more in each frame, the first ones at once. `rows` must be memoised, rows must be rendered by memoised
-  * components, and `same` must be a stable function.
+ * components, and `same` must be a stable function.
  */
 export function useIncrementalList<Row>(rows: readonly Row[], atOnce: number, same?: (one: Row, other: Row) => boolean): readonly Row[] {
   const [kept, setKept] = useState(() => advance(setTarget(emptyList<Row>(), rows, same), atOnce));

@@ -4,7 +4,7 @@ type FocusTarget = () => HTMLElement | null | undefined;
 
 /**
  * Moves the focus when the focused element is removed, such as a form that was sent: to `to`, or else to the heading of the surrounding panel.
-  * Browsers drop the focus instead, so the next Tab would start at the top of the page.
+ * Browsers drop the focus instead, so the next Tab would start at the top of the page.
  */
 export function useFocusHandoff(to?: FocusTarget): RefCallback<HTMLElement> {
   const place = useRef(to);

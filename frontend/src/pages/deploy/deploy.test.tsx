@@ -54,7 +54,7 @@ describe('deploying', () => {
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
     await screen.findByText(/A worker is compiling the code/);
     fake.installation.advance(fake.installation.nowMs + 3_000);
-    expect(await screen.findByText(/the column speed is not there/)).toBeVisible();
+    expect(await screen.findByText(/no column 'speed'/)).toBeVisible();
 
     await user.click(screen.getByRole('link', { name: 'Edit version' }));
     expect(await screen.findByRole('textbox', { name: 'Job name' })).toHaveValue('route-delays');
@@ -159,7 +159,7 @@ describe('deploying', () => {
     await user.click(await screen.findByRole('button', { name: 'Preview upgrade' }));
     expect(await screen.findByText(/checking whether the state is compatible/)).toBeVisible();
     fake.installation.advance(fake.installation.nowMs + 2_000);
-    expect(await screen.findByText(/keyed by account, its state by user/)).toBeVisible();
+    expect(await screen.findByText(/keyed by account, but its state is keyed by user/)).toBeVisible();
     expect(screen.getByRole('button', { name: 'Upgrade' })).toBeDisabled();
 
     globalThis.history.back();

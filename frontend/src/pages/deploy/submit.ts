@@ -62,7 +62,7 @@ export async function latestVersion(jobId: number, signal?: AbortSignal): Promis
 
 /**
  * Send a change with the job version that the user saw, and retry once with the current one if it is stale: starting or stopping the job does
-  * not conflict with a new spec version. Throws NewerVersionError if the newest spec version has changed.
+ * not conflict with a new spec version. Throws NewerVersionError if the newest spec version has changed.
  */
 async function retryIfStale<Answer>({ job, newest }: BaseVersion, send: (version: number) => Promise<Answer>): Promise<Answer> {
   try {

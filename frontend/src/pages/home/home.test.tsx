@@ -50,7 +50,7 @@ describe('home', () => {
     const { fake } = await renderPage('/');
     const alerts = await screen.findByRole('region', { name: 'Firing alerts' });
     expect(await within(alerts).findByText('3')).toBeVisible();
-    expect(within(alerts).getAllByRole('listitem')[0]).toHaveTextContent(/payments-fraud-scorefraud is late, 21 min ago/);
+    expect(within(alerts).getAllByRole('listitem')[0]).toHaveTextContent(/payments-fraud-scorefraud lag, 21 min ago/);
     expect(within(alerts).getByRole('link', { name: 'All alerts' })).toHaveAttribute('href', '/alerts');
     fake.installation.administration.alerts.length = 0;
     cleanup();

@@ -199,7 +199,7 @@ describe('recovery', () => {
     expect(screen.getAllByText(/This plan would fail: .*state of operator 'counts'/)).toHaveLength(1);
     const confirm = screen.getByRole('button', { name: 'Restore' });
     expect(confirm).toBeDisabled();
-    expect(confirm).toHaveAccessibleDescription(/^This plan would fail: the checkpoint has state of operator 'counts'/);
+    expect(confirm).toHaveAccessibleDescription(/^This plan would fail: state of operator 'counts'/);
   });
 
   it('starts without state, and can undo that', async () => {
@@ -212,7 +212,7 @@ describe('recovery', () => {
     expect(screen.getByText('All input, from the beginning.')).toBeVisible();
     await user.type(await screen.findByRole('textbox', { name: 'Type clicks-sessions to confirm' }), 'clicks-sessions');
     await user.click(screen.getByRole('button', { name: 'Start without state' }));
-    expect(within(await screen.findByRole('list', { name: 'Steps' })).getByText('beginning')).toBeVisible();
+    expect(within(await screen.findByRole('list', { name: 'Steps' })).getByText('starting')).toBeVisible();
     for (let step = 0; step < 3; step += 1) fake.installation.advance(fake.installation.nowMs + 1_600);
     expect(await screen.findByRole('button', { name: /^Undo plan \d+$/ })).toBeEnabled();
     await user.click(screen.getByRole('link', { name: /All checkpoints and plans/ }));
