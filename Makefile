@@ -20,7 +20,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-runtime down test test-runtime check contract sim chaos chaos-platform e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs format audit clean
+.PHONY: help setup demo demo-runtime down test test-runtime check contract sim chaos chaos-platform e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
 
 help: ## List the targets
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -110,6 +110,9 @@ format: setup ## Format code and sort imports with ruff
 
 docs: setup ## Generate docs/protocol/ from the tables in the code
 	$(RUN) tools/generate_docs.py
+
+pictures: setup ## Write docs/pictures/ for README from the results of make e2e and make bench
+	@$(RUN) tools/pictures.py $(ARGS)
 
 lock: setup ## Resolve requirements/*.lock from pyproject.toml: UPGRADE=1 takes newer versions
 	$(RUN) tools/lock.py $(if $(UPGRADE),--upgrade)

@@ -51,6 +51,9 @@ def main(arguments: list[str]) -> int:
     compile_lock("dev.lock", ["pyproject.toml", "--extra", "embedded", *groups], upgrade=upgrade)
     compile_lock("java.lock", ["--group", "java", "--no-deps"], upgrade=upgrade)
     compile_lock("node.lock", ["--group", "node", "--no-deps"], upgrade=upgrade)
+    # These packages are installed outside .venv and use its NumPy.
+    shared = ["--constraint", "requirements/dev.lock", "--no-emit-package", "numpy"]
+    compile_lock("pictures.lock", ["--group", "pictures", *shared], upgrade=upgrade)
     compile_pins("installer.lock", (UV_PIN,), upgrade=upgrade)
     compile_pins("build.lock", BUILD_PINS, upgrade=upgrade)
     return 0
