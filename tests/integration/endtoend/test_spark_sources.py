@@ -101,5 +101,5 @@ def test_an_invalid_query_is_refused_when_the_job_is_built(session: LazySession,
 
 
 def test_a_query_without_a_session_is_refused_and_the_message_says_how_to_start_the_job(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="start the job with `weir run`"):
+    with pytest.raises(ConfigError, match="Run the job with `weir run`"):
         Job("sessionless").read(sources.sql(NUMBERS), uid="rows")

@@ -24,6 +24,15 @@ from weir_workers.embedded.data_dir.platform_state import PlatformState
 WAIT_S = 60.0
 
 
+class BackgroundCommand(subprocess.Popen[str]):
+    """Killed if its ``with`` block fails, which would wait for its end otherwise."""
+
+    def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
+        if exc_type is not None:
+            self.kill()
+        super().__exit__(exc_type, exc, traceback)
+
+
 @dataclass(frozen=True, slots=True)
 class Platform:
     root: Path
@@ -31,9 +40,9 @@ class Platform:
     def weir(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> CommandResult:
         return weir(command, "--data-dir", self.root, *arguments, env=env)
 
-    def start_command(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    def start_command(self, command: str, *arguments: str, env: Mapping[str, str] | None = None) -> BackgroundCommand:
         """Start the command and do not wait for its end."""
-        return subprocess.Popen(
+        return BackgroundCommand(
             [WEIR, command, "--data-dir", self.root, *arguments],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,

@@ -213,7 +213,7 @@ def test_a_foreground_platform_keeps_its_data_and_runs_until_interrupted(started
     with platform.start_command("up", "--foreground") as up:
         assert up.stdout is not None
         lines: list[str] = []
-        while not (line := up.stdout.readline()).startswith("  stop it"):
+        while not (line := up.stdout.readline()).startswith("  stop "):
             assert line, lines
             lines.append(line)
         assert platform.state.supervisor.number == up.pid
