@@ -63,10 +63,10 @@ class ControlPlane:
         with self._changed:
             return [one.event for one in self.events]
 
-    def wait_for(self, wanted: Callable[[list[Event]], bool], *, timeout_s: float = 30.0) -> list[Event]:
+    def wait_for(self, accept: Callable[[list[Event]], bool], *, timeout_s: float = 30.0) -> list[Event]:
         """Return the received events once ``wanted`` accepts them."""
         with self._changed:
-            arrived = self._changed.wait_for(lambda: wanted([one.event for one in self.events]), timeout_s)
+            arrived = self._changed.wait_for(lambda: accept([one.event for one in self.events]), timeout_s)
             seen = [one.event for one in self.events]
         assert arrived, f"after {timeout_s} s only this has arrived: {seen}"
         return seen

@@ -72,13 +72,13 @@ def _fit_view(page: Page) -> None:
 
 
 def _replay(page: Page) -> None:
-    page.locator("button:text-is('Replay the last')").click()
+    page.locator("button:text-is('Replay last checkpoint')").click()
     _wait(page, "document.querySelector('[role=group][aria-label=Replay]')")
     page.wait_for_timeout(REPLAYED_MS)
 
 
 def _back_to_live(page: Page) -> None:
-    page.locator("button:text-is('Back to live')").click()
+    page.locator("button:text-is('Back to live view')").click()
     _wait(page, "!document.querySelector('[role=group][aria-label=Replay]')")
 
 

@@ -27,8 +27,8 @@ def axe_violations(page: Page) -> list[str]:
     # Evaluated by the browser, because the page's policy forbids scripts.
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
-    asked = {"runOnly": {"type": "tag", "values": LEVELS}, "resultTypes": ["violations"]}
-    found = page.evaluate("asked => axe.run(document, asked).then(({ violations }) => violations)", asked)
+    options = {"runOnly": {"type": "tag", "values": LEVELS}, "resultTypes": ["violations"]}
+    found = page.evaluate("asked => axe.run(document, asked).then(({ violations }) => violations)", options)
     return [line for one in found for line in _lines(one)]
 
 

@@ -21,10 +21,10 @@ SCROLL_BAR = 15
 WIDE, HIGH = 1280 - SCROLL_BAR, 800
 """The viewport of a 1280 x 800 window without the scroll bar."""
 THEMES = ("dark", "light")
-"""Tests continue in the last one."""
+"""Screenshots are taken in both; the page stays in the last one."""
 WAIT_MS = 120_000
 
-# As if the theme had been changed in another window, because a dialog may cover the button.
+# Acts like a change of the theme in another window, because a dialog may cover the button.
 _SET_THEME = """theme => {
   const key = 'RaStoreweir.theme';
   const newValue = JSON.stringify(theme);
@@ -32,7 +32,7 @@ _SET_THEME = """theme => {
   window.dispatchEvent(new StorageEvent('storage', { key, newValue }));
 }"""
 # Charts are drawn when they become visible, one per frame. Fixed elements are drawn at the scroll position.
-_SEE_ALL = """async () => {
+_SCROLL_THROUGH = """async () => {
   for (const top of [document.documentElement.scrollHeight, 0]) {
     window.scrollTo(0, top);
     for (let frames = 0; frames < 12; frames += 1) await new Promise(requestAnimationFrame);
@@ -126,10 +126,10 @@ class BrowserSession:
     def _show_in(self, theme: str) -> None:
         self.page.evaluate(_SET_THEME, theme)
         expect(self.page.locator("html")).to_have_css("color-scheme", theme)
-        self.page.evaluate(_SEE_ALL)
+        self.page.evaluate(_SCROLL_THROUGH)
 
     def number(self, button: Locator) -> int:
-        """The first number in the name of this button."""
+        """Return the first number in the name of this button."""
         found = re.search(r"\d+", button.get_attribute("aria-label") or button.inner_text())
         assert found is not None
         return int(found[0])

@@ -51,8 +51,8 @@ def pytest_runtest_makereport(
 @pytest.fixture(scope="session")
 def rig() -> Iterator[Rig]:
     with temporary_platform() as platform, tempfile.TemporaryDirectory(prefix="weir-orders-") as root:
-        said = platform.weir("up")
-        assert said.code == 0, said.err
+        result = platform.weir("up")
+        assert result.code == 0, result.err
         found = Rig(platform, Path(root))
         found.create_resources()
         yield found
@@ -78,19 +78,19 @@ OpenSession = Callable[[Account | None], BrowserSession]
 def open_session(browser: Browser, rig: Rig, request: pytest.FixtureRequest) -> Iterator[OpenSession]:
     """Opens browser sessions. With an account: logged in."""
     with ExitStack() as opened:
-        people: list[BrowserSession] = []
+        sessions: list[BrowserSession] = []
 
         def come(account: Account | None) -> BrowserSession:
             one = opened.enter_context(browser_session(browser, rig.url))
-            people.append(one)
+            sessions.append(one)
             one.begin_trace()
             if account is not None:
                 one.log_in_by_api(account)
             return one
 
         yield come
-        for number, one in enumerate(people):
+        for number, one in enumerate(sessions):
             broken = request.node.stash.get(_failed, False) or bool(one.errors.messages or one.faults)
             one.end_trace(BROKEN / f"{request.node.name}-{number}" if broken else None)
-        wrong = [one for somebody in people for one in (*somebody.errors.messages, *somebody.faults)]
+        wrong = [one for session in sessions for one in (*session.errors.messages, *session.faults)]
         assert not wrong, "\n".join(wrong)

@@ -8,7 +8,7 @@ PRESSES_MAX = 120
 
 # An outline, at it or close around it; fields have a stronger border instead.
 _RING = """async () => {
-  // As it is drawn: styles change with the frame after the key, and some of them slowly.
+  // Wait for the frames and transitions that follow the key press.
   for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
   const one = document.activeElement;
   await Promise.allSettled(one.getAnimations().map(({ finished }) => finished));
@@ -20,7 +20,7 @@ _RING = """async () => {
   const { width, height, top, bottom } = one.getBoundingClientRect();
   const inView = width > 0 && height > 0 && bottom > 0 && top < window.innerHeight;
   if (shown && inView) return null;
-  const why = shown ? 'it is out of view' : `nothing shows that the keyboard is there, its outline is ${getComputedStyle(one).outline}`;
+  const why = shown ? 'it is out of view' : `the focus is not visible, the outline is ${getComputedStyle(one).outline}`;
   return `${one.outerHTML.slice(0, 200)}: ${why}`;
 }"""
 

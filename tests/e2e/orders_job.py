@@ -1,6 +1,6 @@
-"""Orders, priced by a service that is asked batch by batch, and counted for each customer. It never ends.
+"""An unbounded job: orders are priced by a simulated service, one request per batch, and counted per customer.
 
-As long as the file ``closed`` is there the service does not answer: what is on its way to it waits, and so do barriers.
+While the file ``closed`` exists, the service does not answer, so records and barriers queue up in front of it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from weir import Job, Params, agg, sinks, sources
 
 CUSTOMERS = 40
 ORDER_BYTES = 40_000
-"""Of what an order comes with. Channels have room for some megabytes: they have to fill up within seconds."""
-LOOK_EVERY_S = 0.02
+"""Size of an order: large enough to fill channels of some megabytes within seconds."""
+POLL_S = 0.02
 
 
 def job(params: Params) -> Job:
-    """A row for each order: the customer's orders so far, and what they cost."""
-    rate = params.int("rate", 100, help="orders a second")
-    closed = params.path("closed", help="while this file is there the price service does not answer")
+    """Orders and total price of each customer so far, one row per order."""
+    rate = params.int("rate", 100, help="orders per second")
+    closed = params.path("closed", help="the price service does not answer while this file exists")
     job = Job("orders")
     columns = {"customer": sources.uniform_ints(distinct=CUSTOMERS), "pieces": sources.ints(1, 10)}
     read = job.read(sources.generator(columns, rate=rate), uid="orders", name="orders")
     orders = read.with_columns(paper=pl.lit("x" * ORDER_BYTES)).options(name="paper")
-    # Dealt out anew, so that what waits for the service waits in channels.
+    # Rebalance, so that records wait for the service in channels.
     priced = orders.rebalance().map_batches(
         pricing(closed), schema={"customer": int, "price": int}, blocking=True, uid="prices", name="prices"
     )
@@ -37,11 +37,11 @@ def job(params: Params) -> Job:
 
 
 def pricing(closed: str | Path) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    door = Path(closed)
+    closed_file = Path(closed)
 
     def price(orders: pl.DataFrame) -> pl.DataFrame:
-        while door.exists():
-            time.sleep(LOOK_EVERY_S)
+        while closed_file.exists():
+            time.sleep(POLL_S)
         return orders.select("customer", price=pl.col("pieces") * 7)
 
     return price

@@ -80,11 +80,11 @@ class Rig:
         return int(self.wait_until_running(job["id"])["id"])
 
     def wait_until_running(self, job_id: int) -> dict[str, Any]:
-        def well(job: dict[str, Any]) -> bool:
+        def ready(job: dict[str, Any]) -> bool:
             assert job["health"] != "needs_attention", job
             return running(job) and newest(job) >= CHECKPOINTS_MIN
 
-        return self.api.wait(job_id, well, timeout_s=WAIT_S)
+        return self.api.wait(job_id, ready, timeout_s=WAIT_S)
 
     def _deploy(self) -> dict[str, Any]:
         made: dict[str, Any] = self.api.send("POST", "/jobs", json={"name": NAME, "spec": self._spec()})
@@ -109,7 +109,7 @@ class Rig:
             {"parameters": {**self.parameters, "rate": 200}, "checkpointing": {"interval": "10s", "retained": RETAINED}},
         )
         for change in changes:
-            made = {"spec": self._spec() | change, "comment": "tried out"}
+            made = {"spec": self._spec() | change, "comment": "experiment"}
             self.api.send("POST", f"/jobs/{job['id']}/specs", json=made, headers={"If-Match": "*"})
 
     def delete_job(self) -> None:
@@ -127,16 +127,18 @@ class Rig:
                 part.unlink()
 
     def count_output(self) -> int:
-        """Orders that a reader of the output sees. Fails if they are not, of each customer, the first, the second, the third, ..."""
+        """Return the number of orders in the output. Fails if the orders of a customer are not numbered 1, 2, 3, ..."""
         rows = pl.read_parquet(sorted(self.output.glob("*.parquet")), columns=["customer", "orders"])
         of_each = rows.group_by("customer").agg(
             rows=pl.len(), distinct=pl.col("orders").n_unique(), first=pl.col("orders").min(), last=pl.col("orders").max()
         )
-        odd = of_each.filter((pl.col("rows") != pl.col("distinct")) | (pl.col("first") != 1) | (pl.col("last") != pl.col("rows")))
-        assert odd.is_empty(), f"orders are lost or doubled: {odd.row(0, named=True)}"
+        wrong = of_each.filter(
+            (pl.col("rows") != pl.col("distinct")) | (pl.col("first") != 1) | (pl.col("last") != pl.col("rows"))
+        )
+        assert wrong.is_empty(), f"orders are lost or duplicated: {wrong.row(0, named=True)}"
         return rows.height
 
-    # ---- what goes wrong -----------------------------------------------------------------------
+    # ---- failures ------------------------------------------------------------------------------
 
     @contextmanager
     def prices_unavailable(self) -> Iterator[None]:

@@ -8,10 +8,10 @@ from playwright.sync_api import expect
 from tests.e2e.conftest import OpenSession
 from tests.e2e.rig import Rig
 
-OK_PAPER = "rgb(255, 255, 255)"
+OK_BACKGROUND = "rgb(255, 255, 255)"
 ACKNOWLEDGED = 4
-"""Which cell of a checkpoint's row."""
-HIGH_GROUND = "rgb(253, 229, 227)"
+"""Index of the cell with the acknowledgements in a checkpoint's row."""
+HIGH_BACKGROUND = "rgb(253, 229, 227)"
 
 
 def test_backpressure_is_coloured_and_a_checkpoint_in_progress_completes_live(rig: Rig, open_session: OpenSession) -> None:
@@ -20,20 +20,20 @@ def test_backpressure_is_coloured_and_a_checkpoint_in_progress_completes_live(ri
     page = admin.page
     admin.go(f"/jobs/{job_id}", shows="orders")
     source = page.locator(".weir-chain", has_text="orders")
-    line = page.get_by_test_id("checkpoint-status")
+    status = page.get_by_test_id("checkpoint-status")
     expect(source).to_have_attribute("data-level", "ok")
-    expect(source).to_have_css("background-color", OK_PAPER)
-    expect(line).to_contain_text("completed")
+    expect(source).to_have_css("background-color", OK_BACKGROUND)
+    expect(status).to_contain_text("completed")
 
     with rig.prices_unavailable():
         expect(source).to_have_attribute("data-level", "high")
         expect(source.locator("strong")).to_have_text("high")
         expect(source).to_contain_text(re.compile(r"busy \S+ ?%.*backpressured [5-9>1]\d+ ?%"))
-        expect(source).to_have_css("background-color", HIGH_GROUND)
-        expect(line).to_contain_text("in progress")
-        expect(line).to_contain_text("orders")
-        held = re.search(r"Checkpoint (\d+)", line.inner_text())
-        assert held is not None
+        expect(source).to_have_css("background-color", HIGH_BACKGROUND)
+        expect(status).to_contain_text("in progress")
+        expect(status).to_contain_text("orders")
+        delayed = re.search(r"Checkpoint (\d+)", status.inner_text())
+        assert delayed is not None
         admin.check("job-overview-backpressure")
         admin.take_picture("job-overview-backpressure")
 
@@ -44,15 +44,15 @@ def test_backpressure_is_coloured_and_a_checkpoint_in_progress_completes_live(ri
         admin.check("job-backpressure-high")
 
         admin.tab("Checkpoints")
-        row = admin.panel("History").get_by_role("row", name=re.compile(rf"^{held[1]}\b"))
+        row = admin.panel("History").get_by_role("row", name=re.compile(rf"^{delayed[1]}\b"))
         expect(row).to_contain_text("in progress")
         expect(row.get_by_role("cell").nth(ACKNOWLEDGED)).to_have_text(re.compile(r"^(?!(\d) of \1)\d of \d$"))
         row.get_by_role("button").first.click()
-        expect(admin.panel(f"Checkpoint {held[1]}")).to_be_visible()
+        expect(admin.panel(f"Checkpoint {delayed[1]}")).to_be_visible()
         admin.check("job-checkpoints-in-progress")
 
     expect(row).to_contain_text("completed")
     expect(row.get_by_role("cell").nth(ACKNOWLEDGED)).to_have_text(re.compile(r"^(\d+) of \1$"))
     admin.tab("Overview")
     expect(source).to_have_attribute("data-level", "ok")
-    expect(source).to_have_css("background-color", OK_PAPER)
+    expect(source).to_have_css("background-color", OK_BACKGROUND)

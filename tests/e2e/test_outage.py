@@ -17,9 +17,10 @@ def test_during_an_outage_a_page_shows_the_age_of_its_data_and_then_catches_up(r
     job_id = rig.ensure_job()
     vera = open_session(VERA)
     page = vera.page
-    asked_after: list[int] = []
+    resumed_after: list[int] = []
     page.on(
-        "request", lambda one: asked_after.append(_last_event(one)) if one.url.endswith(f"/jobs/{job_id}/events/stream") else None
+        "request",
+        lambda one: resumed_after.append(_last_event(one)) if one.url.endswith(f"/jobs/{job_id}/events/stream") else None,
     )
     vera.go(f"/jobs/{job_id}/events", shows=NAME)
     live = page.locator("header").get_by_text("updates live", exact=True)
@@ -46,7 +47,7 @@ def test_during_an_outage_a_page_shows_the_age_of_its_data_and_then_catches_up(r
         expect(live).to_be_visible()
         expect(banner).to_have_count(0)
 
-    assert asked_after[-1] >= shown, "the stream resumes after the last event"
+    assert resumed_after[-1] >= shown, "the stream resumes after the last event"
 
     # The job continued, and the events that its driver sent later appear without a reload.
     rig.api.wait(job_id, lambda job: newest(job) >= before + 3)

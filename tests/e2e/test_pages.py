@@ -15,7 +15,7 @@ from tests.e2e.rig import NAME, Rig
 
 @dataclass(frozen=True, slots=True)
 class PageCase:
-    """``path``: with ``{job}`` for the id of the job. ``shows``: what is there once the page is. ``open``: what is done before one looks."""
+    """``path``: ``{job}`` stands for the id of the job. ``shows``: visible once the page is loaded. ``open``: user actions before the check."""
 
     name: str
     path: str
@@ -36,12 +36,12 @@ def field(name: str) -> Callable[[Page], Locator]:
 
 
 def canvas(count: int) -> Callable[[Page], Locator]:
-    """The last one of so many charts."""
+    """Return the last of ``count`` charts."""
     return lambda page: page.locator("canvas").nth(count - 1)
 
 
 def press(*names: str) -> Callable[[Page], None]:
-    """One after the other, the last that is called so in each case: a dialog comes after what opens it."""
+    """Press buttons or menu items in this order. Of several with one name take the last, because a dialog follows the page."""
 
     def pressed(page: Page) -> None:
         for name in names:
@@ -54,7 +54,7 @@ def dialog(title: str) -> Callable[[Page], None]:
     return lambda page: expect(page.get_by_role("dialog", name=title)).to_be_visible()
 
 
-def both(*steps: Callable[[Page], object]) -> Callable[[Page], None]:
+def in_order(*steps: Callable[[Page], object]) -> Callable[[Page], None]:
     def done(page: Page) -> None:
         for step in steps:
             step(page)
@@ -62,11 +62,11 @@ def both(*steps: Callable[[Page], object]) -> Callable[[Page], None]:
     return done
 
 
-def unfold_one(page: Page) -> Locator:
-    """And no other: which one is open is kept. What is said of it."""
+def expand_checkpoint(page: Page) -> Locator:
+    """Expand one checkpoint and collapse the previous one. Return its details."""
     found = re.search(r"\d+", page.get_by_role("button", name="checkpoint details", expanded=False).nth(2).inner_text())
     assert found is not None
-    # Newer ones come on top of it meanwhile.
+    # Newer checkpoints may move it down meanwhile, so it is found by its number.
     page.get_by_role("button", name=f"{found[0]} checkpoint details", exact=True).click()
     detail = page.get_by_role("region", name=f"Checkpoint {found[0]}", exact=True)
     expect(detail.get_by_role("region", name="Timeline")).to_be_visible()
@@ -74,8 +74,8 @@ def unfold_one(page: Page) -> Locator:
     return detail
 
 
-def unfold(page: Page) -> None:
-    unfold_one(page).get_by_role("button", name=re.compile("^Subtasks of ")).first.click()
+def expand_subtasks(page: Page) -> None:
+    expand_checkpoint(page).get_by_role("button", name=re.compile("^Subtasks of ")).first.click()
 
 
 def replay(page: Page) -> None:
@@ -86,7 +86,7 @@ def replay(page: Page) -> None:
 
 
 def pin(page: Page) -> None:
-    unfold_one(page).get_by_role("button", name="Pin", exact=True).click()
+    expand_checkpoint(page).get_by_role("button", name="Pin", exact=True).click()
     dialog("Pin checkpoint")(page)
 
 
@@ -95,7 +95,7 @@ def menu(page: Page) -> None:
     expect(page.get_by_role("menuitem", name="Rescale…")).to_be_visible()
 
 
-def entry(page: Page) -> None:
+def open_entry(page: Page) -> None:
     page.get_by_role("button", name=re.compile("create of job")).click()
     expect(page.get_by_role("table", name="Before and after")).to_be_visible()
 
@@ -105,13 +105,13 @@ def account(page: Page) -> None:
     expect(page.get_by_role("menuitem", name="Logout")).to_be_visible()
 
 
-def difference(page: Page) -> None:
+def compare_versions(page: Page) -> None:
     page.get_by_role("button", name="Compare versions").click()
     expect(page.get_by_role("cell", name="parameters.rate")).to_be_visible()
 
 
 def new_token(page: Page) -> None:
-    page.get_by_role("textbox", name="Name").fill("a look at it")
+    page.get_by_role("textbox", name="Name").fill("a token for this test")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_text("This value is shown only once.")).to_be_visible()
 
@@ -122,10 +122,10 @@ PAGES = (
     PageCase("job-overview", "/jobs/{job}", text("^prices$")),
     PageCase("job-overview-replay", "/jobs/{job}", text("^prices$"), replay),
     PageCase("job-more", "/jobs/{job}", text("^prices$"), menu),
-    PageCase("job-suspend", "/jobs/{job}", text("^prices$"), both(press("Suspend"), dialog("Suspend orders?"))),
-    PageCase("job-rescale", "/jobs/{job}", text("^prices$"), both(press("More", "Rescale…"), dialog("Rescale orders"))),
+    PageCase("job-suspend", "/jobs/{job}", text("^prices$"), in_order(press("Suspend"), dialog("Suspend orders?"))),
+    PageCase("job-rescale", "/jobs/{job}", text("^prices$"), in_order(press("More", "Rescale…"), dialog("Rescale orders"))),
     PageCase("job-checkpoints", "/jobs/{job}/checkpoints", canvas(4)),
-    PageCase("job-checkpoint", "/jobs/{job}/checkpoints", canvas(4), unfold),
+    PageCase("job-checkpoint", "/jobs/{job}/checkpoints", canvas(4), expand_subtasks),
     PageCase("job-pin", "/jobs/{job}/checkpoints", canvas(4), pin),
     PageCase("job-backpressure", "/jobs/{job}/backpressure", canvas(2)),
     PageCase("job-recovery-now", "/jobs/{job}/recovery", text("^Job started without state|^Run ")),
@@ -133,7 +133,7 @@ PAGES = (
         "job-restore",
         "/jobs/{job}/recovery",
         text("^Job started"),
-        both(press("Restore from a path…"), dialog("Restore orders from a path")),
+        in_order(press("Restore from a path…"), dialog("Restore orders from a path")),
     ),
     PageCase("job-exceptions", "/jobs/{job}/exceptions", text("^Downtime$|^No exceptions")),
     PageCase("job-events", "/jobs/{job}/events", text("^CheckpointCompleted$")),
@@ -147,31 +147,31 @@ PAGES = (
     PageCase("rules", "/alert-rules", text("^any restart$")),
     PageCase("rule-new", "/alert-rules/create", field("Name")),
     PageCase("rule", "/alert-rules/1", field("Name")),
-    PageCase("rule-delete", "/alert-rules/1", field("Name"), both(press("Delete"), dialog("Delete rule"))),
+    PageCase("rule-delete", "/alert-rules/1", field("Name"), in_order(press("Delete"), dialog("Delete rule"))),
     PageCase("webhooks", "/webhooks", text("^on-call$")),
     PageCase("webhook-new", "/webhooks/create", field("URL")),
     PageCase("webhook", "/webhooks/1", field("URL")),
     PageCase("tokens", "/tokens", text("^deployments from CI$")),
     PageCase("token-new", "/tokens/create", field("Name")),
-    PageCase("token-made", "/tokens/create", field("Name"), new_token),
+    PageCase("token-created", "/tokens/create", field("Name"), new_token),
     PageCase("users", "/users", text("^vera$")),
     PageCase("user-new", "/users/create", field("Name")),
     PageCase("user", "/users/2", text("^Login methods$")),
     PageCase(
-        "user-password", "/users/2", text("^Login methods$"), both(press("Reset password"), dialog("Set a new password for"))
+        "user-password", "/users/2", text("^Login methods$"), in_order(press("Reset password"), dialog("Set a new password for"))
     ),
     PageCase("audit", "/audit", text("^Request$|ago$")),
-    PageCase("audit-entry", "/audit", text("^Request$|ago$"), entry),
+    PageCase("audit-entry", "/audit", text("^Request$|ago$"), open_entry),
     PageCase("account", "/tokens", text("^deployments from CI$"), account),
-    PageCase("nowhere", "/no-such-page", text("^This page does not exist$")),
+    PageCase("not-found", "/no-such-page", text("^This page does not exist$")),
     PageCase("deploy-invalid", "/jobs/{job}/review/2", text("^The job was not started$")),
-    PageCase("deploy-upgrade", "/jobs/{job}/review/3", text("^Stop with a final checkpoint and resume"), difference),
+    PageCase("deploy-upgrade", "/jobs/{job}/review/3", text("^Stop with a final checkpoint and resume"), compare_versions),
 )
 
 
 @pytest.fixture(scope="module")
 def session(browser: Browser, rig: Rig) -> Iterator[BrowserSession]:
-    """One for all pages: a browser keeps what it has loaded."""
+    """One session for all pages, because its cache makes them load faster."""
     with ExitStack() as opened:
         one = opened.enter_context(browser_session(browser, rig.url))
         one.log_in_by_api(rig.admin)
@@ -190,11 +190,11 @@ def test_a_page_is_accessible(rig: Rig, session: BrowserSession, case: PageCase)
     expect(case.shows(page)).to_be_visible()
     case.open(page)
     session.check(case.name)
-    complaints = session.errors.messages
+    messages = session.errors.messages
     if case.name == "job-none":
-        # Browsers write down what they were refused; that it is not there is just what is looked at.
-        complaints = [one for one in complaints if "404" not in one]
-    assert not complaints + session.faults, "\n".join(complaints + session.faults)
+        # The browser logs the expected status 404 as an error.
+        messages = [one for one in messages if "404" not in one]
+    assert not messages + session.faults, "\n".join(messages + session.faults)
 
 
 def test_the_collapsed_menu_is_accessible(rig: Rig, session: BrowserSession) -> None:
@@ -204,7 +204,7 @@ def test_the_collapsed_menu_is_accessible(rig: Rig, session: BrowserSession) -> 
     session.go("/", shows="Home")
     page.get_by_role("button", name="Close menu").click()
     expect(page.get_by_role("button", name="Open menu")).to_be_visible()
-    session.check("home-menu-folded")
+    session.check("home-menu-collapsed")
     page.get_by_role("menuitem", name="Jobs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
     page.get_by_role("button", name="Open menu").click()

@@ -17,7 +17,7 @@ ACTION_NAMES = re.compile(
 
 
 def visible_actions(session: BrowserSession) -> list[str]:
-    """Verbs on the page that is shown, of which some are links."""
+    """Return the names of all visible action buttons and links."""
     found = session.page.get_by_role("button", name=ACTION_NAMES).or_(session.page.get_by_role("link", name=ACTION_NAMES))
     return [one.inner_text() for one in found.all()]
 
@@ -65,15 +65,15 @@ def test_a_forbidden_page_shows_access_denied(rig: Rig, open_session: OpenSessio
     vera = open_session(VERA)
     vera.go(path, shows="Access denied")
     expect(vera.page.get_by_text("You do not have access to this page")).to_be_visible()
-    vera.check(f"not-allowed{path.replace('/', '-')}")
+    vera.check(f"access-denied{path.replace('/', '-')}")
 
 
 @pytest.mark.parametrize(
-    ("account", "said", "buttons"),
+    ("account", "reason", "buttons"),
     [(OTTO, "This needs the permission 'rollback'", 1), (VERA, "Only users with the permission 'operate'", 0)],
 )
 def test_a_plan_is_confirmed_only_with_the_permission_to_roll_back(
-    rig: Rig, open_session: OpenSession, account: Account, said: str, buttons: int
+    rig: Rig, open_session: OpenSession, account: Account, reason: str, buttons: int
 ) -> None:
     job_id = rig.ensure_job()
     kept = rig.api.send(
@@ -81,14 +81,14 @@ def test_a_plan_is_confirmed_only_with_the_permission_to_roll_back(
     )
     request = {"kind": "rollback", "checkpoint": kept[1]["number"]}
     plan = rig.api.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
-    somebody = open_session(account)
-    somebody.go(f"/jobs/{job_id}/recovery/{plan}", shows=NAME)
-    expect(somebody.page.get_by_text(said)).to_be_visible()
-    expect(somebody.page.get_by_text("files match their checksums")).to_be_visible()
-    back = somebody.page.get_by_role("button", name="Roll back", exact=True)
-    expect(back).to_have_count(buttons)
-    for button in back.all():
+    user = open_session(account)
+    user.go(f"/jobs/{job_id}/recovery/{plan}", shows=NAME)
+    expect(user.page.get_by_text(reason)).to_be_visible()
+    expect(user.page.get_by_text("files match their checksums")).to_be_visible()
+    roll_back = user.page.get_by_role("button", name="Roll back", exact=True)
+    expect(roll_back).to_have_count(buttons)
+    for button in roll_back.all():
         expect(button).to_be_disabled()
-    expect(somebody.page.get_by_role("textbox", name=re.compile("to confirm$"))).to_have_count(0)
-    somebody.check(f"plan-as-{account.name}")
+    expect(user.page.get_by_role("textbox", name=re.compile("to confirm$"))).to_have_count(0)
+    user.check(f"plan-as-{account.name}")
     rig.api.send("POST", f"/plans/{plan}/discard")

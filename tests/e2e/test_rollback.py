@@ -24,7 +24,7 @@ def test_a_job_is_rolled_back_and_the_rollback_undone(rig: Rig, open_session: Op
     choices = tree.get_by_role("button", name=re.compile("^Roll back to checkpoint"))
     expect(choices.nth(BACK)).to_be_visible()
     olga.check("job-recovery")
-    # While one reads, newer ones come on top: it is asked for by its number.
+    # Newer checkpoints may move it down meanwhile, so it is found by its number.
     target = olga.number(choices.nth(BACK))
     tree.get_by_role("button", name=f"Roll back to checkpoint {target}…", exact=True).click()
 
@@ -32,11 +32,11 @@ def test_a_job_is_rolled_back_and_the_rollback_undone(rig: Rig, open_session: Op
     expect(page.get_by_text("files match their checksums")).to_be_visible()
     expect(page.get_by_role("region", name="Source positions").get_by_role("row")).to_have_count(3)
     expect(page.get_by_text("output committed after the checkpoint is revoked")).to_be_visible()
-    go_back = page.get_by_role("button", name="Roll back", exact=True)
-    expect(go_back).to_be_disabled()
+    roll_back = page.get_by_role("button", name="Roll back", exact=True)
+    expect(roll_back).to_be_disabled()
     olga.check("plan-rollback")
     olga.take_picture("plan-rollback")
-    plan = confirm_plan(olga, go_back)
+    plan = confirm_plan(olga, roll_back)
     expect(page.get_by_text(re.compile(r"^Plan applied"))).to_be_visible()
     expect_all_done(page.get_by_role("list", name="Steps"))
     olga.check("plan-rollback-applied")
@@ -70,7 +70,7 @@ def test_a_job_is_rolled_back_and_the_rollback_undone(rig: Rig, open_session: Op
 
 
 def confirm_plan(session: BrowserSession, button: Locator) -> int:
-    """The id of the plan that the page is about, once its name was typed and the button was pressed."""
+    """Type the name of the job, press the button, and return the id of the plan."""
     page = session.page
     field = page.get_by_role("textbox", name=f"Type {NAME} to confirm")
     field.fill("order")
@@ -87,12 +87,12 @@ def expect_all_done(steps: Locator) -> None:
 
 
 def restored_checkpoint(rig: Rig, job_id: int, cause: str) -> int:
-    """The checkpoint that the newest run started from: the parent of its first one."""
-    asked = {"sort": '["number","ASC"]', "range": "[0,0]"}
+    """Return the checkpoint that the newest run restored: the parent of the first one that it completed."""
+    first = {"sort": '["number","ASC"]', "range": "[0,0]"}
 
     def first_of(run: dict[str, Any]) -> list[dict[str, Any]]:
-        wanted = {"job_id": job_id, "run_id": run["id"], "state": "COMPLETED"}
-        found: list[dict[str, Any]] = rig.api.send("GET", "/checkpoints", params={**asked, "filter": json.dumps(wanted)})
+        filters = {"job_id": job_id, "run_id": run["id"], "state": "COMPLETED"}
+        found: list[dict[str, Any]] = rig.api.send("GET", "/checkpoints", params={**first, "filter": json.dumps(filters)})
         return found
 
     job = rig.api.wait(job_id, lambda job: running(job) and bool(first_of(job["run"])), timeout_s=WAIT_S)

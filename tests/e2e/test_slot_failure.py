@@ -38,13 +38,13 @@ def test_a_killed_slot_is_replaced_and_the_recovery_is_shown(rig: Rig, open_sess
     admin.tab("Overview")
     expect(page.locator(".weir-chain", has_text="prices")).to_be_visible()
     exceptions = page.get_by_role("region", name="Job summary").locator("div", has_text="Exceptions").locator("dd")
-    told = int(exceptions.inner_text())
+    before_kill = int(exceptions.inner_text())
     page.evaluate(_NOTE_STATES)
 
     (killed, *_) = slot_processes(driver(rig.platform, rig.api, rig.api.job(job_id)).pid)
     os.kill(killed, signal.SIGKILL)
     page.wait_for_function(_HAS_RECOVERED)
-    expect(exceptions).to_have_text(str(told + 1))
+    expect(exceptions).to_have_text(str(before_kill + 1))
     expect(page.locator("#main-content header [data-state]").nth(1)).to_have_text("healthy")
     admin.check("job-overview-recovered")
 

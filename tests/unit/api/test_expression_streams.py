@@ -18,7 +18,7 @@ from weir.api.rowwise_check import check_rowwise
 from weir.api.stream import Stream
 from weir.errors import GraphError, SchemaError
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 codes = st.sampled_from(["JFK", "LGA", "ß", "", None])
@@ -27,14 +27,14 @@ some_flights = st.lists(
 )
 
 
-@patient
+@no_deadline
 @given(some_flights, st.integers(-100, 100))
 def test_filter_keeps_the_rows_that_a_python_loop_keeps(rows: list[dict[str, Any]], least: int) -> None:
     kept = result(rows, lambda stream: stream.filter(pl.col("delay") > least, pl.col("origin") == "JFK"))
     assert kept == [row for row in rows if row["delay"] is not None and row["delay"] > least and row["origin"] == "JFK"]
 
 
-@patient
+@no_deadline
 @given(some_flights)
 def test_computed_columns_are_what_a_python_loop_computes(rows: list[dict[str, Any]]) -> None:
     made = result(

@@ -27,7 +27,7 @@ ROWS = [
     flight("JFK", "SFO", None, 0.5),
     flight("JFK", None, 1, None),
 ]
-patient = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+no_deadline = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 rows_with_keys = st.lists(
     st.builds(flight, st.sampled_from(["JFK", "LGA", "EWR", None]), st.just("x"), st.none() | st.integers(-9, 9), st.just(1.0)),
     min_size=1,
@@ -98,7 +98,7 @@ def folded(rows: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
     return last
 
 
-@patient
+@no_deadline
 @given(rows_with_keys, st.sampled_from(["batch", "each"]))
 def test_the_last_update_of_each_key_is_the_aggregate_of_all_its_records(rows: list[dict[str, Any]], emit: Any) -> None:
     made = result(

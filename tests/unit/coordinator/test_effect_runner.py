@@ -34,7 +34,7 @@ class Broken(Recording):
         raise self.error
 
 
-class Told:
+class RecordingMaster:
     """Replaces the job master."""
 
     def __init__(self) -> None:
@@ -44,16 +44,16 @@ class Told:
         return lambda *args: self.calls.append((name, *args))
 
 
-def _runner(sink: Recording, storage: MemoryStorage | None = None) -> tuple[EffectRunner, Told]:
-    storage, lane, told = storage or MemoryStorage(), _AtOnce(), Told()
+def _runner(sink: Recording, storage: MemoryStorage | None = None) -> tuple[EffectRunner, RecordingMaster]:
+    storage, executor, master = storage or MemoryStorage(), _AtOnce(), RecordingMaster()
     log = JobLog(storage, LAYOUT)
     log.read()
     runner = EffectRunner(
-        CompiledJob(GRAPH, {}, {SINK: sink}), storage, log, executors=Executors(lane, lane, lane, threading.Event())
+        CompiledJob(GRAPH, {}, {SINK: sink}), storage, log, executors=Executors(executor, executor, executor, threading.Event())
     )
-    runner.start(lambda event: event(told, 0))  # type: ignore[arg-type,func-returns-value]  # whoever is told
+    runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
     runner.submit(AppendLog(StartGeneration(Generation(1), None, CheckpointId(1))))
-    return runner, told
+    return runner, master
 
 
 def _commit() -> Commit:
@@ -64,21 +64,21 @@ def _commit() -> Commit:
 @pytest.mark.parametrize("retry", list(Retry))
 def test_a_commit_is_retried_only_if_a_retry_can_help(retry: Retry) -> None:
     sink = Broken()
-    runner, told = _runner(sink)
+    runner, master = _runner(sink)
     with_hiccup = SinkError("the disk did not answer")
     with_hiccup.retry = retry
     runner.submit(Prepare(Generation(1), None, None, ()))
     sink.error = with_hiccup
     runner.submit(_commit())
-    (call,) = [call for call in told.calls if call[0] == "on_commit_failed"]
+    (call,) = [call for call in master.calls if call[0] == "on_commit_failed"]
     assert call[2:4] == ("the disk did not answer", retry is Retry.BACKOFF)
 
 
 def test_a_bug_in_a_commit_fails_the_job_and_is_named() -> None:
-    runner, told = _runner(Broken())
+    runner, master = _runner(Broken())
     runner.submit(Prepare(Generation(1), None, None, ()))
     runner.submit(_commit())
-    (call,) = [call for call in told.calls if call[0] == "on_commit_failed"]
+    (call,) = [call for call in master.calls if call[0] == "on_commit_failed"]
     assert call[2:4] == ("internal error: ZeroDivisionError: division by zero", False)
 
 
@@ -87,40 +87,40 @@ def test_a_panic_in_a_library_fails_the_job() -> None:
         """Raised by Rust libraries."""
 
     sink = Broken()
-    runner, told = _runner(sink)
+    runner, master = _runner(sink)
     runner.submit(Prepare(Generation(1), None, None, ()))
     sink.error = Panic("index out of bounds")
     runner.submit(_commit())
-    (call,) = [call for call in told.calls if call[0] == "on_commit_failed"]
+    (call,) = [call for call in master.calls if call[0] == "on_commit_failed"]
     assert call[2:4] == ("internal error: Panic: index out of bounds", False)
 
 
 def test_a_bug_in_a_preparation_fails_the_job_and_is_named() -> None:
-    runner, told = _runner(Broken())
+    runner, master = _runner(Broken())
     runner.submit(Prepare(Generation(1), None, None, ()))
-    (call,) = [call for call in told.calls if call[0] == "on_prepare_failed"]
+    (call,) = [call for call in master.calls if call[0] == "on_prepare_failed"]
     assert call[1:4] == ("internal error: ZeroDivisionError: division by zero", "ZeroDivisionError", False)
 
 
 def test_a_bug_in_a_manifest_aborts_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    runner, told = _runner(Recording())
+    runner, master = _runner(Recording())
     monkeypatch.setattr("weir.coordinator.effect_runner.write_manifest", lambda *args: 1 // 0)
     runner.submit(WriteManifest(Generation(1), PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0), {}))
-    (call,) = [call for call in told.calls if call[0] == "on_manifest_failed"]
+    (call,) = [call for call in master.calls if call[0] == "on_manifest_failed"]
     assert call[1:3] == (1, 1) and "ZeroDivisionError" in call[3]
 
 
 def test_a_bug_in_the_job_log_is_reported_as_a_failed_append() -> None:
-    runner, told = _runner(Recording())
+    runner, master = _runner(Recording())
     never_written = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, triggered_ms=0)
     runner.submit(AppendLog(RecordCompleted(Generation(1), never_written)))
-    (call,) = [call for call in told.calls if call[0] == "on_log_failed"]
+    (call,) = [call for call in master.calls if call[0] == "on_log_failed"]
     assert "internal error: KeyError" in call[2]
 
 
 def test_files_of_an_aborted_checkpoint_are_deleted_after_the_next_checkpoints() -> None:
     storage = MemoryStorage()
-    runner, told = _runner(Recording(), storage)
+    runner, master = _runner(Recording(), storage)
     layout = JobLayout("job")
 
     def complete(checkpoint: int) -> None:
@@ -133,14 +133,14 @@ def test_files_of_an_aborted_checkpoint_are_deleted_after_the_next_checkpoints()
     files = StateFiles(storage, layout, generation=Generation(1), checkpoint=CheckpointId(2), attempt="a")
     file = files.writer(SubtaskId(0, 0)).put(SINK, [b"state"], rows=1, key_groups=None)
     files.flush()
-    litter = layout.absolute(file.path)
+    orphan = layout.absolute(file.path)
     for checkpoint in (3, 4, 5):
-        assert any(found.path == litter for found in storage.list("")), "it could be of a checkpoint that is on its way"
+        assert any(found.path == orphan for found in storage.list("")), "it could be of a checkpoint that is on its way"
         complete(checkpoint)
     complete(6)
     complete(7)
-    assert not any(found.path == litter for found in storage.list(""))
-    assert not [call for call in told.calls if "failed" in call[0]]
+    assert not any(found.path == orphan for found in storage.list(""))
+    assert not [call for call in master.calls if "failed" in call[0]]
 
 
 def test_the_log_reveals_a_successor() -> None:

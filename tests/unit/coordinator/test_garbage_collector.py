@@ -88,17 +88,17 @@ class _Run:
         self.runner.submit(self.start)
         return self
 
-    def told(self) -> list[str]:
+    def calls(self) -> list[str]:
         """Return the calls of the job master."""
-        told: list[str] = []
+        calls: list[str] = []
 
         class Master:
             def __getattr__(self, name: str) -> Callable[..., None]:
-                return lambda *args: told.append(name.removeprefix("on_").removeprefix("log_"))
+                return lambda *args: calls.append(name.removeprefix("on_").removeprefix("log_"))
 
         for event in self.events:
             event(Master(), 0)
-        return told
+        return calls
 
     def complete(self, checkpoint: int) -> None:
         """Append an entry, so that the log grows, then run what follows a commit."""
@@ -170,7 +170,7 @@ def test_the_log_is_not_summarised_while_an_append_is_open() -> None:
     run.runner.submit(record)
     run.after_commit(1)
     assert storage.log == [3]
-    assert run.told() == ["created", "manifest_written", "failed", *["committed"] * 3, "created", "committed"]
+    assert run.calls() == ["created", "manifest_written", "failed", *["committed"] * 3, "created", "committed"]
 
 
 def test_a_superseded_run_does_not_change_the_log() -> None:

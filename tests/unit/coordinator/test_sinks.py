@@ -37,27 +37,27 @@ class Recording(Committer):
     """Records its calls. ``before`` is called before each step that changes what readers see."""
 
     revocable = True
-    told: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     before: Callable[[str], None] = lambda step: None
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
-        self.told.append(f"claim {sink} {history}")
+        self.calls.append(f"claim {sink} {history}")
 
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
-        self.told.append(f"commit {[one.checkpoint for one in committables]}")
+        self.calls.append(f"commit {[one.checkpoint for one in committables]}")
 
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
-        self.told.append(f"abort after {checkpoint} before g{before_generation}")
+        self.calls.append(f"abort after {checkpoint} before g{before_generation}")
 
     def revoke(
         self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation | None = None
     ) -> None:
         self.before("revoke")
-        self.told.append(f"revoke {[one.checkpoint for one in committables]} of {branch} before g{before_generation}")
+        self.calls.append(f"revoke {[one.checkpoint for one in committables]} of {branch} before g{before_generation}")
 
     def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation | None = None) -> None:
         self.before("reinstate")
-        self.told.append(f"reinstate {branch} before g{before_generation}")
+        self.calls.append(f"reinstate {branch} before g{before_generation}")
 
 
 def _graph(*sinks: OperatorUid) -> Any:
@@ -164,7 +164,7 @@ def _prepare(history: History, generation: int, restored: int, append: Callable[
 
 def test_a_preparation_claims_commits_again_revokes_and_aborts_in_this_order(history: History) -> None:
     one = _prepare(history, 2, 1)
-    assert history.sink.told == [
+    assert history.sink.calls == [
         "claim out start 1",
         "commit [1]",
         "revoke [2, 3] of b1 before g2",
@@ -177,9 +177,9 @@ def test_a_preparation_claims_commits_again_revokes_and_aborts_in_this_order(his
 def test_revoked_output_is_reinstated_when_a_restore_returns_to_it(history: History) -> None:
     _prepare(history, 2, 1)
     history.start(3, 3, 20)
-    history.sink.told.clear()
+    history.sink.calls.clear()
     _prepare(history, 3, 3)
-    assert "reinstate b1 before g3" in history.sink.told
+    assert "reinstate b1 before g3" in history.sink.calls
     assert history.log.view.reinstatement_due == ()
 
 
@@ -193,7 +193,7 @@ def test_reinstated_output_is_verified_before_its_log_entry(history: History) ->
             raise SinkError("part-c2: neither published nor staged any more")
         commit(permit, committables)
 
-    history.sink.commit = missing  # type: ignore[method-assign]  # somebody deleted it meanwhile
+    history.sink.commit = missing  # type: ignore[method-assign]  # another program deleted it
     with pytest.raises(SinkError, match="part-c2"):
         _prepare(history, 3, 3)
     assert history.log.view.reinstatement_due != ()
@@ -210,18 +210,18 @@ def test_a_paused_process_detects_a_newer_generation_before_the_next_step(histor
         history.start(generation + 1, 1, 90)
 
     history.sink.before = newer_starts
-    history.sink.told.clear()
+    history.sink.calls.clear()
     with pytest.raises(Superseded):
         _prepare(history, 2 if step == "revoke" else 3, 1 if step == "revoke" else 3)
-    assert not any(told.startswith("abort") for told in history.sink.told)
-    assert len([told for told in history.sink.told if told.startswith(("revoke", "reinstate"))]) == 1
+    assert not any(calls.startswith("abort") for calls in history.sink.calls)
+    assert len([calls for calls in history.sink.calls if calls.startswith(("revoke", "reinstate"))]) == 1
 
 
 def test_a_superseded_generation_changes_nothing(history: History) -> None:
     history.start(3, 3, 20)
     with pytest.raises(Superseded):
         _prepare(history, 2, 1)
-    assert history.sink.told == []
+    assert history.sink.calls == []
 
 
 def test_an_entry_of_an_earlier_unconfirmed_attempt_is_recognised(history: History) -> None:
@@ -266,7 +266,7 @@ def test_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(monkeypatc
     history.complete(1, 2, sinks=(SINK, FORMER))
     history.start(2, 1, 10)
     _prepare(history, 2, 1)
-    assert former.told == [
+    assert former.calls == [
         "claim former start 1",
         "commit [1]",
         "revoke [2] of b1 before g2",
@@ -282,15 +282,15 @@ def test_sinks_of_an_imported_checkpoint_are_not_touched(monkeypatch: pytest.Mon
     history.import_(2, 2, sinks=(FORMER,))
     history.start(3, 2, 3)
     _prepare(history, 3, 2)
-    assert history.sink.told == [
+    assert history.sink.calls == [
         "claim out start 1",
         "revoke [1] of b1 before g3",
         "abort after 2 before g3",
     ], "all that the job had published goes, nothing of the other job's is committed"
-    history.sink.told.clear()
+    history.sink.calls.clear()
     history.start(4, 1, 20)
     _prepare(history, 4, 1)
-    assert "reinstate b1 before g4" in history.sink.told, "and one can go back"
+    assert "reinstate b1 before g4" in history.sink.calls, "and one can go back"
 
 
 def test_nothing_counts_as_published_until_the_whole_commit_succeeds(history: History) -> None:
@@ -299,7 +299,7 @@ def test_nothing_counts_as_published_until_the_whole_commit_succeeds(history: Hi
     def refuse(permit: CommitPermit, committables: Sequence[Committable]) -> None:
         raise CheckpointError("no")
 
-    history.sink.commit = refuse  # type: ignore[method-assign]  # one that fails from here on
+    history.sink.commit = refuse  # type: ignore[method-assign]  # it fails from here on
     with pytest.raises(CheckpointError):
         one.commit(CommitPermit(CheckpointId(10), Generation(2)), (_committable(SINK, 2, 10),))
     assert one.confirmed == 1

@@ -13,7 +13,7 @@ from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind, Part
 from weir.graph.physical import PhysicalGraph
 from weir.protocol import codec
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def chains(physical: PhysicalGraph) -> list[tuple[str, ...]]:
@@ -159,7 +159,7 @@ def logical_graphs(draw: st.DrawFn) -> LogicalGraph:
     return graph(*operators, *sinks)
 
 
-@patient
+@no_deadline
 @given(logical_graphs())
 def test_any_graph_compiles_to_consistent_chains_and_channels(logical: LogicalGraph) -> None:
     physical = compile_graph(logical, slots=3)
@@ -189,7 +189,7 @@ def test_any_graph_compiles_to_consistent_chains_and_channels(logical: LogicalGr
     assert len(set(sent)) == len(sent)
 
 
-@patient
+@no_deadline
 @given(logical_graphs())
 def test_a_compiled_graph_round_trips_through_json(logical: LogicalGraph) -> None:
     physical = compile_graph(logical, slots=3)

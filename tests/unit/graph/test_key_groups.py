@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from weir.graph.key_groups import key_group_range, max_parallelism_for, subtask_of
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@patient
+@no_deadline
 @given(st.data())
 def test_every_group_belongs_to_the_subtask_whose_range_contains_it(data: st.DataObject) -> None:
     max_parallelism = data.draw(st.integers(1, 2048))
@@ -33,7 +33,7 @@ def test_the_number_of_key_groups_is_the_next_power_of_two_over_one_and_a_half_t
     assert max_parallelism_for(parallelism) == groups
 
 
-@patient
+@no_deadline
 @given(st.integers(1, 32_768))
 def test_the_default_number_of_key_groups_always_has_room_for_p(parallelism: int) -> None:
     assert parallelism <= max_parallelism_for(parallelism) <= 32_768

@@ -38,12 +38,12 @@ def test_a_watermark_never_goes_back(steps: list[tuple[str, bool, int]]) -> None
     for kind, first, value in steps:
         channel = A if first else B
         if kind == "w":
-            risen = tracker.on_watermark(channel, value)
+            advanced = tracker.on_watermark(channel, value)
         elif kind == "i":
-            risen = tracker.on_idle(channel)
+            advanced = tracker.on_idle(channel)
         else:
             tracker.on_active(channel)
-            risen = None
-        if risen is not None:
-            emitted.append(risen)
+            advanced = None
+        if advanced is not None:
+            emitted.append(advanced)
     assert emitted == sorted(set(emitted))

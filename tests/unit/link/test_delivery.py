@@ -52,8 +52,8 @@ class Driver:
         assert self.posts < 10_000, "the delivery does not end"
         return post
 
-    def answer(self, answer: PostResult, luck: float = 1.0) -> None:
-        self.delivery.on_result(answer, self.now_ms, jitter=luck)
+    def answer(self, answer: PostResult, rng: float = 1.0) -> None:
+        self.delivery.on_result(answer, self.now_ms, jitter=rng)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_request_without_response_is_retried_with_growing_delays(driver: Drive
         waits.append(driver.delivery.wait_ms(driver.now_ms))
     assert waits[:3] == [BACKOFF_MS_MIN, 2 * BACKOFF_MS_MIN, 4 * BACKOFF_MS_MIN] and waits[-1] == BACKOFF_MS_MAX
     driver.post()
-    driver.answer(ControlPlaneUnavailable("timed out"), luck=0.0)
+    driver.answer(ControlPlaneUnavailable("timed out"), rng=0.0)
     assert driver.delivery.wait_ms(driver.now_ms) == BACKOFF_MS_MAX // 2
     driver.post()
     driver.answer(Stored(EventNumber(1)))
@@ -189,8 +189,8 @@ class ControlPlane:
     """Stores consecutive events. It loses requests, responses and sometimes its newest events, like a database restored from a
     backup."""
 
-    def __init__(self, luck: random.Random) -> None:
-        self._luck = luck
+    def __init__(self, rng: random.Random) -> None:
+        self._luck = rng
         self.events: list[NumberedEvent] = []
         self.gaps = 0
 
@@ -217,27 +217,27 @@ class ControlPlane:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_each_event_arrives_once_and_in_order_despite_losses(driver: Driver, seed: int) -> None:
-    luck = random.Random(seed)
-    control_plane, recorded = ControlPlane(luck), 0
+    rng = random.Random(seed)
+    control_plane, recorded = ControlPlane(rng), 0
     for _ in range(60):
-        for _ in range(luck.choice((0, 0, 1, 5, 40))):
+        for _ in range(rng.choice((0, 0, 1, 5, 40))):
             driver.append()
             recorded += 1
         if recorded > control_plane.last:
-            driver.answer(control_plane.take(driver.post(), limit=luck.choice((2_000, 10_000, 1 << 20))), luck.random())
+            driver.answer(control_plane.take(driver.post(), limit=rng.choice((2_000, 10_000, 1 << 20))), rng.random())
     while control_plane.last < recorded or driver.spool.first() <= recorded:
-        driver.answer(control_plane.take(driver.post(), limit=1 << 20), luck.random())
+        driver.answer(control_plane.take(driver.post(), limit=1 << 20), rng.random())
     assert [event.number for event in control_plane.events] == list(range(1, recorded + 1)) and control_plane.gaps == 0
 
 
 def test_a_restored_control_plane_misses_only_events_dropped_by_the_driver(driver: Driver) -> None:
-    luck = random.Random(1)
-    control_plane = ControlPlane(luck)
+    rng = random.Random(1)
+    control_plane = ControlPlane(rng)
     driver.append(10)
     while driver.spool.first() <= 10:
-        driver.answer(control_plane.take(driver.post(), limit=1 << 20), luck.random())
+        driver.answer(control_plane.take(driver.post(), limit=1 << 20), rng.random())
     del control_plane.events[4:]
     driver.append(2)
     while driver.spool.first() <= 12:
-        driver.answer(control_plane.take(driver.post(), limit=1 << 20), luck.random())
+        driver.answer(control_plane.take(driver.post(), limit=1 << 20), rng.random())
     assert [event.number for event in control_plane.events] == [1, 2, 3, 4, 11, 12] and control_plane.gaps == 1

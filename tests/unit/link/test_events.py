@@ -34,8 +34,8 @@ def test_every_kind_of_event_survives_encoding() -> None:
 
 
 def test_a_completion_of_an_older_driver_has_no_written_bytes() -> None:
-    told = b'[[1, 2, "CheckpointCompleted", {"checkpoint": 7, "generation": 1, "trigger": "periodic", "end_to_end_ms": 31, '
-    (arrived,) = decode_batch(told + b'"state_bytes": 4096, "subtasks": []}]]')
+    encoded = b'[[1, 2, "CheckpointCompleted", {"checkpoint": 7, "generation": 1, "trigger": "periodic", "end_to_end_ms": 31, '
+    (arrived,) = decode_batch(encoded + b'"state_bytes": 4096, "subtasks": []}]]')
     assert isinstance(arrived.event, CheckpointCompleted) and arrived.event.checkpointed_bytes is None
 
 

@@ -41,7 +41,7 @@ class Recorder:
 
 
 @pytest.fixture
-def told() -> Recorder:
+def recorder() -> Recorder:
     return Recorder()
 
 
@@ -53,26 +53,26 @@ def acknowledge(checkpoint: CheckpointId = SEVEN, generation: Generation = ONE) 
     return Acknowledge(generation, checkpoint, SubtaskSnapshot(2, 1, operators, (), (), False, STATISTICS))
 
 
-def running(told: Recorder, generation: Generation = ONE) -> None:
-    told.reporter.on_phase(JobPhase.RUNNING, generation)
-    told.since()
+def running(recorder: Recorder, generation: Generation = ONE) -> None:
+    recorder.reporter.on_phase(JobPhase.RUNNING, generation)
+    recorder.since()
 
 
-def test_a_start_is_reported_once(told: Recorder) -> None:
+def test_a_start_is_reported_once(recorder: Recorder) -> None:
     for phase in (JobPhase.CREATED, JobPhase.STARTING, JobPhase.STARTING, JobPhase.PREPARING, JobPhase.ALLOCATING):
-        told.reporter.on_phase(phase, ONE)
+        recorder.reporter.on_phase(phase, ONE)
     for phase in (JobPhase.DEPLOYING, JobPhase.RUNNING, JobPhase.RUNNING):
-        told.reporter.on_phase(phase, ONE)
-    assert told.since() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
+        recorder.reporter.on_phase(phase, ONE)
+    assert recorder.since() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
 
 
-def test_a_failure_and_its_recovery(told: Recorder) -> None:
-    running(told)
-    told.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
+def test_a_failure_and_its_recovery(recorder: Recorder) -> None:
+    running(recorder)
+    recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
     for phase, generation in ((JobPhase.CANCELLING, ONE), (JobPhase.STARTING, TWO), (JobPhase.RUNNING, TWO)):
-        told.reporter.on_phase(phase, generation)
-    told.reporter.on_report(Report.recovered(TWO, SEVEN, took_ms=150))
-    assert told.since() == [
+        recorder.reporter.on_phase(phase, generation)
+    recorder.reporter.on_report(Report.recovered(TWO, SEVEN, took_ms=150))
+    assert recorder.since() == [
         FailureOccurred(ONE, "slot 1 was lost"),
         RunStateChanged(DriverState.RESTARTING, ONE, "slot 1 was lost"),
         RunStateChanged(DriverState.RESTARTING, TWO, "slot 1 was lost"),
@@ -81,63 +81,65 @@ def test_a_failure_and_its_recovery(told: Recorder) -> None:
     ]
 
 
-def test_a_requested_cancel_is_not_a_restart(told: Recorder) -> None:
-    running(told)
-    told.reporter.on_phase(JobPhase.CANCELLING, ONE)
-    told.reporter.on_phase(JobPhase.ENDED, ONE)
-    told.reporter.on_finish(Finish(Outcome.CANCELED, "canceled"))
-    assert told.since() == [
+def test_a_requested_cancel_is_not_a_restart(recorder: Recorder) -> None:
+    running(recorder)
+    recorder.reporter.on_phase(JobPhase.CANCELLING, ONE)
+    recorder.reporter.on_phase(JobPhase.ENDED, ONE)
+    recorder.reporter.on_finish(Finish(Outcome.CANCELED, "canceled"))
+    assert recorder.since() == [
         RunStateChanged(DriverState.CANCELLING, ONE), RunStateChanged(DriverState.CANCELED, ONE, "canceled")
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_every_outcome_has_a_final_state(told: Recorder, outcome: Outcome) -> None:
-    told.reporter.on_finish(Finish(outcome, "why", "Kind"))
-    (event,) = told.since()
+def test_every_outcome_has_a_final_state(recorder: Recorder, outcome: Outcome) -> None:
+    recorder.reporter.on_finish(Finish(outcome, "why", "Kind"))
+    (event,) = recorder.since()
     assert isinstance(event, RunStateChanged) and event.state.final and (event.reason, event.kind) == ("why", "Kind")
 
 
-def test_a_checkpoint_from_its_trigger_to_its_completion(told: Recorder) -> None:
-    running(told)
-    told.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.SAVEPOINT))
-    told.now_ms += 12
-    told.reporter.on_message(acknowledge())
+def test_a_checkpoint_from_its_trigger_to_its_completion(recorder: Recorder) -> None:
+    running(recorder)
+    recorder.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.SAVEPOINT))
+    recorder.now_ms += 12
+    recorder.reporter.on_message(acknowledge())
     pending = PendingCheckpoint(SEVEN, CheckpointKind.SAVEPOINT, triggered_ms=1_000)
     pending.snapshots[SubtaskId(2, 1)] = acknowledge().snapshot
-    told.reporter.on_report(Report.completed(ONE, pending, now_ms=1_031))
-    assert told.since() == [
+    recorder.reporter.on_report(Report.completed(ONE, pending, now_ms=1_031))
+    assert recorder.since() == [
         CheckpointTriggered(SEVEN, ONE, "savepoint", 3),
         SubtaskAcknowledged(SEVEN, SubtaskId(2, 1), 12),
         CheckpointCompleted(SEVEN, ONE, "savepoint", 31, 100, (AcknowledgedStatistics(SubtaskId(2, 1), STATISTICS),), 60),
     ]
 
 
-def test_a_stale_acknowledgement_is_not_reported(told: Recorder) -> None:
-    running(told, TWO)
-    told.reporter.on_message(acknowledge(generation=TWO))
-    told.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.PERIODIC))
-    told.reporter.on_message(acknowledge())
-    told.reporter.on_message(acknowledge(CheckpointId(6), TWO))
-    told.reporter.on_report(Report.aborted(SEVEN, "declined"))
-    told.reporter.on_message(acknowledge(generation=TWO))
-    assert told.since() == [CheckpointTriggered(SEVEN, TWO, "periodic", 3), CheckpointFailed(SEVEN, "declined")]
+def test_a_stale_acknowledgement_is_not_reported(recorder: Recorder) -> None:
+    running(recorder, TWO)
+    recorder.reporter.on_message(acknowledge(generation=TWO))
+    recorder.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.PERIODIC))
+    recorder.reporter.on_message(acknowledge())
+    recorder.reporter.on_message(acknowledge(CheckpointId(6), TWO))
+    recorder.reporter.on_report(Report.aborted(SEVEN, "declined"))
+    recorder.reporter.on_message(acknowledge(generation=TWO))
+    assert recorder.since() == [CheckpointTriggered(SEVEN, TWO, "periodic", 3), CheckpointFailed(SEVEN, "declined")]
 
 
-def test_each_slot_is_sampled_every_two_seconds(told: Recorder) -> None:
+def test_each_slot_is_sampled_every_two_seconds(recorder: Recorder) -> None:
     def report(slot: int) -> None:
-        told.reporter.on_message(SlotMetrics(ONE, SlotIndex(slot), 1, 2, (SubtaskMetrics(0, slot, 1, 2, 3, 4, 5, 6, 7, 8),), {}))
+        recorder.reporter.on_message(
+            SlotMetrics(ONE, SlotIndex(slot), 1, 2, (SubtaskMetrics(0, slot, 1, 2, 3, 4, 5, 6, 7, 8),), {})
+        )
 
     for _ in range(2 * SAMPLE_EVERY_MS // 500):
         report(0)
         report(1)
-        told.now_ms += 500
-    samples = [event for event in told.since() if isinstance(event, MetricsSampled)]
+        recorder.now_ms += 500
+    samples = [event for event in recorder.since() if isinstance(event, MetricsSampled)]
     assert [one.metrics.slot for one in samples] == [0, 1, 0, 1]
     assert (samples[1].metrics.subtasks[0].index, samples[1].metrics.subtasks[0].queued_us) == (1, 8)
 
 
-def test_a_report_is_recorded_once(told: Recorder) -> None:
+def test_a_report_is_recorded_once(recorder: Recorder) -> None:
     report: Report = Report.triggered(SEVEN, CheckpointKind.PERIODIC)
-    told.reporter.on_report(report)
-    assert len(told.since()) == 1
+    recorder.reporter.on_report(report)
+    assert len(recorder.since()) == 1

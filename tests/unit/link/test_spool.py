@@ -138,11 +138,11 @@ def test_an_unwritable_directory_is_refused(tmp_path: Path) -> None:
 
 
 def test_each_recorded_event_calls_appended(tmp_path: Path) -> None:
-    here, told = spool(tmp_path, samples_bytes_max=0), []
-    here.appended = lambda: told.append(1)
+    here, notified = spool(tmp_path, samples_bytes_max=0), []
+    here.appended = lambda: notified.append(1)
     here.append(failed(1))
     here.append(sample())
-    assert len(told) == 1
+    assert len(notified) == 1
 
 
 def test_events_on_disk_are_json_lines(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from weir.errors import UserCodeError
 from weir.operators.row_conversion import to_rows
 from weir.operators.row_operators import FilterRowsOperator, FlatMapOperator, MapOperator
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 WHERE = "map 'm' (at job.py:3)"
@@ -48,7 +48,7 @@ def is_even(row: dict[str, Any]) -> bool:
     return row["n"] is not None and row["n"] % 2 == 0
 
 
-@patient
+@no_deadline
 @given(some_rows, st.integers(1, 7))
 def test_map_is_a_python_map(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
     made = process(MapOperator(length, SCHEMA, WHERE), batch_of(given_rows), batch_rows=batch_rows)
@@ -57,7 +57,7 @@ def test_map_is_a_python_map(given_rows: list[dict[str, Any]], batch_rows: int) 
     assert all(batch.schema == SCHEMA for batch in made)
 
 
-@patient
+@no_deadline
 @given(some_rows, st.integers(1, 7))
 def test_flat_map_is_a_nested_loop(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
     made = process(FlatMapOperator(repeated, SCHEMA, WHERE), batch_of(given_rows), batch_rows=batch_rows)
@@ -65,7 +65,7 @@ def test_flat_map_is_a_nested_loop(given_rows: list[dict[str, Any]], batch_rows:
     assert all(size == batch_rows for size in sizes(made)[:-1])
 
 
-@patient
+@no_deadline
 @given(some_rows, st.integers(1, 7))
 def test_filter_rows_is_a_python_filter(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
     made = process(FilterRowsOperator(is_even, WHERE), batch_of(given_rows), batch_rows=batch_rows)

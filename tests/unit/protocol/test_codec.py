@@ -75,7 +75,7 @@ def test_a_missing_field_gets_its_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         (("colour",), "green", "Tree.colour: 'green' is not a Colour"),
         (("place",), [1], "Tree.place: expected a list of 2, got list"),
@@ -91,7 +91,7 @@ def test_a_missing_field_gets_its_default() -> None:
         (("below", "leaves"), [{"name": 1}], "Tree.below.leaves[0].name: expected str, got int"),
     ],
 )
-def test_a_wrong_value_is_refused_and_its_path_is_named(path: tuple[str | int, ...], value: object, said: str) -> None:
+def test_a_wrong_value_is_refused_and_its_path_is_named(path: tuple[str | int, ...], value: object, message: str) -> None:
     written = codec.to_json(TREE)
     holder: object = written
     for step in path[:-1]:
@@ -99,7 +99,7 @@ def test_a_wrong_value_is_refused_and_its_path_is_named(path: tuple[str | int, .
     holder[path[-1]] = value  # type: ignore[index]  # likewise
     with pytest.raises(ProtocolError) as refused:
         codec.from_json(Tree, written)
-    assert str(refused.value) == said
+    assert str(refused.value) == message
 
 
 def test_a_value_without_a_json_form_is_a_programming_error() -> None:

@@ -22,6 +22,6 @@ HARMLESS = {"jemalloc_bg_thd", "polars-ooc-clea"}
 def test_preloading_starts_no_thread_pool() -> None:
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "OPENBLAS_NUM_THREADS": "1"}
     ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
-    told = json.loads(ran.stdout)
-    assert [name for name in told["threads"] if name not in HARMLESS] == [Path(sys.executable).name[:15]]
-    assert {"numpy", "pyarrow", "polars", "numba", "pyspark.worker", "weir.spark.spark_task"} <= set(told["loaded"])
+    result = json.loads(ran.stdout)
+    assert [name for name in result["threads"] if name not in HARMLESS] == [Path(sys.executable).name[:15]]
+    assert {"numpy", "pyarrow", "polars", "numba", "pyspark.worker", "weir.spark.spark_task"} <= set(result["loaded"])

@@ -76,12 +76,12 @@ def imported(
     into: RunningJob,
     checkpoint: int | None = None,
     *,
-    leaving: Sequence[int] | None = (),
+    abandonable: Sequence[int] | None = (),
     nonce_: str | None = None,
 ) -> ImportResult:
     number = CheckpointId(checkpoint) if checkpoint is not None else None
     foreign = find_external_checkpoint(source.place, number, job=OURS)
-    agreed = None if leaving is None else frozenset(map(CheckpointId, leaving))
+    agreed = None if abandonable is None else frozenset(map(CheckpointId, abandonable))
     return import_checkpoint(
         foreign, JobLocation(into.storage, into.layout), abandonable=agreed, nonce=nonce_ or nonce(), timestamp_ms=7
     )  # fmt: skip
@@ -98,37 +98,37 @@ def contents(storage: CheckpointStorage) -> dict[str, bytes]:
 
 
 def test_a_new_job_resumes_from_an_imported_checkpoint(open_again: Callable[[], CheckpointStorage]) -> None:
-    source, ours = origin(), target(open_again())
-    found = imported(source, ours)
-    view, _ = ours.log.read()
+    source, target_job = origin(), target(open_again())
+    found = imported(source, target_job)
+    view, _ = target_job.log.read()
     assert [one.checkpoint for one in view.restorable] == [found.checkpoint] == list(view.pinned)
     assert view.generations[-1].purpose is Purpose.IMPORT and view.generations[-1].restored_from is None
-    manifest = newest(ours)
+    manifest = newest(target_job)
     assert (manifest.job, manifest.checkpoint, manifest.generation) == (OURS, found.checkpoint, view.generation)
     assert manifest.is_savepoint and manifest.restored_from is None and manifest.branch == view.branch
     assert codec.from_json(PhysicalGraph, manifest.graph).logical.job == OURS
-    assert verify(open_again(), ours.layout, found.checkpoint).intact
+    assert verify(open_again(), target_job.layout, found.checkpoint).intact
     assert found.bytes == sum(file.bytes for file in manifest.referenced_files()) > 0
     assert manifest.assigners == read_manifest(source.storage, source.layout, source.log.view.kept[-1]).assigners
 
 
 def test_an_import_never_writes_to_the_original_and_does_not_depend_on_it() -> None:
-    source, ours = origin(), target()
+    source, target_job = origin(), target()
     before = contents(source.storage)
-    found = imported(source, ours)
+    found = imported(source, target_job)
     assert contents(source.storage) == before
     source.storage.delete(list(before))
-    assert verify(ours.storage, ours.layout, found.checkpoint).intact
-    manifest = newest(ours)
+    assert verify(target_job.storage, target_job.layout, found.checkpoint).intact
+    manifest = newest(target_job)
     assert manifest.imported_from is not None
     assert (manifest.imported_from.directory, manifest.imported_from.checkpoint) == (source.place.url, 2)
     assert source.place.url.endswith("route.20delays.2f2026")
 
 
 def test_the_state_of_sinks_is_not_imported() -> None:
-    source, ours = origin(), target()
-    imported(source, ours)
-    manifest = newest(ours)
+    source, target_job = origin(), target()
+    imported(source, target_job)
+    manifest = newest(target_job)
     assert manifest.committables() == ()
     assert [one.inline for one in manifest.operators() if one.operator == OUT] == [None]
     logical = codec.from_json(PhysicalGraph, manifest.graph).logical
@@ -142,10 +142,10 @@ def test_the_newest_checkpoint_of_the_branch_or_the_requested_one_is_imported() 
     source = origin(checkpoints=3)
     source.start(2, restored_from=1)  # 2 and 3 are abandoned
     for chosen, file in ((None, "1"), (3, "3")):
-        ours = target()
-        imported(source, ours, chosen)
-        (state,) = newest(ours).referenced_files()
-        data = ours.storage.get(ours.layout.absolute(state.path))[state.offset :][: state.bytes]
+        target_job = target()
+        imported(source, target_job, chosen)
+        (state,) = newest(target_job).referenced_files()
+        data = target_job.storage.get(target_job.layout.absolute(state.path))[state.offset :][: state.bytes]
         assert bytes(data) == b"state of " + file.encode()
 
 
@@ -154,17 +154,17 @@ def test_each_referenced_file_is_copied_once() -> None:
     large, shared = source.write_state(1, data=bytes(5 << 20)), source.write_state(1, attempt="b")
     source.finish(1, large, shared)
     source.finish(2, large, shared, shared, source.write_state(2))
-    ours = target()
-    found = imported(source, ours)
-    files = newest(ours).referenced_files()
-    assert len(files) == 3 and verify(ours.storage, ours.layout, found.checkpoint).intact
+    target_job = target()
+    found = imported(source, target_job)
+    files = newest(target_job).referenced_files()
+    assert len(files) == 3 and verify(target_job.storage, target_job.layout, found.checkpoint).intact
     assert found.bytes == sum(file.bytes for file in files)
-    assert {path for path in ours.paths() if path.startswith("state/")} == {file.path for file in files}
+    assert {path for path in target_job.paths() if path.startswith("state/")} == {file.path for file in files}
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged", "short"])
 def test_a_damaged_checkpoint_is_refused_without_any_effect(damage: str) -> None:
-    source, ours = origin(), target()
+    source, target_job = origin(), target()
     record = source.log.view.restore_point(CheckpointId(2))
     (file,) = read_manifest(source.storage, source.layout, record).referenced_files()
     path = source.layout.absolute(file.path)
@@ -174,9 +174,9 @@ def test_a_damaged_checkpoint_is_refused_without_any_effect(damage: str) -> None
         data = bytes(source.storage.get(path))
         source.storage.put(path, (data[:-1] if damage == "short" else b"X" + data[1:],))
     with pytest.raises(CheckpointError, match=rf"Cannot import checkpoint .*#2: .*{file.path}"):
-        imported(source, ours, 2)
-    assert ours.log.read()[0].generation == 0
-    assert imported(source, ours, 1).checkpoint == 1, "another checkpoint can be imported"
+        imported(source, target_job, 2)
+    assert target_job.log.read()[0].generation == 0
+    assert imported(source, target_job, 1).checkpoint == 1, "another checkpoint can be imported"
 
 
 def test_a_missing_checkpoint_is_refused() -> None:
@@ -199,20 +199,20 @@ def test_a_checkpoint_that_reads_staged_rows_is_refused() -> None:
 
 
 def test_a_job_with_checkpoints_is_not_changed_without_confirmation() -> None:
-    source, ours = origin(), target()
-    ours.start(1)
-    ours.complete(1)
-    ours.complete(2)
-    before = contents(ours.storage)
+    source, target_job = origin(), target()
+    target_job.start(1)
+    target_job.complete(1)
+    target_job.complete(2)
+    before = contents(target_job.storage)
     for agreed in ((), (1,)):
         with pytest.raises(ConfigError, match=rf"Job '{OURS}' has checkpoints in .* \(newest: 2\)"):
-            imported(source, ours, leaving=agreed)
-    assert contents(ours.storage) == before
+            imported(source, target_job, abandonable=agreed)
+    assert contents(target_job.storage) == before
     for agreed_to in ((1, 2), None):
         again = target(MemoryStorage())
         for path, data in before.items():
             again.storage.put(path, (data,))
-        found = imported(source, again, leaving=agreed_to)
+        found = imported(source, again, abandonable=agreed_to)
         view, _ = again.log.read()
         assert found.checkpoint == 2 + 1 + SKIPPED_IDS_MAX, "an id that the previous driver has not used"
         assert [one.checkpoint for one in view.restorable] == [found.checkpoint]
@@ -221,17 +221,17 @@ def test_a_job_with_checkpoints_is_not_changed_without_confirmation() -> None:
 
 
 def test_a_repeated_import_returns_the_existing_checkpoint() -> None:
-    source, ours = origin(), target()
-    first = imported(source, ours)
-    again = imported(source, ours, leaving=())
+    source, target_job = origin(), target()
+    first = imported(source, target_job)
+    again = imported(source, target_job, abandonable=())
     assert (again.checkpoint, again.generation, again.bytes) == (first.checkpoint, first.generation, 0)
-    assert len(ours.log.read()[0].kept) == 1
+    assert len(target_job.log.read()[0].kept) == 1
     with pytest.raises(ConfigError, match="has checkpoints in"):
-        imported(source, ours, 1)
-    ours.start(2, restored_from=first.checkpoint)
-    ours.complete(first.checkpoint + 1)
+        imported(source, target_job, 1)
+    target_job.start(2, restored_from=first.checkpoint)
+    target_job.complete(first.checkpoint + 1)
     with pytest.raises(ConfigError, match="has checkpoints in"):
-        imported(source, ours)
+        imported(source, target_job)
 
 
 class Failing(MemoryStorage):
@@ -260,20 +260,20 @@ def test_an_import_interrupted_at_any_step_has_no_effect_and_can_be_repeated() -
     cuts = 0
     while True:
         storage = Failing(writes=100)
-        ours = target(storage)
-        ours.start(1)
-        ours.complete(1)
+        target_job = target(storage)
+        target_job.start(1)
+        target_job.complete(1)
         storage.left = cuts
         try:
-            imported(source, ours, leaving=(1,))
+            imported(source, target_job, abandonable=(1,))
         except StorageError:
             view, _ = target(storage).log.read()
             assert [one.checkpoint for one in view.restorable] == [1], f"after {cuts} writes"
         else:
             break
         storage.left = 100
-        again = imported(source, target(storage), leaving=(1,))
-        assert verify(storage, ours.layout, again.checkpoint).intact
+        again = imported(source, target(storage), abandonable=(1,))
+        assert verify(storage, target_job.layout, again.checkpoint).intact
         # Files of the failed attempt are deleted once the job has continued.
         after = target(storage)
         after.start(again.generation + 1, restored_from=again.checkpoint)
@@ -315,11 +315,11 @@ def test_of_two_concurrent_imports_one_succeeds_and_the_other_has_no_effect(othe
 
 
 def test_an_import_starts_a_generation_and_fences_older_ones() -> None:
-    source, ours = origin(), target()
-    ours.start(1)
-    ours.complete(1)
-    found = imported(source, ours, leaving=(1,))
-    view, _ = ours.log.read()
+    source, target_job = origin(), target()
+    target_job.start(1)
+    target_job.complete(1)
+    found = imported(source, target_job, abandonable=(1,))
+    view, _ = target_job.log.read()
     stale = CheckpointCompleted(Generation(1), CheckpointId(2), "m", "c", 1, "n", 0)
     assert view.generation == found.generation == 2 and view.is_stale(stale)
     entry = CheckpointImported(Generation(2), CheckpointId(999), "b2", "m", "c", 1, "n", 0)

@@ -113,7 +113,7 @@ def test_a_local_channel_counts_the_bytes_that_its_consumer_holds() -> None:
 @given(st.lists(st.one_of(st.integers(1, 2 * WINDOW_BYTES), st.none()), max_size=60))
 def test_at_most_a_window_or_one_batch_is_in_transit_and_order_is_kept(steps: list[int | None]) -> None:
     wire = Wire()
-    wanted = 0
+    requested = 0
     consumed: list[int] = []
 
     def consume() -> bool:
@@ -127,9 +127,9 @@ def test_at_most_a_window_or_one_batch_is_in_transit_and_order_is_kept(steps: li
             consume()
         elif wire.output.has_room():
             wire.send(nbytes)
-            wanted += 1
+            requested += 1
         out = [frame.bytes_held for frame in wire.sent if frame.sequence >= len(consumed)]
         assert sum(out) <= WINDOW_BYTES or len(out) == 1
     while consume():
         pass
-    assert consumed == list(range(wanted))
+    assert consumed == list(range(requested))

@@ -171,9 +171,9 @@ def test_the_start_delay_ends_when_alignment_starts() -> None:
         checkpoints.add(one)
         found.append(one.start_delay_ns)
     assert found == [500_000, 4_000_000, 0], "the barrier of the last one came from another slot, which was triggered earlier"
-    untold = local(2, 0, Handle())
-    checkpoints.add(untold)
-    assert untold.start_delay_ns == 0
+    untriggered = local(2, 0, Handle())
+    checkpoints.add(untriggered)
+    assert untriggered.start_delay_ns == 0
 
 
 def test_times_separate_work_from_waiting_for_a_core() -> None:
