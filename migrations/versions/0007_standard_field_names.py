@@ -36,9 +36,11 @@ KEYS = (
     ("recovery_plans", "preview", "{inspection}", "origin", "external_checkpoint", "TRUE"),
     ("recovery_plans", "request", "{}", "desired_before", "desired_state_before", "TRUE"),
     ("operations", "result", "{}", "whole", "intact", "kind = 'verify'"),
+    ("operations", "result", "{}", "left", "deletion_problem", "kind = 'delete'"),
     ("specs", "body", "{restart}", "well_after_s", "reset_after_s", "TRUE"),
     ("events", "fields", "{}", "whole", "intact", "kind = 'PlanInspected'"),
     ("events", "fields", "{}", "misfit", "incompatibility", "kind = 'PlanInspected'"),
+    ("events", "fields", "{}", "left", "deletion_problem", "kind = 'CheckpointsDeleted'"),
     ("events", "fields", "{}", "about", "message_kind", "kind = 'AlertNotDelivered'"),
 )
 RENAME_EVENTS = sa.text("UPDATE events SET kind = :new WHERE kind = :old")

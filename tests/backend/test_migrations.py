@@ -209,11 +209,12 @@ ROWS_OF_0006 = """
         (3, 1, 'restore', 'PROPOSED', 1, '{}', :uninspected, ''),
         (4, 1, 'restore', 'APPROVED', 1, '{}', :preview, '');
     INSERT INTO operations (id, job_id, kind, state, deadline_at, result) OVERRIDING SYSTEM VALUE VALUES
-        (1, 1, 'verify', 'SUCCEEDED', now(), '{"checkpoint": 1, "whole": true}'), (2, 1, 'verify', 'FAILED', now(), NULL);
+        (1, 1, 'verify', 'SUCCEEDED', now(), '{"checkpoint": 1, "whole": true}'), (2, 1, 'verify', 'FAILED', now(), NULL),
+        (3, 1, 'delete', 'SUCCEEDED', now(), '{"checkpoint": 2, "left": "a.bin"}');
     INSERT INTO events (job_id, number, kind, fields, at) VALUES
         (1, 1, 'PlanInspected', '{"plan": 1, "whole": true, "damage": null, "misfit": "no"}', now()),
         (1, 2, 'CheckpointFoundWhole', '{"checkpoint": 1, "damage": null}', now()),
-        (1, 3, 'AlertNotDelivered', '{"about": "FIRING"}', now());
+        (1, 3, 'AlertNotDelivered', '{"about": "FIRING"}', now()), (1, 4, 'CheckpointsDeleted', '{"left": null}', now());
 """
 
 
@@ -233,11 +234,16 @@ def test_0007_renames_stored_fields_and_discards_open_plans(empty: Engine) -> No
     migrate.upgrade(empty, "0007")
     after = {table: rows(empty, table, *names) for table, names in columns.items()}
     assert after["specs"] == [({"restart": {"reset_after_s": 60.0}},), ({"parallelism": 2},)]
-    assert after["operations"] == [({"checkpoint": 1, "intact": True},), (None,)]
+    assert after["operations"] == [
+        ({"checkpoint": 1, "intact": True},),
+        (None,),
+        ({"checkpoint": 2, "deletion_problem": "a.bin"},),
+    ]
     assert after["events"] == [
         ("PlanInspected", {"plan": 1, "intact": True, "damage": None, "incompatibility": "no"}),
         ("CheckpointIntact", {"checkpoint": 1, "damage": None}),
         ("AlertNotDelivered", {"message_kind": "FIRING"}),
+        ("CheckpointsDeleted", {"deletion_problem": None}),
     ]
     assert after["recovery_plans"][0][1] == {"spec": 1, "desired_state_before": "RUNNING"}
     for _, _, preview in after["recovery_plans"]:

@@ -284,13 +284,13 @@ def _stale_refusal(facts: PlanActionFacts, now: datetime) -> Refusal | None:
     next_step = "Propose a new plan."
     if not facts.signed:
         reason = f"The signature of plan {facts.id} does not match: the plan or the secret key of the installation has changed."
-        return Refusal("signature", reason, next_step)
+        return Refusal("signature-mismatch", reason, next_step)
     if facts.plan_job_version != facts.job_version:
         versions = f"(version {facts.plan_job_version}, now {facts.job_version})"
-        return Refusal("job-moved", f"The job has changed since plan {facts.id} was made {versions}.", next_step)
+        return Refusal("job-changed", f"The job has changed since plan {facts.id} was made {versions}.", next_step)
     if now - facts.created_at > PLAN_VALID_FOR:
         hours = PLAN_VALID_FOR // timedelta(hours=1)
-        return Refusal("plan-old", f"Plan {facts.id} is older than {hours} hours.", next_step)
+        return Refusal("plan-stale", f"Plan {facts.id} is older than {hours} hours.", next_step)
     return None
 
 

@@ -59,7 +59,9 @@ def change(session: Session, caller: Caller, rule_id: int, seen: str | None, wan
     if wanted.condition is not None:
         if wanted.condition.kind != rule.kind.value:
             raise Invalid(
-                "kind", f"condition: the kind of rule {rule_id} is '{rule.kind.value}' and cannot change.", "Create another rule."
+                "kind-immutable",
+                f"condition: the kind of rule {rule_id} is '{rule.kind.value}' and cannot change.",
+                "Create another rule.",
             )
         rule.parameters = parameters_of(wanted.condition)
     if "webhook_id" in wanted.model_fields_set:

@@ -115,7 +115,7 @@ def facts_of(
 def _deletion(checkpoint: Checkpoint, retention: JobRetention, location: CheckpointLocation | None) -> Refusal | None:
     if location is None or location != retention.location:
         reason = f"Job '{retention.job_name}' has its checkpoints elsewhere now: Weir cannot tell what still needs checkpoint {checkpoint.number}."
-        return Refusal("elsewhere", reason, "Delete its files yourself if nothing needs them.")
+        return Refusal("directory-changed", reason, "Delete its files yourself if nothing needs them.")
     return retention.obstacle or deletion_refusal(
         checkpoint.number, pinned=checkpoint.pinned, references=retention.references, newest=retention.newest
     )

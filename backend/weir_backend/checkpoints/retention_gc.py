@@ -183,10 +183,10 @@ def finish_gc(
     going: GcWork,
     *,
     gone: Collection[int],
-    left: str | None,
+    deletion_problem: str | None,
 ) -> None:
-    """``gone``: what is retired now. ``left``: why some of their files remain; None: none remain. A late report counts as well: what is retired
-    stays retired."""
+    """``gone``: what is retired now. ``deletion_problem``: why some of their files remain; None: none remain. A late report counts as
+    well: what is retired stays retired."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
         return
@@ -198,9 +198,10 @@ def finish_gc(
     if over:
         told = [row.number for row in over]
         record_event(
-            session, job, "CheckpointsDeleted", checkpoints=told, requested=[one for one in told if one in wanted], left=left
-        )
-    _complete_deletions(session, job, wanted, set(gone), {"left": left} if left else {})
+            session, job, "CheckpointsDeleted",
+            checkpoints=told, requested=[one for one in told if one in wanted], deletion_problem=deletion_problem,
+        )  # fmt: skip
+    _complete_deletions(session, job, wanted, set(gone), {"deletion_problem": deletion_problem} if deletion_problem else {})
     if job.retention_until == going.until:
         job.retention_until = None
         # A run that waited for this can start.

@@ -189,7 +189,7 @@ def deletion_refusal(number: int, *, pinned: bool, references: Mapping[int, Sequ
     # The platform pins what plans need: the plan says more than the pin.
     if number in references:
         return Refusal(
-            "referred-to",
+            "referenced",
             f"Checkpoint {number} is still needed. {references[number][0]}",
             "Discard the plan, or choose another checkpoint.",
         )

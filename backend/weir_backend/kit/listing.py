@@ -146,7 +146,7 @@ def page(
     except OperationalError as error:
         if getattr(error.orig, "sqlstate", None) != _CANCELED:
             raise
-        raise Invalid("too-much", f"The query for these {unit} timed out.", _PAGING_HINT) from None
+        raise Invalid("query-timeout", f"The query for these {unit} timed out.", _PAGING_HINT) from None
     content_range(response, unit, wanted.first, len(rows), total)
     return rows
 

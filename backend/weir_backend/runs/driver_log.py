@@ -47,7 +47,7 @@ def read_chunk(session: Session, data_dir: Path, run_id: int, offset: int) -> Lo
         if run.submitted_at is None:
             return LogChunk(b"", 0, 0)
         raise Conflict(
-            "log-elsewhere",
+            "log-on-other-host",
             f"The log of run {run.number} is on the host of its driver, not on this one.",
             f"Read {path} there.",
         ) from None

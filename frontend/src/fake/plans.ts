@@ -81,7 +81,7 @@ export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 
   const { checkpoint, path, without_state, inspection } = plan.preview;
   const stored = checkpoint !== null || Boolean(path);
   if ((stored || without_state) && !permissions.includes('rollback')) return new FakeProblem(403, 'forbidden', "This needs the permission 'rollback'.", 'Ask an administrator for it.');
-  if (plan.job_version !== one.job.version) return new FakeProblem(409, 'job-moved', `The job has changed since plan ${plan.id} was made.`, 'Propose a new plan.');
+  if (plan.job_version !== one.job.version) return new FakeProblem(409, 'job-changed', `The job has changed since plan ${plan.id} was made.`, 'Propose a new plan.');
   if (verb === 'approve') {
     if (!inspection) return new FakeProblem(409, 'being-inspected', `A worker is still inspecting the checkpoint of plan ${plan.id}.`, 'Try again in a moment.');
     if (!inspection.intact) return new FakeProblem(409, 'damaged', `This plan would fail: ${inspection.damage}.`, 'Choose another checkpoint.');

@@ -170,9 +170,9 @@ def test_a_plan_offers_the_verbs_of_its_state(state: PlanState, offered: list[st
     ("facts", "code"),
     [
         (PROPOSED, None),
-        (replace(PROPOSED, signed=False), "signature"),
-        (replace(PROPOSED, job_version=3), "job-moved"),
-        (replace(PROPOSED, created_at=NOW - PLAN_VALID_FOR - timedelta(seconds=1)), "plan-old"),
+        (replace(PROPOSED, signed=False), "signature-mismatch"),
+        (replace(PROPOSED, job_version=3), "job-changed"),
+        (replace(PROPOSED, created_at=NOW - PLAN_VALID_FOR - timedelta(seconds=1)), "plan-stale"),
         (replace(PROPOSED, spec=Refusal("spec-not-valid", "It does not compile.")), "spec-not-valid"),
         (replace(PROPOSED, inspected=False), "being-inspected"),
         (replace(PROPOSED, damage="a file is missing"), "damaged"),

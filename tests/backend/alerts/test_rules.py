@@ -107,7 +107,7 @@ def test_a_change_says_what_it_has_seen_and_changes_only_what_it_names(client: T
     assert answer.json() == {**rule, "enabled": False, "version": 3, "condition": ten, "name": "later"}
     another = {"condition": {"kind": "failures", "count": 3}}
     answer = client.patch(url, json=another, headers={**operator, "If-Match": "*"})
-    assert answer.status_code == 422 and answer.json()["code"] == "kind"
+    assert answer.status_code == 422 and answer.json()["code"] == "kind-immutable"
     answer = client.patch(url, json={}, headers={**operator, "If-Match": "*"})
     assert answer.status_code == 200 and answer.headers["ETag"] == '"3"', "nothing was to be changed"
 

@@ -117,7 +117,7 @@ def test_a_new_user_without_a_role_is_refused_unless_configured(
     )
     with TestClient(create_app(configured, tasks), follow_redirects=False) as client:
         answer = log_in(client, provider)
-        assert answer.status_code == 403 and answer.json()["code"] == "unknown"
+        assert answer.status_code == 403 and answer.json()["code"] == "unknown-user"
         provider.claims["weir_role"] = "operator"
         assert log_in(client, provider).status_code == 302
 

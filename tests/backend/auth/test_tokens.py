@@ -69,7 +69,7 @@ def test_a_token_cannot_create_a_token_with_more_permissions(client: TestClient,
 def test_a_token_cannot_create_a_token_that_outlives_it(client: TestClient, login: Login) -> None:
     short = client.post(TOKENS, json=new(expires_in_days=1), headers=login()).json()["token"]
     answer = client.post(TOKENS, json=new(expires_in_days=2), headers=bearer(short))
-    assert answer.status_code == 403 and answer.json()["code"] == "outlives"
+    assert answer.status_code == 403 and answer.json()["code"] == "expiry-too-late"
 
 
 def test_a_token_can_revoke_itself_but_no_token_with_more_permissions(client: TestClient, login: Login) -> None:

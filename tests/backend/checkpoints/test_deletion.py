@@ -31,7 +31,7 @@ def test_a_chosen_one_goes_and_the_operation_says_so(stage: Stage) -> None:
     assert job.kept() == [1, 3, 4] and job.discarded() == [2] and job.files_of(2) == []
     over = stage.operation(operation["id"])
     assert over["state"] == "SUCCEEDED" and over["result"] == {"checkpoint": 2}
-    assert job.told("CheckpointsDeleted") == [{"checkpoints": [2], "requested": [2], "left": None}]
+    assert job.told("CheckpointsDeleted") == [{"checkpoints": [2], "requested": [2], "deletion_problem": None}]
     assert job.send("DELETE", 2, status=409)["code"] == "discarded"
     with stage.database.session() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.resource == "checkpoint")).one()
@@ -50,7 +50,7 @@ def test_a_savepoint_is_deleted_by_whoever_asks_for_it_and_by_nobody_else(stage:
     assert job.kept() == [3] and stage.operation(operation["id"])["state"] == "SUCCEEDED"
 
 
-@pytest.mark.parametrize(("number", "code"), [(5, "newest"), (2, "pinned"), (3, "referred-to"), (9, "no-checkpoint")])
+@pytest.mark.parametrize(("number", "code"), [(5, "newest"), (2, "pinned"), (3, "referenced"), (9, "no-checkpoint")])
 def test_what_is_needed_stays_and_the_answer_names_why(stage: Stage, number: int, code: str) -> None:
     job = StoredJob.suspended(stage, 5)
     job.pin(2)

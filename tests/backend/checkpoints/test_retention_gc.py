@@ -41,7 +41,7 @@ def test_of_a_suspended_job_what_is_beyond_its_retention_goes_with_its_files(sta
     view = job.view()
     assert view.generations[-1].purpose is Purpose.MAINTENANCE and view.generation == 2
     assert (view.branch, view.abandonment_due, view.highest_checkpoint) == (before.branch, (), before.highest_checkpoint)
-    assert job.told("CheckpointsDeleted") == [{"checkpoints": [1, 2, 3], "requested": [], "left": None}]
+    assert job.told("CheckpointsDeleted") == [{"checkpoints": [1, 2, 3], "requested": [], "deletion_problem": None}]
 
 
 def test_a_second_look_finds_nothing_to_do_and_takes_no_generation(stage: Stage) -> None:
@@ -152,7 +152,7 @@ def test_the_checkpoint_that_an_undo_would_return_to_stays_until_it_is_undone(st
     job.suspend()
     job.collect_garbage()
     assert job.kept() == [2, 3, 4, 6], "the newest, all that was left behind, and where that branched off"
-    assert job.send("DELETE", 4, status=409)["code"] == "referred-to"
+    assert job.send("DELETE", 4, status=409)["code"] == "referenced"
     undo = stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "undo", "plan": plan_id}})
     assert undo["preview"]["checkpoint"] == 4
 
@@ -192,7 +192,7 @@ def test_a_job_that_is_started_meanwhile_begins_once_the_worker_is_done(stage: S
     stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 1, "it waits"
     with stage.database.session() as session:
-        retention_gc.finish_gc(session, stage.tasks, job.job_id, at.place, going, gone=(), left=None)
+        retention_gc.finish_gc(session, stage.tasks, job.job_id, at.place, going, gone=(), deletion_problem=None)
     stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 2
 
@@ -310,7 +310,7 @@ def test_a_manifest_that_cannot_be_read_does_not_let_files_go_that_it_may_need(s
     job.collect_garbage()
     assert job.kept() == [4, 5] and job.discarded() == [1, 2, 3]
     [said] = job.told("CheckpointsDeleted")
-    assert "manifest" in said["left"] and len(job.files_of(1)) == 2, "retired, and their files are there"
+    assert "manifest" in said["deletion_problem"] and len(job.files_of(1)) == 2, "retired, and their files are there"
     manifest.write_bytes(whole)
     job.start_again()
     for number in (6, 7):
@@ -349,4 +349,4 @@ def test_a_row_of_another_directory_is_not_called_discarded(stage: Stage, tmp_pa
         session.execute(update(Run).where(Run.number == 1).values(checkpoint_directory=str(tmp_path / "elsewhere")))
     job.collect_garbage()
     assert job.discarded() == [], "these numbers of another log are not the ones that were completed there"
-    assert job.send("DELETE", 3, status=409)["code"] == "elsewhere"
+    assert job.send("DELETE", 3, status=409)["code"] == "directory-changed"

@@ -273,7 +273,7 @@ def test_the_next_run_holds_what_it_begins_with() -> None:
         (CheckpointFacts(3), None),
         (CheckpointFacts(3, is_savepoint=True), None),
         (CheckpointFacts(3, pinned=True), "pinned"),
-        (CheckpointFacts(2), "referred-to"),
+        (CheckpointFacts(2), "referenced"),
         (CheckpointFacts(5), "newest"),
     ],
 )

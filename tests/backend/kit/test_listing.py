@@ -113,4 +113,4 @@ def test_a_list_that_takes_too_long_is_refused_and_not_reported_as_an_outage(
         locking.execute("LOCK TABLE checkpoints")
         with TestClient(create_app(settings, RecordedTasks()), raise_server_exceptions=False) as impatient:
             refused = impatient.get("/api/v1/checkpoints", headers=headers)
-    assert refused.status_code == 422 and refused.json()["code"] == "too-much", refused.text
+    assert refused.status_code == 422 and refused.json()["code"] == "query-timeout", refused.text

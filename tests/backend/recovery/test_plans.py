@@ -204,13 +204,13 @@ def test_a_plan_is_refused_once_the_job_has_changed_or_somebody_has_changed_the_
     job_id, _ = running
     plan_id = proposed(stage, job_id)
     stage.send("PATCH", f"/jobs/{job_id}", status=200, json={"description": "x"}, headers={"If-Match": "*"})
-    assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "job-moved"
+    assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "job-changed"
     fresh = proposed(stage, job_id)
     with stage.database.session() as session:
         session.execute(
             update(RecoveryPlan).where(RecoveryPlan.id == fresh).values(request={"kind": "rollback", "checkpoint": 2})
         )
-    assert stage.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature"
+    assert stage.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature-mismatch"
 
 
 def test_only_an_approved_plan_is_applied_and_a_withdrawn_one_is_over(stage: Stage, running: tuple[int, Driver]) -> None:

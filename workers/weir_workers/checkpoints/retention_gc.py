@@ -46,10 +46,10 @@ class JobStorage:
 
 @dataclass(frozen=True, slots=True)
 class GcResult:
-    """``gone``: the chosen checkpoints that are retired now. ``left``: why some files could not be deleted; None: all are deleted."""
+    """``gone``: the chosen checkpoints that are retired now. ``deletion_problem``: why some files could not be deleted; None: all are deleted."""
 
     gone: frozenset[int]
-    left: str | None = None
+    deletion_problem: str | None = None
 
 
 def open_job_storage(storage: CheckpointStorage, place: CheckpointLocation) -> JobStorage:
@@ -84,17 +84,17 @@ def collect(seen: JobStorage, decided: GcDecision, *, may_continue: Callable[[],
     job. Raises StorageError and Superseded; checkpoints that are retired by then stay retired."""
     assert decided.touches_storage
     collector = _Collector(seen, may_continue)
-    left: str | None = None
+    deletion_problem: str | None = None
     if collector.take_generation() and all(collector.unpin(number) for number in decided.unpin):
         for numbers, reason in ((decided.expire, "retention"), (decided.delete, "deleted by an operator")):
             if numbers:
-                left = collector.retire(numbers, reason) or left
+                deletion_problem = collector.retire(numbers, reason) or deletion_problem
         if not collector.lost:
             # This also deletes the files that a dead process or an aborted checkpoint left behind.
-            left = collector.sweep() or left
+            deletion_problem = collector.sweep() or deletion_problem
     kept = {int(record.checkpoint) for record in seen.view.kept}
     finished = () if collector.lost else decided.finish
-    return GcResult(frozenset(number for number in (*decided.going, *finished) if number not in kept), left)
+    return GcResult(frozenset(number for number in (*decided.going, *finished) if number not in kept), deletion_problem)
 
 
 class _Collector:

@@ -55,7 +55,9 @@ def collect_job_garbage(context: Context, job_id: int, open_: OpenStorage = open
         return
     result = _collect(context, job_id, storage, work)
     with context.database.session() as session:
-        retention.finish_gc(session, context.tasks, job_id, target.place, work, gone=result.gone, left=result.left)
+        retention.finish_gc(
+            session, context.tasks, job_id, target.place, work, gone=result.gone, deletion_problem=result.deletion_problem
+        )
 
 
 def _collect(context: Context, job_id: int, storage: JobStorage, work: retention.GcWork) -> GcResult:

@@ -32,7 +32,7 @@ def log_in(
     if user is None:
         if wanted is None and not allow_new:
             raise Forbidden(
-                "unknown", f"This user is unknown, and the identity token has no claim {role_claim}.",
+                "unknown-user", f"This user is unknown, and the identity token has no claim {role_claim}.",
                 "Configure the claim at the provider, or set WEIR_OIDC_NEW_USERS=viewer.",
             )  # fmt: skip
         user = User(name=_free_name(session, claims), role=wanted or Role.VIEWER, oidc_subject=subject)

@@ -59,7 +59,7 @@ def create(
     own = repository.token(session, caller.token_id) if caller.token_id is not None else None
     if own is not None and own.kind is TokenKind.API and expires_at > own.expires_at:
         raise Forbidden(
-            "outlives",
+            "expiry-too-late",
             f"The new token cannot outlive the token that creates it, which expires at {own.expires_at:%Y-%m-%d %H:%M} UTC.",
             "Log in to create it, or choose an earlier expiry.",
         )

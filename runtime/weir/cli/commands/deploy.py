@@ -55,7 +55,7 @@ SPECS_COMPARED_MAX = 50
 """How many older versions are compared with the new one."""
 ATTEMPTS = 3
 """Another user may change the job between reading and updating it."""
-_CONFLICTS = frozenset({"changed", "job-moved", "name-taken", "being-inspected"})
+_CONFLICTS = frozenset({"changed", "job-changed", "name-taken", "being-inspected"})
 """Codes of problems that a new attempt resolves."""
 _STARTING = frozenset({"deploy", "start", "apply-plan"})
 """Kinds of operations after which a job runs."""
