@@ -1,0 +1,29 @@
+"""The paths that ARCHITECTURE.md names exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PARTS = {
+    "runtime": ROOT / "runtime" / "weir",
+    "backend": ROOT / "backend" / "weir_backend",
+    "workers": ROOT / "workers" / "weir_workers",
+    "frontend": ROOT / "frontend" / "src",
+}
+ROWS = re.findall(
+    r"^\| (.+?) \| (.+) \|$",
+    (ROOT / "ARCHITECTURE.md").read_text().partition("## To change X")[2].partition("\n## ")[0],
+    re.MULTILINE,
+)[1:]
+
+
+@pytest.mark.parametrize(("change", "places"), ROWS, ids=[change[:40] for change, _ in ROWS])
+def test_the_files_to_open_exist(change: str, places: str) -> None:
+    part = ROOT
+    for name, path in re.findall(r"\b(runtime|backend|workers|frontend):|`([^`]*/[^`]*|[a-z_]+\.py)`", places):
+        part = PARTS[name] if name else part
+        assert not path or (part / path).exists() or (ROOT / path).exists(), f"{change}: {path}"
