@@ -1,4 +1,4 @@
-"""Runs a complete job in this thread: one subtask per operator, one operator after the other."""
+"""Runs a complete job in the current thread. Each operator has one subtask, and the operators run one after the other."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ FLIGHTS = pa.schema([("origin", pa.string()), ("dest", pa.string()), ("delay", p
 
 class NoConnectors:
     def source(self, operator: LogicalOperator) -> SourceOperator:
-        raise AssertionError("sources are read by the runner itself")
+        raise AssertionError("the runner reads sources itself")
 
     def sink(self, operator: LogicalOperator, schema: pa.Schema) -> Operator:
-        raise AssertionError("sinks are collected by the runner itself")
+        raise AssertionError("the runner collects the input of sinks itself")
 
 
 def run(job: Job, *, batch_rows: int = 4) -> dict[OperatorUid, list[pa.RecordBatch]]:
-    """Return the batches of each sink. Checks every batch against the schema in the graph."""
+    """Run the job and return the batches that each sink receives. Assert that each batch has the schema in the graph."""
     graph, bundle = job.to_graph()
     inputs = job.sources()
     made: dict[OperatorUid, list[pa.RecordBatch]] = {}
@@ -48,7 +48,7 @@ def run(job: Job, *, batch_rows: int = 4) -> dict[OperatorUid, list[pa.RecordBat
             continue
         else:
             schemas = [schema_of(graph.operator(one.operator)) for one in logical.inputs]
-            operator = build_operator(logical, schemas, shipped(bundle, logical), NoConnectors())
+            operator = build_operator(logical, schemas, unpickled(bundle, logical), NoConnectors())
             assert isinstance(operator, Operator)
             operator.open(context(batch_rows))
             made[logical.uid] = [
@@ -65,8 +65,8 @@ def run(job: Job, *, batch_rows: int = 4) -> dict[OperatorUid, list[pa.RecordBat
     return written
 
 
-def shipped(bundle: CodeBundle, logical: LogicalOperator) -> CodeBundle:
-    """Return the bundle as a slot has it, with pickled and unpickled expressions."""
+def unpickled(bundle: CodeBundle, logical: LogicalOperator) -> CodeBundle:
+    """Return the bundle after pickling and unpickling its expressions, as a slot receives it."""
     if logical.kind in (OperatorKind.SELECT, OperatorKind.WITH_COLUMNS, OperatorKind.FILTER):
         return CodeBundle({reference: pickle.loads(pickle.dumps(bundle.get(reference))) for reference in bundle})
     return bundle
@@ -78,7 +78,7 @@ def flights(rows: list[dict[str, Any]], schema: pa.Schema = FLIGHTS) -> tuple[Jo
 
 
 def result(rows: list[dict[str, Any]], build: Callable[[Stream], Stream], *, schema: pa.Schema = FLIGHTS) -> list[dict[str, Any]]:
-    """Return the output rows of the job that ``build`` makes, for the input ``rows``."""
+    """Run the job that ``build`` creates with the input ``rows``, and return its output rows."""
     job, stream = flights(rows, schema)
     build(stream).write(sinks.console(), uid="out")
     return [row for batch in run(job)[OperatorUid("out")] for row in batch.to_pylist()]

@@ -1,4 +1,4 @@
-"""select, with_columns and filter work like in polars and have exactly the announced schema."""
+"""select, with_columns and filter give the results of Polars, with the schema that the stream declares."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ some_flights = st.lists(
 
 @no_deadline
 @given(some_flights, st.integers(-100, 100))
-def test_filter_keeps_the_rows_that_a_python_loop_keeps(rows: list[dict[str, Any]], least: int) -> None:
+def test_filter_gives_the_same_rows_as_a_python_loop(rows: list[dict[str, Any]], least: int) -> None:
     kept = result(rows, lambda stream: stream.filter(pl.col("delay") > least, pl.col("origin") == "JFK"))
     assert kept == [row for row in rows if row["delay"] is not None and row["delay"] > least and row["origin"] == "JFK"]
 
 
 @no_deadline
 @given(some_flights)
-def test_computed_columns_are_what_a_python_loop_computes(rows: list[dict[str, Any]]) -> None:
+def test_with_columns_gives_the_same_values_as_a_python_loop(rows: list[dict[str, Any]]) -> None:
     made = result(
         rows,
         lambda stream: stream.with_columns(
@@ -79,16 +79,16 @@ def test_computed_columns_are_what_a_python_loop_computes(rows: list[dict[str, A
         [pl.when(pl.col("delay") > 0).then(pl.lit("late")).otherwise(pl.lit("on time")).alias("verdict")],
     ],
 )
-def test_select_equals_select_of_polars(arguments: list[Any]) -> None:
+def test_select_gives_the_same_result_as_in_polars(arguments: list[Any]) -> None:
     rows = [flight("JFK", "SFO", 20), flight(None, "LGA", None), flight("EWR", None, -3), flight("", "x", 5), flight("b", "c", 6)]
     expected = pl.DataFrame(rows, schema=pl.DataFrame(FLIGHTS.empty_table()).schema)
     flat = [inner for item in arguments for inner in (item if isinstance(item, list) else [item])]
-    # Add a column, so that a literal has as many rows as the table.
+    # The additional column gives a literal as many rows as the table has.
     whole = expected.select(*flat, pl.col("delay").alias("__rows")).drop("__rows")
     assert result(rows, lambda stream: stream.select(*arguments)) == whole.to_arrow().to_pylist()
 
 
-def test_computed_strings_have_type_string_for_any_layout_of_polars() -> None:
+def test_computed_string_columns_have_type_string_for_each_polars_type() -> None:
     _, stream = flights([])
     made = stream.select("origin", upper=pl.col("origin").str.to_uppercase(), parts=pl.col("origin").str.split(" ")).schema
     assert made == pa.schema([("origin", pa.string()), ("upper", pa.string()), ("parts", pa.list_(pa.string()))])
@@ -105,7 +105,7 @@ def test_columns_that_pass_through_keep_their_type() -> None:
     ]
 
 
-def test_a_column_that_polars_cannot_read_may_only_pass_through() -> None:
+def test_a_column_that_polars_cannot_read_passes_through_but_cannot_be_used() -> None:
     odd = pa.schema([("n", pa.int64()), ("huge", pa.decimal256(60, 2)), ("span", pa.month_day_nano_interval())])
     _, stream = flights([], odd)
     assert stream.filter(pl.col("n") > 1).with_columns(m=pl.col("n") + 1).schema.names == ["n", "huge", "span", "m"]
@@ -113,7 +113,7 @@ def test_a_column_that_polars_cannot_read_may_only_pass_through() -> None:
         stream.select(pl.col("span").is_null())
 
 
-def test_polars_receives_only_the_columns_that_are_read() -> None:
+def test_polars_receives_only_the_columns_that_the_expressions_use() -> None:
     job, stream = flights([])
     stream.filter((pl.col("delay") > 1) & (pl.col("delay") < 9))
     stream.with_columns(x=1)
@@ -149,7 +149,7 @@ def test_polars_receives_only_the_columns_that_are_read() -> None:
         ),
     ],
 )
-def test_an_invalid_call_names_the_line_of_the_author(
+def test_the_error_for_an_invalid_call_names_the_line_of_user_code(
     build: Callable[[Stream], Stream], error: type[Exception], message: str
 ) -> None:
     _, stream = flights([])

@@ -1,4 +1,4 @@
-"""Finding and running the entry point of a job, and the errors that users read."""
+"""Loading a job from its entry point, and the error messages for users."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def job_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_job_file_gives_its_job(job_file: Path) -> None:
+def test_a_job_is_loaded_from_a_file(job_file: Path) -> None:
     job = load_job(str(job_file), {"input": str(job_file.parent / "flights"), "least": "10"})
     graph, _ = job.to_graph()
     assert [one.uid for one in graph.operators] == ["flights", "filter-1", "map-1", "per-origin", "out"]
@@ -122,7 +122,9 @@ def test_a_module_on_the_path_can_be_an_entry_point(job_file: Path, monkeypatch:
         ("{file}", ConfigError, r"needs parameter 'input' \(a directory of flights\)"),
     ],
 )
-def test_each_failure_is_one_clear_error(job_file: Path, target: str, error: type[Exception], message: str) -> None:
+def test_each_loading_failure_has_a_message_that_names_its_cause(
+    job_file: Path, target: str, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         load_job(target.format(dir=job_file.parent, file=job_file))
 
@@ -136,7 +138,7 @@ def test_each_failure_is_one_clear_error(job_file: Path, target: str, error: typ
         ("import sys\nsys.exit(0)\n", "bad.py:2: importing the file ends the program .* under `if __name__"),
     ],
 )
-def test_a_file_that_cannot_be_imported_names_its_line(tmp_path: Path, text: str, message: str) -> None:
+def test_the_error_for_a_file_that_cannot_be_imported_names_the_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bad.py").write_text(text)
     with pytest.raises(ConfigError, match=message):
         load_job(str(tmp_path / "bad.py"))
@@ -147,7 +149,7 @@ def test_an_unknown_parameter_is_refused(job_file: Path) -> None:
         load_job(str(job_file), {"input": str(job_file.parent / "flights"), "leats": "3"})
 
 
-def test_importing_weir_loads_no_heavy_library_and_its_names_load_no_pyspark() -> None:
+def test_importing_weir_loads_no_large_library_and_using_its_api_does_not_load_pyspark() -> None:
     program = textwrap.dedent(
         """
         import sys

@@ -1,4 +1,4 @@
-"""The examples of the guide to the job API run as printed."""
+"""The code blocks of the guide to the job API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLIGHTS = pa.table(
 )
 
 
-def test_every_block_of_the_guide_builds_a_graph(tmp_path: Path) -> None:
+def test_every_code_block_of_the_guide_builds_a_graph(tmp_path: Path) -> None:
     whole, *snippets = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     assert len(snippets) >= 5
     (tmp_path / "flights").mkdir()

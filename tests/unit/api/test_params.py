@@ -1,4 +1,4 @@
-"""Parameters are declared by reading them and set as text or values; anything else gives one clear error."""
+"""Job parameters. A job declares a parameter by reading it, and the user sets it as text or as a value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weir.api.params import Parameter, ParameterType, Params
 from weir.errors import ConfigError
 
 
-def test_text_becomes_the_declared_type() -> None:
+def test_text_is_converted_to_the_declared_type() -> None:
     params = Params({"i": "7", "f": "1.5", "b": "Yes", "s": "x", "p": "~/data", "c": "fast"})
     assert (params.int("i"), params.float("f"), params.bool("b"), params.str("s")) == (7, 1.5, True, "x")
     assert params.path("p") == str(Path.home() / "data")
@@ -18,13 +18,13 @@ def test_text_becomes_the_declared_type() -> None:
     assert params.bool("off", False) is False
 
 
-def test_values_of_the_declared_type_are_used_unchanged_and_defaults_if_missing() -> None:
+def test_a_value_of_the_declared_type_is_used_unchanged_and_a_missing_one_gets_the_default() -> None:
     params = Params({"i": 7, "f": 2, "b": False, "p": Path("a/b")})
     assert (params.int("i"), params.float("f"), params.bool("b", True), params.path("p")) == (7, 2.0, False, "a/b")
     assert (params.int("j", 3), params.path("q", Path("c")), params.str("r", None)) == (3, "c", None)
 
 
-def test_declarations_are_kept_in_order() -> None:
+def test_parameters_are_listed_in_the_order_of_their_declaration() -> None:
     params = Params(placeholders=True)
     assert (params.path("input", help="flights"), params.int("rows", 10), params.choice("how", ["a", "b"])) == ("", 10, "a")
     assert params.declared == (
@@ -45,7 +45,7 @@ def test_declarations_are_kept_in_order() -> None:
         ("path", 5, "must be of type path, not 5"),
     ],
 )
-def test_a_value_of_another_type_is_refused_by_name(kind: str, value: object, message: str) -> None:
+def test_a_value_of_a_wrong_type_is_refused_with_the_name_of_the_parameter(kind: str, value: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         getattr(Params({"x": value}), kind)("x")
 
@@ -55,7 +55,7 @@ def test_the_error_for_an_invalid_choice_lists_all_choices() -> None:
         Params({"x": "c"}).choice("x", ["a", "b"])
 
 
-def test_the_error_for_a_missing_parameter_has_its_help_and_the_misspelt_name() -> None:
+def test_the_error_for_a_missing_parameter_shows_its_help_and_a_misspelt_name() -> None:
     with pytest.raises(
         ConfigError,
         match=r"needs parameter 'input' \(flights\). Set it with --set input=PATH. Did you mean it when you set 'inptu'",
@@ -70,7 +70,7 @@ def test_an_unknown_parameter_is_refused_with_the_near_miss() -> None:
         params.check_known()
 
 
-def test_two_different_declarations_of_a_name_are_refused() -> None:
+def test_two_different_declarations_of_a_parameter_are_refused() -> None:
     params = Params({"x": "5"})
     assert params.int("x") == params.int("x")
     with pytest.raises(ConfigError, match="'x' is declared twice"):

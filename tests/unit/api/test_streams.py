@@ -62,7 +62,9 @@ class Lower:
         (lambda batch: lower(pl.DataFrame(batch)), "arrow"),
     ],
 )
-def test_map_batches_passes_polars_frames_by_annotation_or_form(function: Callable[[Any], Any], form: Any) -> None:
+def test_map_batches_passes_polars_frames_if_the_annotation_or_the_form_requires_it(
+    function: Callable[[Any], Any], form: Any
+) -> None:
     made = result(ROWS, lambda stream: stream.map_batches(function, form=form))
     assert made == [{**row, "origin": row["origin"].lower()} for row in ROWS]
 
@@ -79,7 +81,7 @@ def test_row_functions_have_the_declared_schema() -> None:
     assert made == [{"o": "JFK", "n": n} for n in (20, 20, None, None, 1, 1)]
 
 
-def folded(rows: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
+def last_updates(rows: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
     by_key: dict[str | None, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         by_key[row["origin"]].append(row)
@@ -100,7 +102,7 @@ def folded(rows: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
 
 @no_deadline
 @given(rows_with_keys, st.sampled_from(["batch", "each"]))
-def test_the_last_update_of_each_key_is_the_aggregate_of_all_its_records(rows: list[dict[str, Any]], emit: Any) -> None:
+def test_the_last_update_of_a_key_is_the_aggregate_of_all_its_records(rows: list[dict[str, Any]], emit: Any) -> None:
     made = result(
         rows,
         lambda stream: stream.key_by("origin").aggregate(
@@ -114,9 +116,9 @@ def test_the_last_update_of_each_key_is_the_aggregate_of_all_its_records(rows: l
             uid="per-origin",
         ),
     )
-    assert {row["origin"]: row for row in made} == folded(rows)
+    assert {row["origin"]: row for row in made} == last_updates(rows)
     if emit == "each":
-        assert made == [folded(rows[: end + 1])[rows[end]["origin"]] for end in range(len(rows))]
+        assert made == [last_updates(rows[: end + 1])[rows[end]["origin"]] for end in range(len(rows))]
 
 
 def test_a_union_of_streams_with_different_layouts_has_one_schema() -> None:
@@ -130,7 +132,7 @@ def test_a_union_of_streams_with_different_layouts_has_one_schema() -> None:
     assert [row for batch in batches for row in batch.to_pylist()] == ROWS * 2
 
 
-def test_a_diamond_sends_records_along_both_paths() -> None:
+def test_two_branches_of_a_stream_each_receive_all_records() -> None:
     job, stream = flights(ROWS)
     late, early = stream.filter(pl.col("delay") > 0), stream.filter(pl.col("delay") <= 0)
     late.union(early).write(sinks.console(), uid="known")
@@ -142,7 +144,7 @@ def test_a_diamond_sends_records_along_both_paths() -> None:
     assert len(physical.chains) == 5
 
 
-def test_a_graph_contains_no_code_survives_json_and_is_deterministic() -> None:
+def test_a_graph_contains_no_code_is_deterministic_and_round_trips_through_json() -> None:
     job, stream = flights(ROWS)
     stream.filter(pl.col("delay") > 1).map(lambda row: row, schema=FLIGHTS, uid="same").key_by("origin").aggregate(
         n=agg.count()
@@ -158,23 +160,23 @@ def test_a_graph_contains_no_code_survives_json_and_is_deterministic() -> None:
     assert set(job.sinks()) == {"write-console-1"}
 
 
-def test_a_new_upstream_operator_keeps_the_derived_uids_of_other_names() -> None:
-    def uids(more: bool) -> list[str]:
+def test_a_new_upstream_operator_does_not_change_the_derived_uids_of_other_operators() -> None:
+    def uids(additional: bool) -> list[str]:
         job, stream = flights(ROWS)
-        stream = stream.select("origin", "delay") if more else stream
+        stream = stream.select("origin", "delay") if additional else stream
         stream.key_by("origin").aggregate(n=agg.count()).write(sinks.console())
         return [one.uid for one in job.to_graph()[0].operators if one.kind is not OperatorKind.SELECT]
 
     assert uids(True) == uids(False)
 
 
-def test_a_derived_uid_avoids_an_explicit_one() -> None:
+def test_a_derived_uid_differs_from_all_explicit_uids() -> None:
     job, stream = flights(ROWS)
     stream.filter(pl.col("delay") > 1).filter(pl.col("delay") > 2).options(uid="filter-1").write(sinks.console())
     assert [one.uid for one in job.to_graph()[0].operators] == ["flights", "filter-2", "filter-1", "write-console-1"]
 
 
-def test_options_reach_the_graph() -> None:
+def test_the_options_of_an_operator_are_in_the_graph() -> None:
     job, stream = flights(ROWS)
     stream.with_columns(name=pl.col("origin")).options(uid="named", name="Names", parallelism=3).key_by("name").aggregate(
         n=agg.count(), uid="n"
@@ -229,7 +231,7 @@ def test_options_reach_the_graph() -> None:
         (lambda s: s.write(sources.iterable([{"a": 1}])), GraphError, "write needs a sink"),
     ],
 )
-def test_an_invalid_call_names_the_line_of_the_author(
+def test_the_error_for_an_invalid_call_names_the_line_of_user_code(
     build: Callable[[Stream], object], error: type[Exception], message: str
 ) -> None:
     _, stream = flights([])
@@ -238,14 +240,14 @@ def test_an_invalid_call_names_the_line_of_the_author(
     assert "test_streams.py:" in str(raised.value) or "job_runner.py:" in str(raised.value)
 
 
-def unread() -> Job:
+def job_with_unused_stream() -> Job:
     job, stream = flights([])
     stream.filter(pl.col("delay") > 1)
     stream.write(sinks.console())
     return job
 
 
-def duplicated() -> Job:
+def job_with_duplicate_uid() -> Job:
     job, stream = flights([])
     stream.filter(pl.col("delay") > 1).options(uid="flights").write(sinks.console())
     return job
@@ -256,11 +258,14 @@ def duplicated() -> Job:
     [
         (lambda: flights([])[0], "Job 'flights' has no sink"),
         (lambda: Job("empty"), "Job 'empty' has no source"),
-        (unread, "The output of filter at test_streams.py:[0-9]+ is not used"),
-        (duplicated, "uid 'flights' is used twice: by source 'flights' at job_runner.py:[0-9]+ and by filter 'flights' at"),
+        (job_with_unused_stream, "The output of filter at test_streams.py:[0-9]+ is not used"),
+        (
+            job_with_duplicate_uid,
+            "uid 'flights' is used twice: by source 'flights' at job_runner.py:[0-9]+ and by filter 'flights' at",
+        ),
     ],
 )
-def test_an_incomplete_job_has_no_graph(build: Callable[[], Job], message: str) -> None:
+def test_an_incomplete_or_ambiguous_job_is_refused(build: Callable[[], Job], message: str) -> None:
     job = build()
     with pytest.raises(GraphError, match=message):
         job.to_graph()

@@ -1,4 +1,4 @@
-"""The check of abs6 agrees with a computation record by record, and detects errors of one."""
+"""The result check of the abs6 benchmark accepts correct results and detects errors of 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPLITS = tuple(SplitRead(Split(str(n), {"first": n, "of": 2, "rows": None}), 300
 
 
 def record_by_record(*, factor: int = 1) -> CheckpointContents:
-    """Return the checkpoint contents of the job, with its three running aggregates computed record by record."""
+    """Return the checkpoint contents of the job. The three running aggregates are computed record by record."""
     counts = key_counts(SPLITS, seed=SEED, distinct=DISTINCT)
     rows, sums = 0, {"key": 0, "third": 0}
     for key, count in zip(counts.keys.tolist(), counts.rows.tolist(), strict=True):
@@ -55,7 +55,7 @@ def test_a_correct_result_passes(emit: str) -> None:
         lambda totals: replace(totals, sums=totals.sums | {"key": totals.sums["key"] - 1}),
     ],
 )
-def test_a_total_off_by_one_is_detected(change) -> None:  # type: ignore[no-untyped-def]  # a lambda
+def test_a_total_that_is_wrong_by_one_is_detected(change) -> None:  # type: ignore[no-untyped-def]  # a lambda
     contents = record_by_record()
 
     assert "the sink has" in str(find_error(replace(contents, totals=change(contents.totals))))
@@ -63,7 +63,7 @@ def test_a_total_off_by_one_is_detected(change) -> None:  # type: ignore[no-unty
 
 @pytest.mark.parametrize("emit", ["each", "batch"])
 @pytest.mark.parametrize("column", ["count", "total"])
-def test_a_key_off_by_one_is_detected(emit: str, column: str) -> None:
+def test_the_count_of_a_key_that_is_wrong_by_one_is_detected(emit: str, column: str) -> None:
     contents = record_by_record()
     state = contents.states[FIRST]
     changed = state[column].to_pylist()
@@ -80,7 +80,7 @@ def test_a_record_that_was_read_but_not_counted_is_detected() -> None:
     assert find_error(replace(contents, splits={SOURCE: further})) is not None
 
 
-def test_a_key_missing_in_the_last_stage_is_detected_per_batch() -> None:
+def test_a_key_missing_in_the_last_stage_is_detected_if_it_emits_per_batch() -> None:
     contents = record_by_record()
     states = {FIRST: contents.states[FIRST], THIRD: contents.states[THIRD].slice(1)}
 
@@ -91,7 +91,7 @@ def test_a_wrong_sum_in_a_stage_is_detected() -> None:
     assert find_error(record_by_record(factor=2)) is not None
 
 
-def test_sums_wrap_around_as_int64_does() -> None:
+def test_expected_sums_overflow_like_int64() -> None:
     assert wrap_int64(2**63) == -(2**63)
     assert wrap_int64(-(2**63) - 1) == 2**63 - 1
     assert wrap_int64(2**64 + 5) == 5

@@ -1,4 +1,4 @@
-"""Source positions, operator state and sink totals, read from a manifest."""
+"""Reading source positions, operator state and sink totals from a manifest."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def example_sources() -> tuple[dict[OperatorUid, Source], tuple[Split, ...]]:
     return {READ: source}, source.splits(2)
 
 
-def test_finished_and_started_splits_are_read_and_others_are_not() -> None:
-    source_map, (finished, begun, assigned, pending) = example_sources()
-    positions = (Split(begun.id, begun.payload, 17), Split(assigned.id, assigned.payload))
+def test_finished_and_started_splits_have_a_position_and_other_splits_do_not() -> None:
+    source_map, (finished, started, assigned, pending) = example_sources()
+    positions = (Split(started.id, started.payload, 17), Split(assigned.id, assigned.payload))
     taken = manifest(
-        [OperatorSnapshot(READ, 0, splits=positions)], AssignerState((pending,), (begun.id, assigned.id), finished=1)
+        [OperatorSnapshot(READ, 0, splits=positions)], AssignerState((pending,), (started.id, assigned.id), finished=1)
     )  # fmt: skip
 
-    assert contents_of(taken, Files({}), source_map, 2).splits[READ] == (SplitRead(finished, None), SplitRead(begun, 17))
+    assert contents_of(taken, Files({}), source_map, 2).splits[READ] == (SplitRead(finished, None), SplitRead(started, 17))
 
 
 def test_states_and_totals_of_all_subtasks_are_merged() -> None:

@@ -1,4 +1,4 @@
-"""The clock of paired runs, and pausing of processes."""
+"""The clock of paired benchmark runs, and pausing of processes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ CLOCK = TurnClock([(10.0, 11.0), (12.0, 13.0), (14.0, 15.0)])
 @pytest.mark.parametrize(
     ("moment", "measured"), [(9.0, 0.0), (10.0, 0.0), (10.25, 0.25), (11.5, 1.0), (12.5, 1.5), (13.0, 2.0), (99.0, 3.0)]
 )
-def test_the_clock_stops_during_the_other_runs_turn(moment: float, measured: float) -> None:
+def test_the_clock_of_a_run_stops_during_the_turn_of_the_other_run(moment: float, measured: float) -> None:
     assert CLOCK(moment) == measured
 
 
-def test_a_rate_counts_only_the_time_of_the_runs_own_turns() -> None:
-    looked, first, second, last = (10.0, 0), (10.5, 100), (12.5, 1_100), (14.5, 2_100)
-    assert rate_of([[looked, first, second, last]], CLOCK) == (2_000, 2.0)
-    assert rate_of([[looked, first, second, last]], float) == (2_000, 4.0)
+def test_a_rate_counts_only_the_turns_of_its_run() -> None:
+    start, first, second, last = (10.0, 0), (10.5, 100), (12.5, 1_100), (14.5, 2_100)
+    assert rate_of([[start, first, second, last]], CLOCK) == (2_000, 2.0)
+    assert rate_of([[start, first, second, last]], float) == (2_000, 4.0)
 
 
-def test_each_subtask_is_timed_by_its_own_reports() -> None:
+def test_the_rate_of_each_subtask_is_computed_from_its_own_reports() -> None:
     slow = [(10.0, 0), (10.0, 0), (10.5, 10), (11.0, 20)]
     fast = [(10.0, 0), (10.2, 0), (10.5, 30), (10.7, 50)]
-    # 20 per second and 100 per second, over three quarters of a second.
+    # 20 and 100 records per second, over 0.75 s.
     assert rate_of([slow, fast], CLOCK) == (90, pytest.approx(0.75))
 
 
@@ -44,7 +44,7 @@ def test_a_rate_without_reports_is_an_error() -> None:
 
 
 def test_each_turn_has_one_checkpoint() -> None:
-    """Turns have equal length, so a checkpoint comes due in the other run's turn, or right after the end of its own."""
+    """All turns have the same length. A checkpoint becomes due in the turn of the other run, or right after the run's own turn."""
     assert TURN_S < INTERVAL_MS / 1_000 < 2 * TURN_S
 
 
@@ -72,7 +72,7 @@ def test_pausing_an_ended_process_does_nothing() -> None:
 
 
 def _nothing() -> None:
-    """Run a process that ends at once."""
+    """The main function of a process that ends immediately."""
 
 
 def _sleep() -> None:
@@ -91,19 +91,19 @@ def _with_child(pipe: multiprocessing.connection.Connection) -> None:
 @contextmanager
 def _parent_and_child() -> Iterator[tuple[int, int]]:
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    parent = context.Process(target=_with_child, args=(theirs,))
+    receiver, sender = context.Pipe()
+    parent = context.Process(target=_with_child, args=(sender,))
     parent.start()
     assert parent.pid is not None
     try:
-        yield parent.pid, ours.recv()
+        yield parent.pid, receiver.recv()
     finally:
-        ours.send("end")
+        receiver.send("end")
         parent.join()
 
 
 def _wait_until_state(process: int, state: str) -> None:
     until = time.monotonic() + 60
-    while (is_ := Path("/proc", str(process), "stat").read_text().rpartition(")")[2].split()[0]) != state:
-        assert time.monotonic() < until, f"process {process} is in state {is_}, not {state}"
+    while (state_now := Path("/proc", str(process), "stat").read_text().rpartition(")")[2].split()[0]) != state:
+        assert time.monotonic() < until, f"process {process} is in state {state_now}, not {state}"
         time.sleep(0.01)

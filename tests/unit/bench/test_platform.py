@@ -1,4 +1,4 @@
-"""The generated data, the counts and the checks of the control plane benchmark, without durations."""
+"""The generated data, the row counts and the checks of the control plane benchmark."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from weir_backend.settings import Settings
 
 class NoTasks:
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None) -> None:
-        raise AssertionError("no request may enqueue a task")
+        raise AssertionError("no request enqueues a task")
 
 
-def test_a_round_of_a_healthy_run_is_one_checkpoint_and_its_samples() -> None:
+def test_a_round_of_a_healthy_run_has_one_checkpoint_and_its_metrics_samples() -> None:
     events = list(islice(driver_events.endless(random.Random(3)), 3 * driver_events.ROUND))
     for begin in range(0, len(events), driver_events.ROUND):
         own = driver_events.numbered(events[begin : begin + driver_events.ROUND], first=1, at_ms=0)
@@ -46,13 +46,13 @@ def test_a_round_of_a_healthy_run_is_one_checkpoint_and_its_samples() -> None:
         assert (rows.triggered, rows.completed) == (1, 1)
 
 
-def test_leading_samples_only_shift_the_first_round() -> None:
+def test_additional_samples_at_the_start_only_delay_the_first_round() -> None:
     plain = list(islice(driver_events.endless(random.Random(3)), driver_events.ROUND))
     led = list(islice(driver_events.endless(random.Random(3), lead=17), 17 + driver_events.ROUND))
     assert led[17:] == plain and driver_events.rows_of(driver_events.numbered(led[:17], first=1, at_ms=0)).samples == 17
 
 
-def test_the_expected_rows_are_those_that_the_projection_creates() -> None:
+def test_the_expected_row_counts_equal_those_that_the_projection_writes() -> None:
     made = driver_events.batches(4, 50, random=random.Random(5), at_ms=1_790_000_000_000, first=1)
     facts = RunFacts(0, RunRow(1, 1, RunState.RUNNING, "", 1, None, None, 0, 0), {}, frozenset(), None, [], {})
     logged = samples = 0
@@ -83,31 +83,33 @@ def test_the_tables_get_the_requested_number_of_rows(arguments: list[str]) -> No
     found = fill_plan(plan)
     copies = [found.templates[number % len(found.templates)] for number in range(found.copies)]
     assert len(found.scripts) + len(copies) == plan.jobs
-    assert sum(story.checkpoints for story in (*found.scripts, *copies)) == plan.checkpoints
-    assert sum(story.events for story in (*found.scripts, *copies)) == plan.events
-    assert len({story.name for story in found.scripts}) == len({story.seed for story in found.scripts}) == len(found.scripts)
-    assert len({(story.checkpoints, story.events) for story in found.templates}) <= 1, (
-        "all templates have as many rows as the first"
+    assert sum(script.checkpoints for script in (*found.scripts, *copies)) == plan.checkpoints
+    assert sum(script.events for script in (*found.scripts, *copies)) == plan.events
+    assert len({script.name for script in found.scripts}) == len({script.seed for script in found.scripts}) == len(found.scripts)
+    assert len({(script.checkpoints, script.events) for script in found.templates}) <= 1, (
+        "all templates have the same number of rows"
     )
     largest = found.scripts[0]
-    assert largest.end is None and all(story.events <= largest.events for story in found.scripts)
+    assert largest.end is None and all(script.events <= largest.events for script in found.scripts)
 
 
-def test_a_part_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--only", "reading,writing"])
     assert "no part writing" in capsys.readouterr().err
 
 
-def test_every_readable_endpoint_is_known() -> None:
-    nowhere = SecretStr("postgresql://nobody@127.0.0.1:1/none")
+def test_the_benchmark_can_call_every_endpoint_that_reads() -> None:
+    unreachable = SecretStr("postgresql://weir@127.0.0.1:1/none")
     settings = Settings(
-        database_url=nowhere, redis_url=SecretStr("redis://127.0.0.1:1/0"), secret_key=SecretStr("x" * 32), data_dir=Path("/nowhere")
+        database_url=unreachable, redis_url=SecretStr("redis://127.0.0.1:1/0"), secret_key=SecretStr("x" * 32), data_dir=Path("/nowhere")
     )  # fmt: skip
     document = create_app(settings, NoTasks()).openapi()
-    known, unknown = readable_paths(document)
+    endpoints, unknown = readable_paths(document)
     assert unknown == []
-    assert {"list_jobs", "get_job", "list_events", "get_checkpoint", "get_run_graph", "list_audit", "get_metrics"} <= set(known)
+    assert {"list_jobs", "get_job", "list_events", "get_checkpoint", "get_run_graph", "list_audit", "get_metrics"} <= set(
+        endpoints
+    )
 
 
 def test_an_endpoint_with_an_unknown_parameter_is_reported() -> None:
@@ -121,7 +123,7 @@ def stream_of(*numbers: int) -> StreamRecord:
     return StreamRecord(5, 10, [StreamedEvent(number, number, 0.0) for number in numbers])
 
 
-def test_a_stream_must_deliver_every_event_once_and_in_order() -> None:
+def test_a_stream_with_missing_duplicate_or_reordered_events_is_an_error() -> None:
     assert stream_of(11, 12, 13).find_error(13) is None
     assert stream_of().find_error(10) is None
     for stream in (
@@ -139,19 +141,19 @@ def test_an_event_has_the_sending_time_of_its_batch() -> None:
     assert [driver.sent_at(event) for event in (1, 4, 5, 9, 10)] == [1.0, 1.0, 2.0, 2.0, 3.0]
 
 
-def test_the_slowest_page_decides_whether_the_aim_is_met() -> None:
-    quick, slow, far = (
+def test_the_aim_is_met_only_if_the_slowest_page_meets_it() -> None:
+    quick, slow, without_aim = (
         Page("list_jobs", "first page", "/a"),
         Page("list_jobs", "by name", "/b"),
         Page("list_jobs", "all", "/c", aimed=False),
     )
-    times = ReadTimes({quick: [1.0] * 40, slow: [1.0] * 37 + [150.0] * 3, far: [900.0] * 40}, {"/b: 3 rows instead of 4"})
+    times = ReadTimes({quick: [1.0] * 40, slow: [1.0] * 37 + [150.0] * 3, without_aim: [900.0] * 40}, {"/b: 3 rows instead of 4"})
     within, without = measurements("one by one", times, "list_jobs", 40, {"api_cpu_ms": 2.0})
     assert within.values["slowest"] == "by name" and within.values["slowest_p95_ms"] == 150.0 and within.values["p50_ms"] == 1.0
     assert within.aim is not None and within.aim.met is False and within.wrong == "/b: 3 rows instead of 4"
     assert without.aim is None and without.wrong is None and without.values["p50_ms"] == 900.0
-    [judged] = measurements("one by one", ReadTimes({quick: [1.0] * 5}), "list_jobs", 5, {})
-    assert judged.aim is not None and judged.aim.met is None, "five rounds are too few"
+    [measured] = measurements("one by one", ReadTimes({quick: [1.0] * 5}), "list_jobs", 5, {})
+    assert measured.aim is not None and measured.aim.met is None, "five rounds are too few for a result"
 
 
 def test_a_stored_measurement_includes_machine_and_settings(tmp_path: Path) -> None:
@@ -165,7 +167,7 @@ def test_a_stored_measurement_includes_machine_and_settings(tmp_path: Path) -> N
     assert first["run"]["settings"]["streams"] == 40 and first["run"]["machine"]["cores"] >= 1 and "commit" in first["run"]
 
 
-def test_errors_and_missed_aims_are_shown() -> None:
+def test_errors_and_missed_aims_are_printed() -> None:
     missed = Measurement("ingest", "batches of 300", {"events_per_s": 4_000.0}, Aim("at least 5,000 events/s", False))
     wrong = Measurement("streams", "200 streams", {"delay_p99_ms": 12.0}, None, "a stream delivered 3 of 4 events")
     assert "not met" in line(missed) and "WRONG" not in line(missed) and "WRONG: a stream delivered 3 of 4 events" in line(wrong)

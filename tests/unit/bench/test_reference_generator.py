@@ -1,4 +1,4 @@
-"""The independent computation of the generated input agrees with the generator source."""
+"""The reference computation of the generated input equals the output of the generator source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEED, DISTINCT = 11, 500
 
 
 def read(position: int, *, parallelism: int) -> tuple[list[SplitRead], dict[int, tuple[int, int]]]:
-    """Read the first ``position`` rows of every split from the source: count and sum for each key."""
+    """Read the first ``position`` rows of each split from the source. Return count and sum for each key."""
     source = sources.generator(
         {"key": sources.uniform_ints(distinct=DISTINCT, sparse=True), "value": sources.ints(0, reference_generator.VALUES)},
         seed=SEED,
@@ -47,13 +47,13 @@ def computed(splits: list[SplitRead]) -> dict[int, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("parallelism", [1, 3])
-def test_keys_and_values_are_those_of_the_source(parallelism: int) -> None:
+def test_computed_keys_and_values_equal_those_of_the_source(parallelism: int) -> None:
     splits, counted = read(4_000, parallelism=parallelism)
 
     assert computed(splits) == counted
 
 
-def test_counts_are_correct_after_a_run_that_read_more_or_less() -> None:
+def test_counts_are_correct_if_a_later_run_reads_more_or_less_input() -> None:
     computed(read(5_000, parallelism=2)[0])
     for position in (7_001, 300):
         splits, counted = read(position, parallelism=2)
@@ -61,7 +61,7 @@ def test_counts_are_correct_after_a_run_that_read_more_or_less() -> None:
         assert computed(splits) == counted
 
 
-def test_the_chunk_size_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chunk_size_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference_generator, "CHUNK_ROWS", 64)
     reference_generator._stride.cache_clear()
     splits, counted = read(1_000, parallelism=2)
@@ -69,14 +69,14 @@ def test_the_chunk_size_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> 
     assert computed(splits) == counted
 
 
-def test_another_seed_gives_different_records() -> None:
+def test_a_different_seed_gives_different_records() -> None:
     splits, _ = read(1_000, parallelism=1)
     one, other = (key_counts(splits, seed=seed, distinct=DISTINCT).rows for seed in (SEED, SEED + 1))
 
     assert not np.array_equal(one, other)
 
 
-def test_keys_that_are_equal_after_division_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_that_become_equal_by_division_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference_generator, "_mix", lambda words: words & np.uint64(127))
 
     with pytest.raises(SystemExit, match="are equal after division by 100"):

@@ -1,4 +1,4 @@
-"""Values in the table and in results.jsonl."""
+"""Values in the printed table and in results.jsonl."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(records: int, *, checkpoints: int = 0, wrong: str | None = None) -> RunM
     return RunMeasurement(
         records=records,
         seconds=10.0,
-        # The observation is longer than the time between the first and the last report.
+        # Longer than ``seconds``, because the run was observed before its first and after its last report.
         watched_s=12.5,
         cpu=CpuSeconds(slots=25.0, driver=6.25),
         start_s=0.25,
@@ -66,7 +66,7 @@ def measured(*, wrong: str | None = None) -> Measurement:
     )  # fmt: skip
 
 
-def test_ratios_refer_to_the_paired_runs() -> None:
+def test_ratios_compare_a_run_with_its_paired_runs() -> None:
     one = measured()
 
     assert (one.records_per_s, one.records_per_cpu_s) == (98.0, 49.0)
@@ -84,7 +84,7 @@ def test_checkpoint_statistics_are_in_milliseconds() -> None:
     assert one.checkpointed_bytes == 2_500
 
 
-def test_runs_that_took_turns_have_no_checkpoint_durations() -> None:
+def test_runs_that_were_paused_in_turns_have_no_checkpoint_durations() -> None:
     one = measurement("abs6", EVERY_SECOND, 2, run(980, checkpoints=4), took_turns=True, about={})
     text = io.StringIO()
     show([one], Console(file=text, width=160))
@@ -94,7 +94,7 @@ def test_runs_that_took_turns_have_no_checkpoint_durations() -> None:
     assert "│ abs6     │     2 │     4 │       0 │   - │   - │" in text.getvalue()
 
 
-def test_a_line_has_all_documented_fields(tmp_path: Path) -> None:
+def test_a_line_of_the_results_file_has_all_documented_fields(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     append(measured(), file)
     append(measured(wrong="a record is lost"), file)
@@ -105,7 +105,7 @@ def test_a_line_has_all_documented_fields(tmp_path: Path) -> None:
     assert first["run"] == {"seed": 7}
 
 
-def test_a_percentile_is_a_measured_value() -> None:
+def test_a_percentile_is_one_of_the_measured_values() -> None:
     values = [float(value) for value in range(200, 0, -1)]
 
     assert percentile(values, 0.99) == 198.0
@@ -114,13 +114,13 @@ def test_a_percentile_is_a_measured_value() -> None:
     assert percentile([], 0.99) is None
 
 
-def test_a_spread_shows_median_and_both_ends() -> None:
+def test_a_spread_shows_median_minimum_and_maximum() -> None:
     assert spread([0.97, None, 1.01, 0.99]) == "99.0% (97.0% to 101.0%)"
     assert spread([0.5]) == "50.0%"
     assert spread([None]) == "-"
 
 
-def test_the_table_shows_errors() -> None:
+def test_the_table_shows_wrong_results() -> None:
     text = io.StringIO()
     one = measured(wrong="a record is lost")
     show([replace(one, setting=NONE), one], Console(file=text, width=160))
@@ -138,7 +138,7 @@ def test_invalid_options_are_named_in_the_error(capsys: pytest.CaptureFixture[st
     assert "expected comma-separated numbers" in capsys.readouterr().err
 
 
-def test_the_full_plan_is_seven_pairs_of_twenty_seconds() -> None:
+def test_the_default_is_seven_pairs_of_twenty_seconds() -> None:
     plan = parse([])
 
     assert (plan.pairs, plan.seconds, plan.million, plan.parallelisms) == (7, 20.0, 1_000_000, (2, 4))
@@ -146,7 +146,7 @@ def test_the_full_plan_is_seven_pairs_of_twenty_seconds() -> None:
     assert parse(["--quick"]).few_pairs == 1
 
 
-def test_cpu_time_of_this_process_counts_for_the_driver() -> None:
+def test_the_cpu_time_of_the_current_process_counts_as_driver_time() -> None:
     used = cpu_seconds()
 
     assert used.driver > 0

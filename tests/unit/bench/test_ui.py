@@ -1,4 +1,4 @@
-"""The parts of the web UI benchmark that do not measure: the wide job, its driver's events and trace parsing."""
+"""The wide job of the web UI benchmark, the events of its driver, trace parsing and aggregation of rounds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from bench.ui.wide_job import CHAINS, SLOTS, SUBTASKS, Counters, WideJobDriver, 
 from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, MetricsSampled, SubtaskAcknowledged
 
 
-def test_the_wide_job_has_200_operators_of_8_subtasks_each_in_a_chain_of_its_own() -> None:
+def test_the_wide_job_has_200_unchained_operators_of_8_subtasks() -> None:
     compiled = wide_graph()
     assert len(compiled["logical"]["operators"]) == CHAINS == 200
     assert [chain["parallelism"] for chain in compiled["chains"]] == [SLOTS] * CHAINS
-    assert len(compiled["edges"]) > CHAINS - 10, "some of them have two inputs"
+    assert len(compiled["edges"]) > CHAINS - 10, "some operators have two inputs"
 
 
 def test_each_subtask_acknowledges_once_and_acknowledgements_are_spread_over_time() -> None:
@@ -41,7 +41,7 @@ def test_each_subtask_acknowledges_once_and_acknowledgements_are_spread_over_tim
     assert 4 < moments[-1] < 7
 
 
-def test_subtask_counters_only_grow_and_their_times_add_up() -> None:
+def test_subtask_counters_never_decrease_and_their_times_add_up() -> None:
     counters = Counters()
     before: dict[tuple[int, int], Any] = {}
     for _ in range(5):
@@ -68,7 +68,7 @@ def _mark(thread: int, name: str, at: int) -> dict[str, Any]:
     return {"ph": "R", "cat": "blink.user_timing", "name": name, "pid": 1, "tid": thread, "ts": at}
 
 
-def test_cpu_time_is_that_of_the_page_thread_between_two_marks() -> None:
+def test_only_tasks_of_the_page_thread_between_two_marks_count_as_cpu_time() -> None:
     page, worker = 7, 8
     trace = read_trace(
         _trace(
@@ -86,7 +86,7 @@ def test_cpu_time_is_that_of_the_page_thread_between_two_marks() -> None:
     assert trace.task_cpu_ms("begin", "end") == [20.0, 5.0]
 
 
-def test_a_trace_of_another_thread_is_refused() -> None:
+def test_a_trace_without_the_page_thread_is_refused() -> None:
     thread = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 8, "args": {"name": "DedicatedWorker thread"}}
     with pytest.raises(AssertionError, match="DedicatedWorker"):
         read_trace(_trace(thread, _mark(8, "begin", 1)), "begin")
@@ -100,7 +100,7 @@ def test_a_line_shows_the_cause_of_the_longest_task() -> None:
     assert line(one).endswith("no task over 50 ms: not met   longest task: layout 40")
 
 
-def test_all_parts_are_measured_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_parts_are_measured_by_default_and_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert parse([]).parts == PARTS
     assert parse(["--only", "real", "--quick"]).parts == ("real",)
     with pytest.raises(SystemExit):
@@ -127,7 +127,9 @@ def _round(longest_ms: float | None, cpu_ms: float, *, per_s: float = 10.0, wron
         ([(None, 20.0), (61.0, 20.0)], False, True),
     ],
 )
-def test_the_majority_of_rounds_decides(rounds: list[tuple[float | None, float]], wall: bool, cpu: bool) -> None:
+def test_an_aim_is_met_if_the_majority_of_rounds_meets_it(
+    rounds: list[tuple[float | None, float]], wall: bool, cpu: bool
+) -> None:
     measured = [_round(*one) for one in rounds]
     for shared, met in ((False, wall), (True, cpu)):
         (found,) = combine_rounds(measured, shared=shared)
@@ -136,7 +138,7 @@ def test_the_majority_of_rounds_decides(rounds: list[tuple[float | None, float]]
         assert found.values["rounds_over"] == sum(longest is not None for longest, _ in rounds)
 
 
-def test_several_rounds_report_the_worst_and_the_median() -> None:
+def test_several_rounds_are_combined_into_worst_and_median_values() -> None:
     rounds = [_round(None, 20.0, per_s=9.0), _round(61.0, 30.0, per_s=10.0), _round(None, 25.0, per_s=8.0, wrong="console: no")]
     (found,) = combine_rounds(rounds, shared=False)
     assert (found.values["longest_ms"], found.values["cpu_longest_ms"], found.values["messages_per_s"]) == (61.0, 30.0, 9.0)

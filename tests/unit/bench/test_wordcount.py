@@ -1,4 +1,4 @@
-"""The text of wordcount, and the check of its result."""
+"""The generated text of the wordcount benchmark, and its result check."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def splits(folder: Path) -> list[SplitRead]:
     return [SplitRead(split, None) for split in sources.text(folder).splits(2)]
 
 
-def test_a_seed_determines_the_text_of_the_requested_number_of_files(folder: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_files(folder: Path, tmp_path: Path) -> None:
     again = write_word_files(tmp_path / "again", seed=3, file_bytes=BYTES, names=5)
     files = sorted(folder.iterdir())
 
@@ -38,23 +38,23 @@ def test_a_seed_determines_the_text_of_the_requested_number_of_files(folder: Pat
     assert {len(line.split(" ")) for line in files[0].read_text().splitlines()[:-1]} == {WORDS_A_LINE}
 
 
-def test_words_of_all_ranks_are_different() -> None:
+def test_each_rank_has_a_different_word() -> None:
     assert len({text._word(rank) for rank in range(text.VOCABULARY)}) == text.VOCABULARY
 
 
-def test_words_of_low_rank_are_more_frequent(folder: Path) -> None:
+def test_words_of_lower_rank_are_more_frequent(folder: Path) -> None:
     counted = Counter((folder / "0000.txt").read_text().split())
 
     assert counted[text._word(0)] > 5 * counted[text._word(20)] > 0
 
 
-def test_lines_become_words_in_order() -> None:
+def test_lines_are_split_into_words_in_order() -> None:
     lines = pa.record_batch({"line": ["a b", "b", "c a b"]})
 
     assert words(lines)["word"].to_pylist() == ["a", "b", "b", "c", "a", "b"]
 
 
-def test_word_counts_of_whole_and_partial_files_are_correct(folder: Path) -> None:
+def test_word_counts_of_complete_and_partial_files_are_correct(folder: Path) -> None:
     read = splits(folder)
     cut = len("".join((folder / "0001.txt").read_text().splitlines(keepends=True)[:7]))
     read[1] = replace(read[1], position=cut)
@@ -72,7 +72,7 @@ def contents(folder: Path) -> CheckpointContents:
     return CheckpointContents({SOURCE: tuple(splits(folder))}, {COUNT: state}, totals)
 
 
-def test_a_correct_count_passes_and_a_wrong_one_does_not(folder: Path) -> None:
+def test_the_check_accepts_correct_counts_and_detects_wrong_ones(folder: Path) -> None:
     right = contents(folder)
     workload = WordCount(folder)
     lost = replace(right.totals, rows=right.totals.rows - 1)
@@ -86,9 +86,9 @@ def test_a_correct_count_passes_and_a_wrong_one_does_not(folder: Path) -> None:
 
 
 def test_files_with_several_splits_are_refused(folder: Path) -> None:
-    whole = splits(folder)[0]
-    assert isinstance(whole.split.payload, dict)
-    half = replace(whole, split=replace(whole.split, payload=whole.split.payload | {"end": 100}))
+    split = splits(folder)[0]
+    assert isinstance(split.split.payload, dict)
+    half = replace(split, split=replace(split.split, payload=split.split.payload | {"end": 100}))
 
     with pytest.raises(SystemExit, match="Make smaller files"):
         count_words([half])

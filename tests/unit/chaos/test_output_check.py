@@ -1,4 +1,4 @@
-"""The output check of the chaos runs detects each kind of error and accepts the output of an undisturbed run."""
+"""The output check of the chaos runs, with correct and with damaged output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECORDS = [{"id": file << ROW_BITS | row, "key": (row * 5 + file) % 3} for row i
 
 
 def running(records: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Return what the two aggregates emit, in order."""
+    """Return the rows that the two aggregates emit, in order."""
     n, totals, group_n, group_totals = [0] * 3, [0] * 3, [0] * GROUPS, [0] * GROUPS
     keys, groups = [], []
     for record in records:
@@ -34,7 +34,7 @@ def running(records: list[Row]) -> tuple[list[Row], list[Row]]:
 
 
 def publish(directory: Path, keys: list[Row], groups: list[Row]) -> None:
-    """Write files of ten rows, one per checkpoint."""
+    """Write the rows to files of ten rows. Each file belongs to a different checkpoint."""
     for checkpoint in range(1, -(-max(len(keys), len(groups)) // 10) + 1):
         part = slice(10 * checkpoint - 10, 10 * checkpoint)
         name = f"part-c{checkpoint:08d}-g1-w0000"
@@ -50,7 +50,7 @@ def problems(directory: Path) -> str:
     return "; ".join(check_output(pl.DataFrame(RECORDS), keys=directory / "keys", groups=directory / "groups"))
 
 
-def test_an_undisturbed_run_passes(tmp_path: Path) -> None:
+def test_correct_output_has_no_problems(tmp_path: Path) -> None:
     publish(tmp_path, *running(RECORDS))
     assert problems(tmp_path) == ""
 
@@ -63,17 +63,17 @@ def duplicate_a_record(records: list[Row]) -> list[Row]:
     return [*records[:17], records[16], *records[17:]]
 
 
-def swap_two_of_a_split(records: list[Row]) -> list[Row]:
-    one, other = 20, 26
-    assert records[one]["key"] == records[other]["key"]
+def swap_two_records_of_a_split(records: list[Row]) -> list[Row]:
+    first, second = 20, 26
+    assert records[first]["key"] == records[second]["key"]
     swapped = list(records)
-    swapped[one], swapped[other] = records[other], records[one]
+    swapped[first], swapped[second] = records[second], records[first]
     return swapped
 
 
 @pytest.mark.parametrize(
     ("damage", "expected_problem"),
-    [(lose_a_record, "lost: 1 rows"), (duplicate_a_record, "duplicated: 2 rows"), (swap_two_of_a_split, "out of order")],
+    [(lose_a_record, "lost: 1 rows"), (duplicate_a_record, "duplicated: 2 rows"), (swap_two_records_of_a_split, "out of order")],
 )
 def test_an_error_before_the_aggregate_is_detected(
     tmp_path: Path, damage: Callable[[list[Row]], list[Row]], expected_problem: str
@@ -105,7 +105,7 @@ def test_a_file_published_twice_or_never_is_detected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("of", ["keys", "groups"])
-def test_a_torn_file_is_reported(tmp_path: Path, of: str) -> None:
+def test_a_truncated_file_is_reported(tmp_path: Path, of: str) -> None:
     publish(tmp_path, *running(RECORDS))
     _, name = parts_of(tmp_path / of)[2]
     path = tmp_path / of / name
@@ -113,7 +113,7 @@ def test_a_torn_file_is_reported(tmp_path: Path, of: str) -> None:
     assert f"torn: {of}/{name}" in problems(tmp_path)
 
 
-def test_a_seed_determines_the_plan_and_the_seeds_cover_every_fault() -> None:
+def test_the_same_seed_gives_the_same_plan_and_300_seeds_cover_every_kind_of_fault() -> None:
     plans = [make_plan(seed, standalone_share=0.2) for seed in range(300)]
     assert plans == [make_plan(seed, standalone_share=0.2) for seed in range(300)]
     assert {fault.kind for plan in plans for fault in plan.faults} == set(FaultKind)

@@ -1,4 +1,4 @@
-"""Fakes of a running job and of a broken standard error."""
+"""A fake running job, and a stream that raises on every write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def finished() -> JobResult:
 
 @dataclass
 class FakeRunningJob:
-    """In place of a RunningJob. It still runs for ``waits`` calls of ``wait``, and then ends with ``end``."""
+    """Replaces a RunningJob. The first ``waits`` calls of ``wait`` time out. The next call returns or raises ``end``."""
 
     end: JobResult | Exception = field(default_factory=finished)
     waits: int = 0
@@ -45,7 +45,7 @@ class FakeRunningJob:
 
 
 class BrokenStream:
-    """Standard error whose reader has closed the pipe."""
+    """A replacement for standard error whose reader has closed the pipe."""
 
     def write(self, text: str) -> int:
         raise BrokenPipeError(32, "Broken pipe")

@@ -1,4 +1,5 @@
-"""``weir checkpoints X``: X is a job only if it is no directory and no URL, and a platform is configured."""
+"""The argument of ``weir checkpoints``. It names a job only if a platform is configured and the argument is neither a directory nor
+a URL."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from weir.cli.commands import checkpoints
 
 
 @pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def empty_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -25,7 +26,7 @@ def configured_platform(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("configured_platform")
-def test_a_name_is_a_job_if_no_directory_has_it() -> None:
+def test_a_name_is_a_job_if_there_is_no_directory_of_that_name() -> None:
     assert checkpoints.is_job("flights") and checkpoints.is_job("12")
 
 
@@ -38,10 +39,10 @@ def test_a_url_or_a_path_is_not_a_job(what: str) -> None:
 
 
 @pytest.mark.usefixtures("configured_platform")
-def test_a_directory_of_that_name_takes_precedence(tmp_path: Path) -> None:
+def test_a_directory_takes_precedence_over_a_job_of_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "flights").mkdir()
     assert not checkpoints.is_job("flights")
 
 
-def test_without_a_platform_a_name_is_a_directory() -> None:
+def test_a_name_is_a_directory_if_no_platform_is_configured() -> None:
     assert not checkpoints.is_job("flights")

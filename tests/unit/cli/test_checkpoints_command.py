@@ -16,7 +16,7 @@ from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
 
 
-def test_an_unreadable_job_log_counts_as_damage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_job_log_is_reported_as_damage(capsys: pytest.CaptureFixture[str]) -> None:
     storage = MemoryStorage()
     storage.create("job/log/00000001.json", b"{")
     assert checkpoints.choose_job(storage, None) == "job"

@@ -1,4 +1,4 @@
-"""The base package is a thin client: which packages each command needs, and what it reports if they are missing."""
+"""Which packages each command needs, and its error message if they are not installed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import pytest
 from weir.cli import extras
 
 ROOT = Path(__file__).parents[3]
-# Distributions whose module has another name.
+# The module names of distributions whose name differs from their module.
 MODULES = {"prometheus-client": "prometheus_client"}
-# Runs the CLI in a process in which only the base dependencies can be imported; prints the loaded modules as the last line.
+# A program that runs the CLI while only the base dependencies can be imported. Its last output line lists the loaded modules.
 CLIENT_ONLY = """
 import json, sys
 blocked = json.loads(sys.argv[2])
@@ -46,12 +46,12 @@ def modules_of(requirements: list[str]) -> set[str]:
     return {MODULES.get(name, name).replace("-", "_") for name in names - {extras.DISTRIBUTION}}
 
 
-# Without pydantic: typer depends on it.
+# pydantic is not in the list, because typer depends on it.
 PLATFORM = ("alembic", "celery", "fastapi", "psutil", "psycopg", "pydantic_settings", "redis", "sqlalchemy", "uvicorn")
 
 
 def weir(*arguments: str) -> tuple[int, set[str], str]:
-    """Return the exit code, the loaded modules and standard error of a command without the extras."""
+    """Run a command without the extras. Return its exit code, the loaded modules and standard error."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     blocked = [*extras.RUNTIME, *PLATFORM]
     command = [sys.executable, "-c", CLIENT_ONLY, json.dumps(arguments), json.dumps(blocked)]
@@ -61,14 +61,14 @@ def weir(*arguments: str) -> tuple[int, set[str], str]:
     return code, set(loaded), done.stderr
 
 
-def test_the_runtime_extra_and_the_check_of_it_agree() -> None:
+def test_the_runtime_extra_lists_the_packages_that_its_check_requires() -> None:
     found = project()
     assert found["name"] == extras.DISTRIBUTION
     assert modules_of(found["optional-dependencies"]["runtime"]) == set(extras.RUNTIME)
     assert modules_of(found["dependencies"]) == {"typer", "rich", "structlog", "httpx2"}
 
 
-def test_each_extra_includes_the_one_below_it() -> None:
+def test_the_platform_extra_includes_runtime_and_embedded_includes_platform() -> None:
     found = project()["optional-dependencies"]
     assert "weir-streaming[runtime]" in found["platform"] and "weir-streaming[platform]" in found["embedded"]
 
@@ -77,16 +77,16 @@ def test_each_extra_includes_the_one_below_it() -> None:
     "arguments",
     [("--help",), ("jobs", "--help"), ("deploy", "--help"), ("status", "--help"), ("up", "--help"), ("run", "--help")],
 )
-def test_help_needs_the_base_package_only(arguments: tuple[str, ...]) -> None:
+def test_help_needs_only_the_base_package(arguments: tuple[str, ...]) -> None:
     code, loaded, error = weir(*arguments)
     assert (code, error) == (0, "")
     assert not loaded & {*extras.RUNTIME, *PLATFORM}
 
 
-def test_client_commands_need_the_base_package_only() -> None:
+def test_client_commands_need_only_the_base_package() -> None:
     for arguments in (("jobs",), ("status", "flights"), ("deploy", "examples/flights.py", "--name", "flights")):
         code, loaded, error = weir(*arguments)
-        assert code == 2 and "WEIR_API_URL" in error, "the only thing missing is the address"
+        assert code == 2 and "WEIR_API_URL" in error, "the command fails only because no address is configured"
         assert not loaded & {*extras.RUNTIME, *PLATFORM}
 
 

@@ -23,7 +23,7 @@ CLIENT = ("httpx2", "httpcore2", "weir.cli.client.api", "weir.cli.commands")
 PLATFORM = ("weir_backend", "weir_workers", "fastapi", "sqlalchemy", "celery")
 
 
-def modules_after(*arguments: str) -> set[str]:
+def modules_loaded_by(*arguments: str) -> set[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     done = subprocess.run(
         [sys.executable, "-c", LOADED, json.dumps(arguments)], capture_output=True, text=True, env=environment, check=True
@@ -34,17 +34,17 @@ def modules_after(*arguments: str) -> set[str]:
 @pytest.mark.parametrize(
     "arguments", [("run", "--help"), ("run", "nowhere.py"), ("graph", "nowhere.py"), ("params", "nowhere.py")]
 )
-def test_commands_of_the_runtime_load_no_client(arguments: tuple[str, ...]) -> None:
-    assert not modules_after(*arguments) & set(CLIENT + PLATFORM)
+def test_commands_of_the_runtime_do_not_load_the_client(arguments: tuple[str, ...]) -> None:
+    assert not modules_loaded_by(*arguments) & set(CLIENT + PLATFORM)
 
 
-def test_listing_a_checkpoint_directory_loads_no_http_client(tmp_path: os.PathLike[str]) -> None:
-    found = modules_after("checkpoints", str(tmp_path))
+def test_listing_a_checkpoint_directory_does_not_load_the_http_client(tmp_path: os.PathLike[str]) -> None:
+    found = modules_loaded_by("checkpoints", str(tmp_path))
     assert "weir.storage.inspection" in found and not found & {"httpx2", *PLATFORM}
 
 
 def test_a_client_command_loads_neither_the_platform_nor_the_runtime() -> None:
-    found = modules_after("jobs")
+    found = modules_loaded_by("jobs")
     assert "weir.cli.commands" in found
     assert not found & {*PLATFORM, "pyspark", "polars", "pyarrow", "numba", "weir.spark", "weir.cli.run"}
-    assert "httpx2" not in found, "not before the address is known"
+    assert "httpx2" not in found, "the HTTP client is not loaded if no address is configured"

@@ -1,4 +1,4 @@
-"""Messages on standard error, also if it is broken."""
+"""Log messages on standard error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _configuration() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("form", list(LogFormat))
-def test_logging_to_a_broken_stream_raises_nothing(form: LogFormat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logging_to_a_broken_stream_does_not_raise(form: LogFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", BrokenStream())
     set_up_logs(form, verbose=False)
     structlog.get_logger("coordinator").warning("failure, recovering", reason="slot 1 was lost")

@@ -1,4 +1,4 @@
-"""Metrics of a driver: their values, the token, ports, and limits of the server."""
+"""The metrics endpoint of a driver: values, token, ports and connection limits."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def free_port() -> int:
 def get(port: int, path: str = "/metrics", **headers: str) -> tuple[int, str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    return answer.status, answer.read().decode()
+    response = connection.getresponse()
+    return response.status, response.read().decode()
 
 
 def values(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE)}
 
 
-def test_the_exposition_has_all_metrics_of_a_driver() -> None:
+def test_the_metrics_text_contains_all_metrics_of_a_driver() -> None:
     progress = JobProgress(frozenset({0}), ((0, OperatorUid("in")), (0, OperatorUid("a"))))
     progress.on_phase(JobPhase.RUNNING, ONE)
     one = SubtaskMetrics(0, 1, 10, 9, 8, 7, 4_000_000, 3, 2, 1)
@@ -71,7 +71,7 @@ def test_the_exposition_has_all_metrics_of_a_driver() -> None:
     assert found[f"weir_job_checkpoints_completed_total{{{of}}}"] == found[f"weir_job_checkpoints_failed_total{{{of}}}"] == 1
     for word in ("in_progress", "completed", "failed"):
         assert found[f"weir_job_number_of_{word}_checkpoints{{{of}}}"] == 1
-    assert found[f"weir_job_last_checkpoint_size_bytes{{{of}}}"] == 60, "the other file was written by an earlier checkpoint"
+    assert found[f"weir_job_last_checkpoint_size_bytes{{{of}}}"] == 60, "the second file was written by an earlier checkpoint"
     assert found[f"weir_job_last_checkpoint_full_size_bytes{{{of}}}"] == 100
     assert found[f'weir_source_lag_records{{{of},source="in"}}'] == 42
     assert found[f'weir_source_lag_seconds{{{of},source="in"}}'] == 4.5
@@ -84,7 +84,7 @@ def test_the_exposition_has_all_metrics_of_a_driver() -> None:
     assert found[f'weir_subtask_busy_seconds_total{{chain="0",{of},subtask="1"}}'] == 4
 
 
-def test_a_new_generation_ends_checkpoints_in_progress() -> None:
+def test_a_new_generation_has_no_checkpoints_in_progress() -> None:
     progress = JobProgress(frozenset())
     progress.on_phase(JobPhase.RUNNING, ONE)
     progress.on_report(Report.triggered(CheckpointId(7), CheckpointKind.PERIODIC))
@@ -93,7 +93,7 @@ def test_a_new_generation_ends_checkpoints_in_progress() -> None:
     assert progress.snapshot().in_progress == 0
 
 
-def test_a_job_without_progress_has_metrics() -> None:
+def test_a_job_that_has_not_started_has_metrics() -> None:
     assert "weir_job_phase" in exposition("flights", JobProgress(frozenset()).snapshot()).decode()
 
 
@@ -109,7 +109,7 @@ def test_only_requests_with_the_token_succeed() -> None:
         get(port)
 
 
-def test_slow_clients_delay_no_other_and_are_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_clients_do_not_delay_other_clients_and_are_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weir.cli.metrics.REQUEST_S_MAX", 0.5)
     port = free_port()
     with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, contextlib.ExitStack() as clients:
@@ -121,14 +121,14 @@ def test_slow_clients_delay_no_other_and_are_disconnected(monkeypatch: pytest.Mo
         assert get(port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 1\n")
         for one in (first, *others):
             one.settimeout(20)
-            assert one.recv(1) == b"", "the server closes it"
+            assert one.recv(1) == b"", "the server closes the connection of a slow client"
 
 
-def test_connections_above_the_limit_are_closed_at_once() -> None:
+def test_connections_above_the_limit_are_closed_immediately() -> None:
     port = free_port()
     with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)), contextlib.ExitStack() as clients:
-        many = [clients.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX + 3)]
-        for one in many[CONNECTIONS_MAX:]:
+        connections = [clients.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX + 3)]
+        for one in connections[CONNECTIONS_MAX:]:
             one.settimeout(3)
             assert one.recv(1) == b""
 
@@ -171,7 +171,7 @@ def test_a_port_in_use_is_refused_before_the_job_starts() -> None:
 
 
 def two_adjacent_free_ports() -> int:
-    """Return the first of two free adjacent ports, below the range of ephemeral ports."""
+    """Return the lower one of two adjacent free ports. Both are below the range of ephemeral ports."""
     for port in range(20_000 + os.getpid() % 10_000, 32_000, 2):
         with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
             one.bind(("127.0.0.1", port))
@@ -193,7 +193,7 @@ def test_the_first_free_port_of_a_range_is_used() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "203.0.113.1", "no.such.host.invalid"])
-def test_a_run_of_a_platform_continues_without_metrics(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_a_platform_continues_if_metrics_cannot_be_served(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", 0), TOKEN)) as taken:
         assert taken.port is not None
         with serve_metrics(MetricsOptions(MetricsAddress(host, taken.port), TOKEN), optional=True) as page:

@@ -1,4 +1,4 @@
-"""``--output json``: every command has it, and standard output is then one JSON document."""
+"""The option ``--output json``: standard output is one JSON document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weir.cli.output import OutputFormat, print_json, result_stream
 
 
 def commands(group: Any, name: str = "weir") -> Iterator[tuple[str, Any]]:
-    """Yield all commands, with subcommands and plugins, but without groups."""
+    """Yield all commands, including subcommands and plugins, but not the groups."""
     context = group.make_context(name, [], resilient_parsing=True)
     for child in group.list_commands(context):
         command = group.get_command(context, child)
@@ -25,9 +25,9 @@ def commands(group: Any, name: str = "weir") -> Iterator[tuple[str, Any]]:
             yield f"{name} {child}", command
 
 
-def test_every_command_has_json_output() -> None:
+def test_every_command_accepts_output_json() -> None:
     found = dict(commands(typer.main.get_command(app_)))
-    assert {"weir run", "weir up", "weir deploy", "weir tokens list"} <= found.keys(), "all sources of commands are loaded"
+    assert {"weir run", "weir up", "weir deploy", "weir tokens list"} <= found.keys(), "commands of all packages are loaded"
     without = [
         name
         for name, command in found.items()
@@ -36,7 +36,7 @@ def test_every_command_has_json_output() -> None:
     assert without == []
 
 
-def test_json_output_keeps_other_text_off_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_output_other_text_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     with result_stream(OutputFormat.JSON) as stream:
         print("what user code prints")
         typer.echo("how far it is")
@@ -47,14 +47,14 @@ def test_json_output_keeps_other_text_off_standard_output(capsys: pytest.Capture
     assert printed.err == "what user code prints\nhow far it is\n"
 
 
-def test_text_output_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_text_output_all_text_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     with result_stream(OutputFormat.TEXT) as stream:
         assert stream is None
         print("how far it is")
     assert capsys.readouterr() == ("how far it is\n", "")
 
 
-def test_an_error_restores_standard_output() -> None:
+def test_standard_output_is_restored_after_an_error() -> None:
     before = sys.stdout
     with pytest.raises(ValueError, match="no"), result_stream(OutputFormat.JSON):
         raise ValueError("no")

@@ -1,4 +1,4 @@
-"""Commands of other packages are loaded on demand, and a broken package does not affect the others."""
+"""Commands of other packages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_weir(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_command_of_another_package_runs_although_a_third_package_is_broken(
+def test_a_plugin_command_runs_although_another_plugin_package_is_broken(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = run_weir(monkeypatch, capsys, "greet")
@@ -48,7 +48,7 @@ def test_a_command_of_another_package_runs_although_a_third_package_is_broken(
 
 
 @pytest.mark.usefixtures("installed")
-def test_help_lists_all_commands_and_plugins_replace_none(
+def test_help_lists_all_commands_and_plugins_cannot_replace_built_in_commands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, _ = run_weir(monkeypatch, capsys, "--help")
@@ -57,7 +57,7 @@ def test_help_lists_all_commands_and_plugins_replace_none(
 
 
 @pytest.mark.usefixtures("installed")
-def test_an_unknown_command_is_refused_with_a_similar_one(
+def test_an_unknown_command_is_refused_with_the_near_miss(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = run_weir(monkeypatch, capsys, "greett")

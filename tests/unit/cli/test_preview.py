@@ -1,4 +1,4 @@
-"""The preview of a plan as text."""
+"""The text preview of a plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_restored_checkpoint_is_shown() -> None:
     assert "warning: it does not run now" in lines() and "    2. start it" in lines()
 
 
-def test_long_lists_are_shortened_with_a_count() -> None:
+def test_long_lists_are_shortened_and_show_their_length() -> None:
     out = lines(
         abandoned=list(range(8, 108)),
         sources=[{"source": "read", "splits": [{"id": f"f{number}", "payload": {}, "position": None} for number in range(9)]}],
@@ -62,7 +62,7 @@ def test_an_imported_checkpoint_and_a_start_without_state_are_shown() -> None:
     assert "starts without state: all input is read again" in text(without_state=True)
     for shown in (out, text(without_state=True)):
         assert "revokes output in: out (undo reinstates it)" in shown
-    assert "revokes" not in text(), "an upgrade revokes nothing"
+    assert "revokes" not in text(), "an upgrade revokes no output"
 
 
 def test_duplicates_are_shown_with_checkpoints_and_record_counts() -> None:

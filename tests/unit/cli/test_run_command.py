@@ -1,4 +1,4 @@
-"""``weir run`` with a fake job: exit codes, signals, options, and a broken standard error."""
+"""Exit codes, signals and options of ``weir run``, with a fake job."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def code_of(
     running: FakeRunningJob,
     monkeypatch: pytest.MonkeyPatch,
     directory: Path,
-    *options: str,
+    *arguments: str,
     started: list[RunOptions] | None = None,
 ) -> int | str | None:
-    """Return the exit code. Appends the options of the launch to ``started``."""
+    """Run the command and return its exit code. The launch options are appended to ``started``."""
 
     def launch(job: Job, options: RunOptions, *, session: object, link: object) -> FakeRunningJob:
         if started is not None:
@@ -61,7 +61,7 @@ def code_of(
     (directory / "small.py").write_text(JOB)
     monkeypatch.setattr(run, "launch", launch)
     monkeypatch.setattr(
-        sys, "argv", ["weir", "run", str(directory / "small.py"), "--checkpoint-dir", str(directory / "cp"), *options]
+        sys, "argv", ["weir", "run", str(directory / "small.py"), "--checkpoint-dir", str(directory / "cp"), *arguments]
     )
     with pytest.raises(SystemExit) as ended:
         app.app()
@@ -77,7 +77,9 @@ def test_an_error_after_the_start_has_the_exit_code_of_a_failed_job(
     assert code_of(FakeRunningJob(Superseded("another one runs it")), monkeypatch, tmp_path) == Exit.SUPERSEDED
 
 
-def test_an_error_before_the_start_has_the_exit_code_of_a_wrong_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_before_the_start_has_the_exit_code_of_an_invalid_argument(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert code_of(FakeRunningJob(), monkeypatch, tmp_path, "--interval", "0s") == Exit.USAGE
 
 
@@ -91,11 +93,11 @@ def limits_of(options: RunOptions) -> tuple[object, ...]:
     )
 
 
-def test_checkpoint_options_reach_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_options_are_passed_to_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[RunOptions] = []
     limits = ("--checkpoint-timeout", "1.5m", "--min-pause", "500ms", "--tolerable-failed-checkpoints")
-    for more in ((), (*limits, "0"), (*limits, "none")):
-        assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *more, started=started) == Exit.OK
+    for arguments in ((), (*limits, "0"), (*limits, "none")):
+        assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *arguments, started=started) == Exit.OK
     default, *limited = map(limits_of, started)
     assert default == limits_of(RunOptions("cp")), "the command line and the library have the same defaults"
     assert limited == [(10_000, 90_000, 500, 0, 3), (10_000, 90_000, 500, None, 3)]
@@ -103,8 +105,8 @@ def test_checkpoint_options_reach_the_run(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_min_pause_is_accepted_without_periodic_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[RunOptions] = []
-    for more in (("--min-pause", "0s"), ("--interval", "none", "--min-pause", "1h")):
-        assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *more, started=started) == Exit.OK
+    for arguments in (("--min-pause", "0s"), ("--interval", "none", "--min-pause", "1h")):
+        assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *arguments, started=started) == Exit.OK
     assert [limits_of(one)[:3] for one in started] == [(10_000, 600_000, 0), (None, 600_000, 3_600_000)]
 
 
@@ -134,7 +136,7 @@ def test_invalid_limits_are_refused_with_their_option(
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_job_runs_to_its_end_with_a_broken_standard_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+def test_a_job_finishes_although_standard_error_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     monkeypatch.setattr(progress, "PRINT_EVERY_S", 0.0)
     monkeypatch.setattr(sys, "stderr", BrokenStream())
     running = FakeRunningJob(waits=3)
@@ -142,7 +144,7 @@ def test_a_job_runs_to_its_end_with_a_broken_standard_error(tmp_path: Path, monk
     assert running.waits == 0
 
 
-def test_json_output_has_the_result_even_with_quiet(
+def test_json_output_contains_the_result_even_with_quiet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert code_of(FakeRunningJob(), monkeypatch, tmp_path, "--quiet", "--output", "json") == Exit.OK
@@ -161,7 +163,7 @@ def test_json_output_has_the_result_even_with_quiet(
     }
 
 
-def test_json_output_of_a_failed_job_has_the_reason(
+def test_json_output_of_a_failed_job_contains_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failed = FakeRunningJob(replace(finished(), outcome=Outcome.FAILED, reason="sink 'out' is full", kind="SinkError"))
@@ -172,7 +174,7 @@ def test_json_output_of_a_failed_job_has_the_reason(
     assert printed.err == "job failed: sink 'out' is full\n"
 
 
-def test_a_signal_suspends_the_job_with_a_broken_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_suspends_the_job_although_standard_error_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", BrokenStream())
     running = FakeRunningJob()
     run.suspend_on_signals(running)  # type: ignore[arg-type]  # it has the methods that are used
@@ -204,11 +206,11 @@ def test_a_secret_on_the_command_line_is_refused() -> None:
     }
     for name in ("spark.authenticate.secret", "spark.hadoop.fs.s3a.secret.key"):
         with pytest.raises(ConfigError, match=f"--conf {name} is a secret.* WEIR_SPARK_CONF_FILE") as caught:
-            run.parse_spark_conf([f"{name}=hush"])
-        assert "hush" not in str(caught.value)
+            run.parse_spark_conf([f"{name}=confidential"])
+        assert "confidential" not in str(caught.value)
 
 
-def test_interrupting_the_confirmation_means_no(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupting_the_confirmation_cancels_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: object, **options: object) -> bool:
         raise typer.Abort
 
@@ -219,19 +221,21 @@ def test_interrupting_the_confirmation_means_no(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("history", "yes", "leaving"),
+    ("completed", "yes", "abandonable"),
     [(3, False, {2, 3}), (1, False, set()), (3, True, None)],
 )
-def test_the_confirmed_checkpoints_are_passed_to_the_launch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: int, yes: bool, leaving: set[int] | None
+def test_the_launch_can_abandon_only_the_confirmed_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, completed: int, yes: bool, abandonable: set[int] | None
 ) -> None:
     log = JobLog(LocalStorage(tmp_path / "cp"), JobLayout("small"))
     log.append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n", 0), at=1)
-    for one in range(1, history + 1):
+    for one in range(1, completed + 1):
         log.append(CheckpointCompleted(Generation(1), CheckpointId(one), "m", "c", 0, f"n{one}", 0), at=one + 1)
     monkeypatch.setattr(typer, "confirm", lambda *arguments, **options: True)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     started: list[RunOptions] = []
     running = FakeRunningJob()
     assert code_of(running, monkeypatch, tmp_path, "--from", "1", *(["--yes"] if yes else []), started=started) == Exit.OK
-    assert started[0].start == FromCheckpoint(CheckpointId(1), None if leaving is None else frozenset(map(CheckpointId, leaving)))
+    assert started[0].start == FromCheckpoint(
+        CheckpointId(1), None if abandonable is None else frozenset(map(CheckpointId, abandonable))
+    )

@@ -1,4 +1,4 @@
-"""The commands of the tutorial exist, and its job builds a graph."""
+"""The commands and the job of the tutorial."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMANDS = re.findall(r"^\.venv/bin/weir (.+)$", TUTORIAL, re.MULTILINE)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_the_command_line_accepts_the_commands_of_the_tutorial(line: str) -> None:
+def test_all_commands_of_the_tutorial_exist(line: str) -> None:
     group = typer.main.get_command(app_)
     assert isinstance(group, TyperGroup)
     name, *arguments = shlex.split(line.replace("--to ID", "--to 7"))
