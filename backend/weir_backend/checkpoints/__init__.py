@@ -1,1 +1,1 @@
-"""Checkpoints of jobs: lists, details and verbs."""
+"""Checkpoints of jobs: lists, details, pins, verification and garbage collection."""

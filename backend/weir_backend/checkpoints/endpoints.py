@@ -25,7 +25,7 @@ from weir_backend.kit.schemas import Id
 from weir_backend.models import Operation
 
 router = APIRouter(tags=["checkpoints"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
-CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="The id in the list, not the number in the job")]
+CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="The id of the checkpoint, not its number in the job")]
 
 
 @router.get("/checkpoints", operation_id="list_checkpoints", response_model=list[CheckpointRead])
@@ -50,7 +50,7 @@ def list_checkpoints(
 def get_checkpoint(
     caller: ViewerCaller, session: SessionDep, services: ServicesDep, response: Response, checkpoint_id: CheckpointKey
 ) -> CheckpointDetailRead:
-    """Return one checkpoint with the statistics of its subtasks. The ETag is that of its pin."""
+    """Return one checkpoint with the statistics of its subtasks. The ETag changes when the pin changes."""
     found = service.detail(session, services.settings, caller, checkpoint_id)
     set_etag(response, found.version)
     return found
@@ -72,8 +72,8 @@ def pin_checkpoint(
     wanted: CheckpointUpdate,
     seen: Annotated[str | None, Depends(if_match)],
 ) -> CheckpointRead:
-    """Pin or unpin a checkpoint. A worker writes the pin to the job log; from then on `pin_in_force` is true and a running driver keeps the
-    checkpoint, too. Before that, the driver may retire it."""
+    """Pin or unpin a checkpoint. A worker writes the pin to the job log, within about a second; then `pin_in_force` is true, and a running driver
+    keeps the checkpoint, too. Until then, the driver may retire it."""
     found = service.pin(session, tasks, caller, checkpoint_id, seen, wanted)
     set_etag(response, found.version)
     return service.read_checkpoint(session, services.settings, caller, found)
@@ -92,7 +92,7 @@ def get_checkpoint_summary(
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
     last: Annotated[int, Query(ge=1, le=10_000, description="How many completed checkpoints")] = 100,
 ) -> CheckpointOverviewRead:
-    """Return how many checkpoints there are, how long the last ones took, and the newest of each kind."""
+    """Return the number of checkpoints, summaries of the last completed ones, and the newest of each kind."""
     return service.summary(session, services.settings, caller, job_id, last)
 
 
@@ -108,12 +108,13 @@ def get_checkpoint_series(
     job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
     last: Annotated[int, Query(ge=1, le=500, description="How many completed checkpoints")] = 100,
     chain: Annotated[
-        int | None, Query(ge=0, le=100_000, description="List `phases` by subtask of this chain, not by chain")
+        int | None,
+        Query(ge=0, le=100_000, description="Return the `phases` of each subtask of this chain, instead of each chain"),
     ] = None,
     phases: Annotated[bool, Query(description="false: leave out `phases`, which is long for a large job")] = True,
 ) -> CheckpointSeriesRead:
-    """Return the last completed checkpoints, oldest first: duration and sizes, and by chain (with `chain`, by its subtasks) the start delay,
-    alignment and snapshot times."""
+    """Return the last completed checkpoints, oldest first, with duration and sizes. `phases` contains the start delay, alignment and snapshot times
+    of each chain; with `chain`, of each of its subtasks."""
     return service.series(session, job_id, last, chain, with_phases=phases)
 
 
@@ -140,6 +141,6 @@ def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller:
 def delete(
     job_id: Id, number: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller
 ) -> Operation:
-    """Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. Refused if it is pinned, needed by a plan, or the one
-    that the job resumes from. A repeated request returns the same operation."""
+    """Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. The API refuses this if the checkpoint is pinned, if a
+    plan needs it, or if the job resumes from it. A repeated request returns the same operation."""
     return retention_gc.delete(session, services.settings, tasks, caller, job_id, number)

@@ -1,4 +1,4 @@
-"""What keeps the checkpoints of jobs, and which actions they allow: loaded with a few queries for any number of jobs."""
+"""Why checkpoints are kept, and which actions they allow. Loaded with a few queries for any number of jobs."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from weir_backend.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class JobRetention:
-    """``references``: see ``plan_references``. ``newest``: the newest checkpoint of the current branch. ``obstacle``: why no checkpoint may be
-    deleted now. ``location``: of the newest run; None: unknown."""
+    """What keeps the checkpoints of a job. ``references``: see ``plan_references``. ``newest``: the newest checkpoint of the current branch.
+    ``obstacle``: why no checkpoint may be deleted now. ``location``: where the newest run has its checkpoints; None: unknown."""
 
     job_name: str
     applying: int | None
@@ -89,7 +89,7 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
 
 
 def _job_sharing_log(session: Session, settings: Settings, job: Job, location: CheckpointLocation | None) -> str | None:
-    """No other job has a directory that the platform has chosen: nearly all jobs need no query."""
+    """Return another job with the same job log, if any. Checkpoint directories that the platform has chosen are never shared and need no query."""
     if location is None or location.directory.startswith(str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}")):
         return None
     return repository.job_sharing_log(session, job.id, location)
@@ -98,7 +98,8 @@ def _job_sharing_log(session: Session, settings: Settings, job: Job, location: C
 def facts_of(
     checkpoint: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None
 ) -> CheckpointActionFacts:
-    """``location``: of the checkpoint; None: unknown. ``retention`` None: its job is deleted."""
+    """Return the facts about a checkpoint. ``location``: where it is; None: unknown. ``retention`` None: the job is deleted, or deletion does not
+    matter."""
     return CheckpointActionFacts(
         number=checkpoint.number,
         state=checkpoint.state,
@@ -114,8 +115,11 @@ def facts_of(
 
 def _deletion(checkpoint: Checkpoint, retention: JobRetention, location: CheckpointLocation | None) -> Refusal | None:
     if location is None or location != retention.location:
-        reason = f"Job '{retention.job_name}' has its checkpoints elsewhere now: Weir cannot tell what still needs checkpoint {checkpoint.number}."
-        return Refusal("directory-changed", reason, "Delete its files yourself if nothing needs them.")
+        reason = (
+            f"Job '{retention.job_name}' now has another checkpoint directory: Weir cannot tell whether checkpoint {checkpoint.number} is "
+            "still needed."
+        )
+        return Refusal("directory-changed", reason, "If nothing needs it, delete its files by hand.")
     return retention.obstacle or deletion_refusal(
         checkpoint.number, pinned=checkpoint.pinned, references=retention.references, newest=retention.newest
     )

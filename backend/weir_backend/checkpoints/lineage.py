@@ -1,4 +1,4 @@
-"""The lineage of a job: a rollback starts another branch."""
+"""The lineage of a job. A rollback starts another branch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weir_backend.models import Checkpoint, CheckpointState, Job, Run
 
 
 def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
-    """Return the newest completed checkpoint of the branch that this run continues. Numbers of checkpoints grow with those of runs, on every
+    """Return the newest completed checkpoint of the branch that this run continues. A later run has larger checkpoint numbers, also on another
     branch."""
     this = select(Run.number).where(Run.id == run_id).scalar_subquery()
     earlier = and_(Run.job_id == job_id, Run.number <= this)
@@ -70,7 +70,7 @@ def newest_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LatestRestore:
-    """What ``run`` restored: ``checkpoint`` of its job, or the one at ``path``."""
+    """What ``run`` has restored: ``checkpoint`` of its job, or the checkpoint at ``path``."""
 
     run: Run
     checkpoint: int | None
@@ -78,7 +78,7 @@ class LatestRestore:
 
 
 def latest_restore(session: Session, job_id: int) -> LatestRestore | None:
-    """Of the newest run that has reached RUNNING. None: it started without state, or there is no such run."""
+    """Return what the newest run that has reached RUNNING has restored. None: it started without state, or no run has reached RUNNING."""
     newest = Run.number.desc()
     run = session.scalar(select(Run).where(Run.job_id == job_id, Run.running_at.is_not(None)).order_by(newest).limit(1))
     if run is None:

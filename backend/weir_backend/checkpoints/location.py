@@ -1,4 +1,4 @@
-"""Where the checkpoints of a run are in storage."""
+"""Where the checkpoints of a run are stored."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from weir.protocol.paths import job_root, manifest_path
 from weir_backend.models import Graph, Run, Spec
 
 _CONTAINERS = frozenset({"abfs", "abfss"})
-"""Schemes that have a container before the host, and not a user: ``abfss://container@account.dfs.core.windows.net``."""
+"""Schemes whose URLs have a container, not a user, before the host: ``abfss://container@account.dfs.core.windows.net``."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLocation:
-    """``name``: of the job in its code, which names the job log. Two jobs with the same location share a job log."""
+    """``directory``: the checkpoint directory. ``name``: the name of the job in its code, which is also the name of the job log. Two jobs with the
+    same location share a job log."""
 
     directory: str
     name: str
 
     def manifest(self, checkpoint: CheckpointId, generation: Generation) -> str | None:
-        """Return the address of the manifest, without credentials. None: the directory is not a valid address."""
+        """Return the URL or path of the manifest, without credentials, or None if the directory is not a valid URL."""
         shown = _without_credentials(self.directory)
         return f"{shown.rstrip('/')}/{job_root(self.name)}{manifest_path(checkpoint, generation)}" if shown is not None else None
 
@@ -44,18 +45,18 @@ def _without_credentials(directory: str) -> str | None:
 
 
 def job_name_in_graph() -> ColumnElement[str]:
-    """Return the column of the job's name in a row of ``Graph``."""
+    """Return the expression that reads the name of the job from a row of ``Graph``."""
     found: ColumnElement[str] = Graph.body["logical"]["job"].astext
     return found
 
 
 def location_of_run(session: Session, run_id: int) -> CheckpointLocation | None:
-    """Return None if it is unknown, as the graph of the run is unknown."""
+    """Return the location of the run's checkpoints, or None if the graph of the run is unknown."""
     return locations_of_runs(session, [run_id]).get(run_id)
 
 
 def locations_of_runs(session: Session, run_ids: Collection[int]) -> dict[int, CheckpointLocation]:
-    """Return the known locations by run."""
+    """Return the locations by run. Runs whose graph is unknown are left out."""
     rows = session.execute(
         select(Run.id, Run.checkpoint_directory, job_name_in_graph())
         .join(Spec, Spec.id == Run.spec_id)

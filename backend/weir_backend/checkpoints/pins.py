@@ -1,4 +1,4 @@
-"""Pins: users set them in the database, and workers write them to the job log, where running drivers obey them."""
+"""Pins. Users set them in the database, and workers write them to the job log, where running drivers read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir_backend.models import Checkpoint, Job
 
 @dataclass(frozen=True, slots=True)
 class PinRequest:
-    """``pinned``: what the log must say. A savepoint stays pinned in the log until it is deleted."""
+    """A pin to write to the job log, or to remove (``pinned`` False). A savepoint stays pinned in the log until it is deleted."""
 
     place: CheckpointLocation
     number: int
@@ -28,7 +28,7 @@ class PinRequest:
 
 
 def pin_request(session: Session, checkpoint_id: int) -> PinRequest | None:
-    """Return None if there is nothing left to pin."""
+    """Return what the job log must say, or None if the checkpoint is deleted or being deleted."""
     found = session.get(Checkpoint, checkpoint_id)
     if found is None or found.discarded_at is not None or found.deleting_since is not None:
         return None
@@ -47,20 +47,21 @@ def set_pin(session: Session, tasks: Tasks, found: Checkpoint, reason: str) -> N
 
 
 def release_pin(found: Checkpoint, reason: str) -> None:
-    """Undo ``set_pin``; a worker updates the job log later. The caller holds the lock on the job."""
+    """Release a pin that ``set_pin`` has set. A worker updates the job log later. The caller holds the lock on the job."""
     if found.pinned and found.pinned_reason == reason:
         found.pinned, found.pinned_reason = False, ""
         found.version += 1
 
 
-def confirm_pin(session: Session, checkpoint_id: int, said: PinRequest) -> int | None:
-    """The log contains the pin. If the pin has changed since, the next round corrects the log. Return the id of the job if a plan may wait for it."""
+def confirm_pin(session: Session, checkpoint_id: int, written: PinRequest) -> int | None:
+    """Record that the job log agrees with ``written``. If the pin has changed meanwhile, a worker will correct the log. Return the id of the job if
+    a plan may wait for the pin."""
     seen = session.get(Checkpoint, checkpoint_id)
     job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
     found = checkpoints.locked(session, checkpoint_id)
     if job is None or found is None or found.pin_in_force == found.pinned:
         return None
-    if said.pinned == (found.pinned or found.is_savepoint):
+    if written.pinned == (found.pinned or found.is_savepoint):
         found.pin_in_force = found.pinned
         job.next_reconcile_at = now()  # a plan may wait for the pin
         record_event(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
@@ -69,7 +70,7 @@ def confirm_pin(session: Session, checkpoint_id: int, said: PinRequest) -> int |
 
 
 def reject_pin(session: Session, checkpoint_id: int) -> None:
-    """The checkpoint was retired before the pin was in the log."""
+    """Record that the checkpoint was retired before the pin was in the log."""
     seen = session.get(Checkpoint, checkpoint_id)
     job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
     found = checkpoints.locked(session, checkpoint_id)
@@ -79,7 +80,8 @@ def reject_pin(session: Session, checkpoint_id: int) -> None:
 
 
 def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], moment: datetime) -> None:
-    """Mark checkpoints that are retired in the job log. The caller holds the lock on the job. A pin that came too late is reported and removed."""
+    """Mark checkpoints as deleted that are retired in the job log. Remove pins that came too late, and report them as an event. The caller holds
+    the lock on the job."""
     fresh = [row for row in rows if row.discarded_at is None]
     lost = sorted(row.number for row in fresh if row.pinned)
     for row in fresh:

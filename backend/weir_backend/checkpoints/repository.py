@@ -1,4 +1,4 @@
-"""Queries of checkpoints, their retention and verification. Lists do not load statistics."""
+"""Queries on checkpoints, their retention and verification. Lists do not load the statistics."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from weir_backend.models import (
 
 
 def _kept(value: Any) -> ColumnElement[bool]:
-    """Completed, and not known to be retired."""
+    """Return the condition of the filter ``kept``: the checkpoint is completed, and its files are not deleted."""
     if type(value) is not bool:
         raise Invalid("invalid", "Filter `kept` must be true or false.")
-    there = (Checkpoint.state == CheckpointState.COMPLETED) & Checkpoint.discarded_at.is_(None)
-    return there if value else not_(there)
+    kept = (Checkpoint.state == CheckpointState.COMPLETED) & Checkpoint.discarded_at.is_(None)
+    return kept if value else not_(kept)
 
 
 FIELDS = Fields(
@@ -87,7 +87,7 @@ def with_statistics(session: Session, checkpoint_id: int) -> Checkpoint | None:
 
 
 def locked(session: Session, checkpoint_id: int) -> Checkpoint | None:
-    """Lock the job's row first, then the checkpoint."""
+    """Lock the job, then the checkpoint, and return the checkpoint."""
     job_id = session.scalar(select(Checkpoint.job_id).where(Checkpoint.id == checkpoint_id))
     if job_id is None:
         return None
@@ -101,7 +101,7 @@ def graph_of_run(session: Session, run_id: int) -> dict[str, Any] | None:
 
 
 def spec_of(session: Session, job_id: int, number: int) -> Spec | None:
-    """Return the version that a completed checkpoint was taken with."""
+    """Return the version of the spec whose run took a completed checkpoint."""
     taken = (Checkpoint.job_id == job_id) & (Checkpoint.number == number) & (Checkpoint.state == CheckpointState.COMPLETED)
     return session.scalar(
         select(Spec).join(Run, Run.spec_id == Spec.id).join(Checkpoint, Checkpoint.run_id == Run.id).where(taken)
@@ -109,7 +109,7 @@ def spec_of(session: Session, job_id: int, number: int) -> Spec | None:
 
 
 def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool, int]]:
-    """Return state, whether savepoints, and how many."""
+    """Return the number of checkpoints by state and by whether they are savepoints."""
     return session.execute(
         select(Checkpoint.state, Checkpoint.is_savepoint, func.count())
         .where(Checkpoint.job_id == job_id)
@@ -118,7 +118,7 @@ def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool,
 
 
 def completed_since(session: Session, job_id: int, generation: int) -> frozenset[int]:
-    """Return numbers of those that this generation of the runtime or a later one has completed."""
+    """Return the numbers of the checkpoints that this generation of the runtime, or a later one, has completed."""
     return frozenset(
         session.scalars(
             select(Checkpoint.number).where(
@@ -129,7 +129,7 @@ def completed_since(session: Session, job_id: int, generation: int) -> frozenset
 
 
 def measurements_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[int | None, int | None, int | None]]:
-    """Return duration and sizes of the last completed ones."""
+    """Return the duration and sizes of the last completed checkpoints."""
     return session.execute(
         select(Checkpoint.end_to_end_ms, Checkpoint.state_bytes, Checkpoint.checkpointed_bytes)
         .where(Checkpoint.job_id == job_id, Checkpoint.completed_at.is_not(None))
@@ -141,7 +141,7 @@ def measurements_of_last(session: Session, job_id: int, count: int) -> Sequence[
 def last_completed(
     session: Session, job_id: int, count: int
 ) -> Sequence[Row[int, int, int, datetime, bool, int | None, int | None, int | None, int | None]]:
-    """Return the last completed ones and the graph of each; the newest first."""
+    """Return the last completed checkpoints and the graph of each, newest first."""
     return session.execute(
         select(
             Checkpoint.id,
@@ -162,26 +162,26 @@ def last_completed(
 
 
 def longest_phases(session: Session, checkpoint_ids: Collection[int], chain: int | None) -> Sequence[Row[Any]]:
-    """Return the longest phases of each checkpoint by chain; with ``chain`` of each of its subtasks. The database aggregates, as the statistics of
-    a hundred checkpoints are a thousand times as large."""
+    """Return the longest phases of each checkpoint, by chain; with ``chain``, by its subtasks. The database aggregates them, because the statistics
+    of a hundred checkpoints are a thousand times as large as the result."""
     listed = case((func.jsonb_typeof(Checkpoint.statistics) == "array", Checkpoint.statistics), else_=cast([], JSONB))
     one = func.jsonb_array_elements(listed).table_valued(column("value", JSONB), name="one", joins_implicitly=True)
     value: Any = one.c.value
-    place, said = [value[0].as_integer()], value[2]
+    group, measured = [value[0].as_integer()], value[2]
     if chain is not None:
-        place.append(value[1].as_integer())
+        group.append(value[1].as_integer())
     query = select(
         Checkpoint.id.label("checkpoint_id"),
-        place[0].label("chain"),
-        (place[1] if chain is not None else null()).label("index"),
-        func.max(said["start_delay_ms"].as_float()).label("start_delay_ms"),
-        func.max(said["alignment_ms"].as_float()).label("alignment_ms"),
-        (func.max(said["sync_us"].as_float()) / 1000).label("sync_ms"),
-        func.max(said["async_ms"].as_float()).label("async_ms"),
+        group[0].label("chain"),
+        (group[1] if chain is not None else null()).label("index"),
+        func.max(measured["start_delay_ms"].as_float()).label("start_delay_ms"),
+        func.max(measured["alignment_ms"].as_float()).label("alignment_ms"),
+        (func.max(measured["sync_us"].as_float()) / 1000).label("sync_ms"),
+        func.max(measured["async_ms"].as_float()).label("async_ms"),
     ).where(Checkpoint.id.in_(checkpoint_ids))
     if chain is not None:
-        query = query.where(place[0] == chain)
-    return session.execute(query.group_by(Checkpoint.id, *place)).all()
+        query = query.where(group[0] == chain)
+    return session.execute(query.group_by(Checkpoint.id, *group)).all()
 
 
 def latest(session: Session, job_id: int, state: CheckpointState, *also: ColumnElement[bool]) -> Checkpoint | None:
@@ -195,7 +195,7 @@ def job_exists(session: Session, job_id: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VerificationClaim:
-    """The worker names it in every report. ``files_done``: where it starts."""
+    """The right to verify a checkpoint. ``claim``: the worker sends it with each report. ``files_done``: how many files are verified already."""
 
     checkpoint_id: int
     claim: int
@@ -203,19 +203,19 @@ class VerificationClaim:
 
 
 def verifications_running(session: Session, moment: datetime) -> int:
-    """Without those that wait to be retried because storage did not answer."""
-    at_work = (Verification.next_try_at > moment, Verification.problem.is_(None))
-    return session.scalar(select(func.count()).select_from(Verification).where(*at_work)) or 0
+    """Return how many verifications are in progress. Those that wait for a retry, because storage did not answer, do not count."""
+    in_progress = (Verification.next_try_at > moment, Verification.problem.is_(None))
+    return session.scalar(select(func.count()).select_from(Verification).where(*in_progress)) or 0
 
 
 def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
-    """Return checkpoints to verify: those that a user waits for; then the newest of each job of which nothing was verified since ``cutoff``; then
-    all others that were not verified since ``cutoff``. The longest unverified come first."""
-    there = (
+    """Return the checkpoints to verify, in this order: those that a user has requested; the newest of each job that has had no verification since
+    ``cutoff``; all others that were not verified since ``cutoff``, the longest unverified first."""
+    candidates = (
         select(
             Checkpoint.id,
             func.coalesce(Checkpoint.verified_at, Checkpoint.completed_at).label("seen_at"),
-            func.row_number().over(partition_by=Checkpoint.job_id, order_by=Checkpoint.number.desc()).label("place"),
+            func.row_number().over(partition_by=Checkpoint.job_id, order_by=Checkpoint.number.desc()).label("rank"),
             func.max(Checkpoint.verified_at).over(partition_by=Checkpoint.job_id).label("job_seen_at"),
         )
         .join(Job, Job.id == Checkpoint.job_id)
@@ -227,17 +227,17 @@ def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime
         )
         .subquery()
     )
-    newest = and_(there.c.place == 1, or_(there.c.job_seen_at.is_(None), there.c.job_seen_at < cutoff))
-    waited_for = Verification.requested.is_(True)
-    rank = case((waited_for, 0), (newest, 1), else_=2)
+    newest = and_(candidates.c.rank == 1, or_(candidates.c.job_seen_at.is_(None), candidates.c.job_seen_at < cutoff))
+    requested = Verification.requested.is_(True)
+    rank = case((requested, 0), (newest, 1), else_=2)
     return session.scalars(
-        select(there.c.id)
-        .outerjoin(Verification, Verification.checkpoint_id == there.c.id)
+        select(candidates.c.id)
+        .outerjoin(Verification, Verification.checkpoint_id == candidates.c.id)
         .where(
-            or_(waited_for, newest, there.c.seen_at < cutoff),
+            or_(requested, newest, candidates.c.seen_at < cutoff),
             or_(Verification.checkpoint_id.is_(None), Verification.next_try_at <= moment),
         )
-        .order_by(rank, there.c.seen_at, there.c.id)
+        .order_by(rank, candidates.c.seen_at, candidates.c.id)
         .limit(limit)
     ).all()
 
@@ -245,9 +245,10 @@ def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime
 def claim_verification(
     session: Session, checkpoint_id: int, moment: datetime, until: datetime, *, requested: bool
 ) -> VerificationClaim | None:
-    """Return None if another worker has just claimed it. ``requested``: replace the claim, and start from the first file.
+    """Claim the verification of a checkpoint. Return None if another worker has claimed it already.
 
-    ``until``: when it is enqueued again without progress.
+    ``requested``: a user or a plan requests it; replace an existing claim, and start from the first file. ``until``: without progress until then,
+    the verification is enqueued again.
     """
     row = insert(Verification).values(checkpoint_id=checkpoint_id, claim=1, requested=requested, tries=1, next_try_at=until)
     changes: dict[str, Any] = {"claim": Verification.claim + 1, "next_try_at": until, "problem": None}
@@ -263,7 +264,7 @@ def claim_verification(
 
 
 def verification_tries(session: Session, checkpoint_ids: Sequence[int]) -> dict[int, int]:
-    """Return how often each was tried without progress."""
+    """Return how often the verification of each checkpoint was tried without progress."""
     rows = session.execute(
         select(Verification.checkpoint_id, Verification.tries).where(Verification.checkpoint_id.in_(checkpoint_ids))
     )
@@ -280,7 +281,7 @@ def end_verification(session: Session, checkpoint_id: int) -> None:
 
 
 def open_verifications(session: Session, job_id: int, number: int) -> Sequence[Operation]:
-    """Return the open operations of users."""
+    """Return the open operations that verify this checkpoint."""
     return session.scalars(
         select(Operation).where(
             Operation.job_id == job_id,
@@ -292,7 +293,7 @@ def open_verifications(session: Session, job_id: int, number: int) -> Sequence[O
 
 
 def jobs_due_for_gc(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
-    """Return jobs whose storage is due. Locked ones are left for the next round."""
+    """Return the jobs that are due for garbage collection. Jobs that are locked are skipped."""
     return session.scalars(
         select(Job.id)
         .where(Job.next_retention_at <= moment, Job.deleted_at.is_(None), Job.run_number > 0)
@@ -307,7 +308,7 @@ def postpone_gc(session: Session, job_ids: Collection[int], moment: datetime) ->
 
 
 def kept_at(session: Session, job_id: int, place: CheckpointLocation) -> Sequence[Checkpoint]:
-    """Return, locked, the completed ones in this directory that are not known to be retired. Other runs may have had another directory."""
+    """Lock and return the completed checkpoints in this directory that are not deleted. Other runs may have used another directory."""
     return session.scalars(
         select(Checkpoint)
         .join(Run, Run.id == Checkpoint.run_id)
@@ -365,7 +366,7 @@ def job_sharing_log(session: Session, job_id: int, place: CheckpointLocation) ->
 
 
 def plan_references(session: Session, job_ids: Collection[int]) -> dict[int, list[PlanReference]]:
-    """Return, by job, the plans that may refer to a checkpoint."""
+    """Return the plans that may need a checkpoint, by job."""
     undo = aliased(RecoveryPlan)
     undone = (
         select(undo.id)
@@ -394,7 +395,7 @@ def plan_references(session: Session, job_ids: Collection[int]) -> dict[int, lis
 
 
 def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int | None]:
-    """Return how many checkpoints each job retains; None: its spec does not say."""
+    """Return how many checkpoints each job retains; None: its spec uses the default."""
     retained = Spec.body["checkpointing"]["retained"].as_integer()
     rows = session.execute(
         select(Job.id, retained).join(Spec, (Spec.job_id == Job.id) & (Spec.number == Job.spec_number)).where(Job.id.in_(job_ids))
@@ -403,7 +404,7 @@ def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, in
 
 
 def runs_of_kept(session: Session, job_ids: Collection[int], numbers: Collection[int]) -> dict[int, dict[int, int]]:
-    """Return, by job, the number of the run that completed each checkpoint whose files are there, and each of ``numbers``."""
+    """Return, by job and checkpoint, the number of the run that completed it: for all checkpoints with files, and for those in ``numbers``."""
     rows = session.execute(
         select(Checkpoint.job_id, Checkpoint.number, Run.number)
         .join(Run, Run.id == Checkpoint.run_id)
@@ -428,7 +429,7 @@ def by_number(session: Session, job_id: int, number: int) -> Checkpoint | None:
 
 
 def by_numbers(session: Session, keys: Collection[tuple[int, int]]) -> dict[tuple[int, int], Checkpoint]:
-    """Return the completed ones, by job and number."""
+    """Return completed checkpoints, by job and number."""
     rows = session.scalars(
         select(Checkpoint).where(
             tuple_(Checkpoint.job_id, Checkpoint.number).in_(keys), Checkpoint.state == CheckpointState.COMPLETED
@@ -438,7 +439,7 @@ def by_numbers(session: Session, keys: Collection[tuple[int, int]]) -> dict[tupl
 
 
 def plans_with_expired_undo_pin(session: Session, before: datetime, *, limit: int) -> Sequence[RecoveryPlan]:
-    """Return plans that were applied before then and whose safety savepoint is still pinned."""
+    """Return the plans that ended before ``before`` and whose safety savepoint is still pinned for an undo."""
     pinned = and_(
         Checkpoint.job_id == RecoveryPlan.job_id,
         Checkpoint.number == RecoveryPlan.safety_checkpoint,
@@ -461,7 +462,7 @@ def plans_with_expired_undo_pin(session: Session, before: datetime, *, limit: in
 
 
 def unconfirmed_pins(session: Session, *, limit: int) -> Sequence[int]:
-    """Return checkpoints whose pin the job log does not contain yet, in random order, so that unreachable storage does not block the others."""
+    """Return checkpoints whose pin differs from the job log. The order is random, so that jobs with unreachable storage do not block the others."""
     return session.scalars(
         select(Checkpoint.id)
         .join(Job, Job.id == Checkpoint.job_id)

@@ -1,7 +1,8 @@
-"""Garbage-collect checkpoints of jobs that do not run. Each step holds the lock on the job; a worker changes storage between the steps.
+"""Garbage-collect checkpoints of jobs that do not run.
 
-Meanwhile no run starts (``Job.retention_until``), which spares a driver an unknown generation. Correctness does not depend on that: the job log
-fences the later one.
+Each step here is a transaction that holds the lock on the job; between the steps, a worker changes storage. Until the worker has finished or
+``Job.retention_until`` has passed, no run of the job starts. This only avoids that the garbage collection fences the driver: correctness depends on
+the job log alone.
 """
 
 from __future__ import annotations
@@ -46,16 +47,16 @@ from weir_backend.settings import Settings
 
 GC_INTERVAL = timedelta(minutes=10)
 GC_RETRY = timedelta(minutes=1)
-"""After something was begun whose outcome is unknown."""
+"""How soon to try again after a garbage collection whose outcome is unknown."""
 GC_LEASE = timedelta(seconds=90)
-"""Longer than a worker may take. If it dies, a run of the job starts so much later at most."""
+"""Longer than a worker may take. If the worker dies, the next run of the job is delayed by at most this time."""
 JOBS_PER_ROUND = 20
 PINS_PER_ROUND = 20
 
 
 @dataclass(frozen=True, slots=True)
 class GcTarget:
-    """What a worker must know to read storage. ``asked``: a user has requested a deletion."""
+    """What a worker needs to read the storage of a job. ``asked``: a user has requested a deletion."""
 
     place: CheckpointLocation
     retained: int
@@ -64,14 +65,14 @@ class GcTarget:
 
 @dataclass(frozen=True, slots=True)
 class GcWork:
-    """What a worker must do in storage. Until ``until`` it has the job's storage for itself."""
+    """What a worker must do in storage. Until ``until`` no run of the job starts."""
 
     decided: GcDecision
     until: datetime
 
 
 def release_expired_undo_pins(session: Session, settings: Settings, moment: datetime) -> None:
-    """Release the pins of safety savepoints after ``undo_kept_days``, also for running jobs."""
+    """Release the pins of safety savepoints that are older than ``undo_kept_days``, also of running jobs."""
     before = moment - timedelta(days=settings.undo_kept_days)
     for plan in repository.plans_with_expired_undo_pin(session, before, limit=PINS_PER_ROUND):
         if jobs.find(session, plan.job_id, lock=True) is not None:
@@ -79,10 +80,10 @@ def release_expired_undo_pins(session: Session, settings: Settings, moment: date
 
 
 def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
-    """Enqueue the jobs whose storage is due, and pins that no job log contains yet. Return how many."""
+    """Enqueue garbage collections that are due, and pins that are not in the job log yet. Return how many."""
     chosen = repository.jobs_due_for_gc(session, moment, limit=JOBS_PER_ROUND)
     if chosen:
-        # A task that gets lost is enqueued again after the interval.
+        # If a task is lost, the job is enqueued again after the interval.
         repository.postpone_gc(session, chosen, moment + GC_INTERVAL)
     for job_id in chosen:
         enqueue_after_commit(session, tasks, COLLECT_GARBAGE, job_id)
@@ -93,7 +94,7 @@ def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
 
 
 def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, number: int) -> Operation:
-    """A worker deletes the checkpoint unless the job log says why not. Raises NotFound, Conflict with the reason."""
+    """Request the deletion of a checkpoint. A worker deletes it, unless the job log contains a reason against that. Raises NotFound, Conflict."""
     job = job_service.get(session, job_id, lock=True)
     for operation in repository.open_deletions(session, job.id):
         if operation.request["checkpoint"] == number:
@@ -115,7 +116,7 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
 
 
 def gc_target(session: Session, job_id: int) -> GcTarget | None:
-    """Return where the newest run has its checkpoints. None: there is no run, or its location is unknown."""
+    """Return where the newest run has its checkpoints. None: the job has no run, or the location is unknown."""
     job = jobs.find(session, job_id)
     run = runs.newest_run(session, job) if job is not None else None
     place = location_of_run(session, run.id) if run is not None else None
@@ -129,7 +130,7 @@ def gc_target(session: Session, job_id: int) -> GcTarget | None:
 def plan_gc(
     session: Session, settings: Settings, tasks: Tasks, job_id: int, place: CheckpointLocation, log: LogFacts
 ) -> GcWork | None:
-    """A worker has read the job log. Return what it must do now; None: nothing. Rows are updated from the log."""
+    """Update the rows of the checkpoints from the job log that a worker has read. Return what the worker must do in storage; None: nothing."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
         return None
@@ -139,12 +140,12 @@ def plan_gc(
         return None
     wanted = {operation.request["checkpoint"]: operation for operation in repository.open_deletions(session, job.id)}
     rows = {row.number: row for row in repository.kept_at(session, job.id, place)}
-    in_the_way = gc_obstacle(_facts(session, job, place), log_generation=log.run_generation)
+    obstacle = gc_obstacle(_facts(session, job, place), log_generation=log.run_generation)
     decided = decide(
         log,
         [_row(row, wanted.keys()) for row in rows.values()],
         _references(session, settings, job),
-        in_the_way=in_the_way.sentence if in_the_way is not None else None,
+        obstacle=obstacle.sentence if obstacle is not None else None,
     )
     mark_discarded(session, job, [rows[number] for number in decided.retired], moment)
     _fail_refused(session, job, wanted, decided)
@@ -163,13 +164,13 @@ def plan_gc(
     return GcWork(decided, job.retention_until)
 
 
-def may_continue(session: Session, job_id: int, going: GcWork) -> bool:
-    """Whether the worker may continue. It asks before each entry in the job log."""
+def may_continue(session: Session, job_id: int, work: GcWork) -> bool:
+    """Return whether the worker may continue. The worker calls this before it writes an entry to the job log."""
     job = jobs.find(session, job_id, lock=True)
     return (
         job is not None
-        and job.retention_until == going.until
-        and now() < going.until
+        and job.retention_until == work.until
+        and now() < work.until
         and runs.live_run(session, job.id) is None
         and plan_rows.applying(session, job.id) is None
     )
@@ -180,13 +181,13 @@ def finish_gc(
     tasks: Tasks,
     job_id: int,
     place: CheckpointLocation,
-    going: GcWork,
+    work: GcWork,
     *,
     gone: Collection[int],
     deletion_problem: str | None,
 ) -> None:
-    """``gone``: what is retired now. ``deletion_problem``: why some of their files remain; None: none remain. A late report counts as
-    well: what is retired stays retired."""
+    """Record the outcome. ``gone``: the checkpoints that are retired now. ``deletion_problem``: why some of their files remain; None: none remain.
+    A late report is recorded, too, because retired checkpoints stay retired."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
         return
@@ -196,17 +197,21 @@ def finish_gc(
     over = [row for number, row in rows.items() if number in gone]
     mark_discarded(session, job, over, moment)
     if over:
-        told = [row.number for row in over]
+        deleted = [row.number for row in over]
         record_event(
-            session, job, "CheckpointsDeleted",
-            checkpoints=told, requested=[one for one in told if one in wanted], deletion_problem=deletion_problem,
-        )  # fmt: skip
+            session,
+            job,
+            "CheckpointsDeleted",
+            checkpoints=deleted,
+            requested=[number for number in deleted if number in wanted],
+            deletion_problem=deletion_problem,
+        )
     _complete_deletions(session, job, wanted, set(gone), {"deletion_problem": deletion_problem} if deletion_problem else {})
-    if job.retention_until == going.until:
+    if job.retention_until == work.until:
         job.retention_until = None
-        # A run that waited for this can start.
+        # A run may be waiting for the end of the garbage collection.
         job_service.reconcile_soon(session, tasks, job)
-    if set(going.decided.going) <= set(gone):
+    if set(work.decided.going) <= set(gone):
         job.next_retention_at = moment + GC_INTERVAL
 
 

@@ -1,8 +1,8 @@
-"""Which checkpoints may be deleted, and why the others are kept. Facts in, decisions out: no clock, no database, no files.
+"""Decide which checkpoints may be deleted, and why the others are kept. Pure, without clock, database and files: facts in, decisions out.
 
-The driver of a running job retires its checkpoints; these rules are for jobs that do not run. A checkpoint is deleted in this order; after a crash,
-the next worker continues from what it finds: marked in the database (nothing may refer to it), retired in the job log (nothing can restore it), files
-deleted, discarded in the database.
+The driver of a running job retires its own checkpoints; these rules apply to jobs that do not run. A checkpoint is deleted in four steps: it is
+marked in the database, so that nothing new may refer to it; it is retired in the job log, so that nothing can restore it; its files are deleted; it
+is marked as discarded in the database. After a crash, the next worker continues with the step that is missing.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from weir_backend.actions.rules import OPEN, PLAN_VALID_FOR, Refusal, applying_r
 from weir_backend.models import DesiredState, PlanState, RunState
 
 UNDO_PIN = "an undo of plan "
-"""Prefix of the reason of pins that keep a safety savepoint for an undo."""
+"""The reasons of pins that keep a safety savepoint for an undo start with this text."""
 
 
 @dataclass(frozen=True, slots=True)
 class GcJobFacts:
-    """``live_run``: number of the run that has not ended. ``last_state``: of the newest run. ``applying``: the plan that is being applied.
-    ``neighbour``: another job that has run with the same job log. ``known_generation``: the newest generation that a run of this job has reported."""
+    """A job. ``live_run``: the number of the run that has not ended. ``last_state``: the state of the newest run. ``applying``: the plan that is
+    being applied. ``neighbour``: another job that has run with the same job log. ``known_generation``: the newest generation that a run of this
+    job has reported."""
 
     desired: DesiredState
     live_run: int | None
@@ -39,7 +40,7 @@ class GcJobFacts:
 
 
 def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refusal | None:
-    """Return why only a driver may delete files of this job now. ``log_generation``: the newest generation in the job log that was started to
+    """Return why no worker may delete files of this job now, or None. ``log_generation``: the newest generation in the job log that was started to
     run the job; None: unknown."""
     if facts.live_run is not None:
         reason = f"Run {facts.live_run} has not ended: only its driver may delete checkpoints."
@@ -59,14 +60,15 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
             "unknown-generation",
             f"No run of this job has reported generation {log_generation} of the job log (the newest reported one is "
             f"{facts.known_generation}): another application may use this checkpoint directory.",
-            "Find that application. Once a run of this job is RUNNING again, checkpoints can be deleted.",
+            "Find that application. After a run of this job has reached RUNNING again, checkpoints can be deleted.",
         )
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanReference:
-    """``target``: what it restores. ``safety``: what the job was stopped with for it. ``undone``: an undo of it was applied."""
+    """A plan. ``target``: the checkpoint that it restores. ``safety``: the checkpoint with which it has stopped the job. ``undone``: an undo of
+    the plan was applied."""
 
     id: int
     state: PlanState
@@ -80,7 +82,7 @@ class PlanReference:
 def plan_references(
     plans: Iterable[PlanReference], next_start: int | None, now: datetime, *, undo_kept: timedelta
 ) -> dict[int, list[str]]:
-    """Return, by checkpoint number, which plans need it and whether the next run starts from it: sentences."""
+    """Return, by checkpoint number, the sentences that say which plans need the checkpoint and whether the next run starts from it."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     for plan in plans:
         if plan.state in OPEN and now - plan.created_at <= PLAN_VALID_FOR and plan.target:
@@ -100,12 +102,12 @@ def plan_references(
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFacts:
-    """A completed checkpoint that is not discarded, from the database. ``asked``: a user has requested its deletion. ``deleting``: it was marked
-    before."""
+    """A completed checkpoint that is not discarded, from the database. ``asked``: a user has requested its deletion. ``deleting``: it is marked for
+    deletion."""
 
     number: int
     generation: int = 1
-    """Of the runtime that completed it."""
+    """The generation of the runtime that completed it."""
     is_savepoint: bool = False
     pinned: bool = False
     damaged: bool = False
@@ -115,8 +117,8 @@ class CheckpointFacts:
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What a worker has read in storage. ``expired``: what the rules of ``weir.storage.garbage_collection`` expire. ``unpublished``: checkpoints
-    whose output a restore of a later one may have to commit again."""
+    """What a worker has read in storage. ``expired``: the checkpoints that ``weir.storage.garbage_collection.plan_retention`` returns.
+    ``unpublished``: the checkpoints whose output a restore of a later one may have to commit again."""
 
     view: LogView
     expired: frozenset[int]
@@ -124,15 +126,17 @@ class LogFacts:
 
     @property
     def run_generation(self) -> int:
-        """The newest generation that was started to run the job, and not for maintenance."""
+        """The newest generation that was started to run the job, not for maintenance."""
         return max((one.generation for one in self.view.generations if one.purpose is Purpose.RUN), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class GcDecision:
-    """``expire``, ``delete``: what is deleted, by age or on request. ``unpin``: savepoints among the latter. ``refused``: requested deletions that
-    are refused. ``finish``: retired by a worker that died before it deleted the files or reported them. ``retired``: rows that the driver has
-    retired. ``repin``: kept checkpoints whose pin is missing in the job log."""
+    """What happens to which checkpoints.
+
+    ``expire``: deleted because of their age. ``delete``: deleted on request; ``unpin`` contains those that are pinned in the job log. ``refused``:
+    requests that are refused, with the reason. ``finish``: retired by a worker that died before it had deleted and reported the files. ``retired``:
+    retired by a driver. ``repin``: kept checkpoints whose pin is missing in the job log."""
 
     expire: tuple[int, ...] = ()
     delete: tuple[int, ...] = ()
@@ -152,9 +156,9 @@ class GcDecision:
 
 
 def decide(
-    log: LogFacts, rows: Collection[CheckpointFacts], references: Mapping[int, Sequence[str]], *, in_the_way: str | None
+    log: LogFacts, rows: Collection[CheckpointFacts], references: Mapping[int, Sequence[str]], *, obstacle: str | None
 ) -> GcDecision:
-    """``references``: see ``plan_references``. ``in_the_way``: why nothing may be deleted at all."""
+    """Return what to delete. ``references``: see ``plan_references``. ``obstacle``: why nothing may be deleted now."""
     view = log.view
     kept = {int(record.checkpoint) for record in view.kept}
     by_number = {row.number: row for row in rows}
@@ -162,22 +166,22 @@ def decide(
     begun = {number for number in gone if by_number[number].deleting or by_number[number].asked}
     asked = [row for row in rows if row.asked and row.number in kept]
     unpinned = {row.number for row in rows if row.number in kept and (row.pinned or row.is_savepoint)} - set(view.pinned)
-    if in_the_way is not None:
+    if obstacle is not None:
         return GcDecision(
-            refused={row.number: in_the_way for row in asked}, retired=tuple(sorted(gone)), repin=tuple(sorted(unpinned))
+            refused={row.number: obstacle for row in asked}, retired=tuple(sorted(gone)), repin=tuple(sorted(unpinned))
         )
-    held = _kept_because(log, by_number, references)
-    delete = {row.number for row in asked if _deletion_refused_because(view, row, held) is None}
+    reasons = _kept_because(log, by_number, references)
+    delete = {row.number for row in asked if _deletion_refused_because(view, row, reasons) is None}
     expire = {
         number
         for number in log.expired
-        if number in kept and number not in held and number not in delete and not _is_savepoint(by_number, number)
+        if number in kept and number not in reasons and number not in delete and not _is_savepoint(by_number, number)
     }
     return GcDecision(
         expire=tuple(sorted(expire)),
         delete=tuple(sorted(delete)),
         unpin=tuple(sorted(number for number in delete if number in view.pinned)),
-        refused={row.number: why for row in asked if (why := _deletion_refused_because(view, row, held)) is not None},
+        refused={row.number: why for row in asked if (why := _deletion_refused_because(view, row, reasons)) is not None},
         finish=tuple(sorted(begun)),
         retired=tuple(sorted(gone - begun)),
         repin=tuple(sorted(unpinned - delete)),
@@ -185,8 +189,8 @@ def decide(
 
 
 def deletion_refusal(number: int, *, pinned: bool, references: Mapping[int, Sequence[str]], newest: int | None) -> Refusal | None:
-    """Return why a user may not delete the checkpoint, as far as the database knows. Users may delete savepoints."""
-    # The platform pins what plans need: the plan says more than the pin.
+    """Return why a user may not delete the checkpoint, or None. The job log may contain further reasons. Users may delete savepoints."""
+    # Name the plan rather than the pin that the platform has set for it.
     if number in references:
         return Refusal(
             "referenced",
@@ -202,22 +206,22 @@ def deletion_refusal(number: int, *, pinned: bool, references: Mapping[int, Sequ
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """``current``: the checkpoints of the branch that the job resumes. ``starts``: those of them at which an abandoned branch starts."""
+    """``current``: the checkpoints of the branch that the job continues. ``starts``: those of them at which an abandoned branch starts."""
 
     current: frozenset[int]
     starts: frozenset[int]
 
 
 def branches_of(checkpoints: Mapping[int, int], restores: Mapping[int, int | None]) -> Branches:
-    """Return the branches of a job, from what the database knows.
+    """Return the branches of a job, from rows of the database.
 
     ``checkpoints``: the number of the run that completed each kept checkpoint. ``restores``: by number of the runs that did not resume, the
-    checkpoint that each restored; None: none of this job.
+    checkpoint of this job that each restored; None: another checkpoint, or none.
     """
     firsts = sorted(restores)
 
     def first_of(checkpoint: int) -> int:
-        """The run that started the segment of this checkpoint. 0: the first segment."""
+        """Return the run that started the segment of this checkpoint. 0: the first segment."""
         return max((run for run in firsts if run <= checkpoints[checkpoint]), default=0)
 
     segments: defaultdict[int, list[int]] = defaultdict(list)
@@ -256,14 +260,14 @@ def kept_because(
     branches: Branches,
     retained: int,
 ) -> list[str]:
-    """Return why the files of a completed checkpoint are kept: sentences, the strongest reason first. Empty: they may be deleted at any time.
+    """Return why the files of a completed checkpoint are kept, as sentences, the strongest reason first. Empty: they may be deleted at any time.
 
     ``pin``: the reason of its pin; None: it is not pinned. ``retained``: how many checkpoints the job retains.
     """
     found = []
     if number == newest:
         found.append("It is the newest checkpoint: the job resumes from it.")
-    # The reference of a plan says more than the pin that the plan has set.
+    # Name the plan rather than the pin that the platform has set for it.
     if pin is not None and not (pin.startswith(UNDO_PIN) and number in references):
         found.append(f"It is pinned{f': {pin}' if pin else ''}{'' if pin_in_force else ' (not yet in the job log)'}.")
     found += references.get(number, ())
@@ -279,44 +283,44 @@ def kept_because(
 
 
 def _kept_because(log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """Return every checkpoint that is kept whatever its age, except savepoints and pinned ones, which users delete."""
+    """Return, by checkpoint number, why a checkpoint is kept although it is expired. Savepoints are not included, because users delete them."""
     view = log.view
-    held = {number: sentences[0] for number, sentences in references.items()}
+    reasons = {number: sentences[0] for number, sentences in references.items()}
     for row in rows.values():
         if row.pinned:
-            held.setdefault(row.number, "It is pinned. Unpin it first.")
+            reasons.setdefault(row.number, "It is pinned. Unpin it first.")
     if view.newest is not None:
-        held.setdefault(view.newest.checkpoint, "It is the newest one: the job resumes from it.")
+        reasons.setdefault(view.newest.checkpoint, "It is the newest checkpoint: the job resumes from it.")
     whole = [
         record.checkpoint for record in view.restorable if not (record.checkpoint in rows and rows[record.checkpoint].damaged)
     ]
     if whole:
-        held.setdefault(max(whole), "It is the newest one that is not known to be damaged.")
+        reasons.setdefault(max(whole), "It is the newest checkpoint without known damage.")
     for number, branch in branch_points(view).items():
-        held.setdefault(number, f"{branch} starts at it. Delete that branch first.")
+        reasons.setdefault(number, f"{branch} starts at it. Delete that branch first.")
     for left in (*view.abandonment_due, *view.reinstatement_due):
-        held.setdefault(left.checkpoint, "The sinks have not processed the last rollback or undo yet. Run the job first.")
+        reasons.setdefault(left.checkpoint, "The sinks have not processed the last rollback or undo yet. Run the job first.")
     for number in log.unpublished:
-        held.setdefault(number, "Its output may have to be committed again. Run the job for one more checkpoint first.")
-    return held
+        reasons.setdefault(number, "Its output may have to be committed again. Run the job for one more checkpoint first.")
+    return reasons
 
 
 def _is_savepoint(rows: Mapping[int, CheckpointFacts], number: int) -> bool:
     return number in rows and rows[number].is_savepoint
 
 
-def _deletion_refused_because(view: LogView, row: CheckpointFacts, held: Mapping[int, str]) -> str | None:
-    if row.number in held:
-        return f"Checkpoint {row.number} is kept. {held[row.number]}"
+def _deletion_refused_because(view: LogView, row: CheckpointFacts, reasons: Mapping[int, str]) -> str | None:
+    if row.number in reasons:
+        return f"Checkpoint {row.number} is kept. {reasons[row.number]}"
     if row.number in view.pinned and not row.is_savepoint:
         return f"Checkpoint {row.number} is kept. It is pinned in the job log, and not through the control plane."
     return None
 
 
 def branch_points(view: LogView) -> dict[int, str]:
-    """Return the checkpoints of the current branch at which a kept abandoned branch starts, with the name of that branch.
+    """Return the checkpoints of the current branch at which an abandoned branch starts that is kept, with a name for that branch.
 
-    A restart continues its branch. An abandoned branch stays until a user deletes it, and so does the checkpoint that it starts at.
+    An abandoned branch stays until a user deletes it, and so does the checkpoint at which it starts. A restart continues its branch.
     """
     current = set(view.current)
     found: dict[int, str] = {}
@@ -328,31 +332,31 @@ def branch_points(view: LogView) -> dict[int, str]:
 
 
 def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -> frozenset[int]:
-    """Return kept checkpoints whose output a restore of a later one on their branch may have to commit again.
+    """Return the kept checkpoints whose output may have to be committed again when a later one on their branch is restored.
 
-    ``published_up_to``: from the manifest of each kept checkpoint; a missing one says nothing.
+    ``published_up_to``: from the manifest of each kept checkpoint. Without it, nothing counts as published.
     """
-    lines = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
-    needed: set[int] = set()
-    settled: set[int] = set()
-    for later, line in lines.items():
-        said = published_up_to.get(later, 0)
-        for one in line:
-            if one != later:
-                (settled if one <= said else needed).add(int(one))
-    return frozenset(needed - settled)
+    ancestries = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
+    unpublished: set[int] = set()
+    published: set[int] = set()
+    for later, ancestry in ancestries.items():
+        limit = published_up_to.get(later, 0)
+        for checkpoint in ancestry:
+            if checkpoint != later:
+                (published if checkpoint <= limit else unpublished).add(int(checkpoint))
+    return frozenset(unpublished - published)
 
 
 class LogPresence(Enum):
     KEPT = auto()
     RETIRED = auto()
-    """The driver has retired it: its missing files are no damage."""
+    """The log says that it was retired, so missing files are not damage."""
     UNKNOWN = auto()
-    """The log does not contain it: it is another log, or it is incomplete."""
+    """The log has never contained it: this is another log, or an old copy."""
 
 
 def presence_in_log(view: LogView, number: int, generation: int) -> LogPresence:
-    """``generation``: of the runtime that completed it."""
+    """Return whether the log keeps the checkpoint. ``generation``: the generation of the runtime that completed it."""
     if view.find(CheckpointId(number)) is not None:
         return LogPresence.KEPT
     reaches = number <= view.highest_checkpoint and generation <= view.generation

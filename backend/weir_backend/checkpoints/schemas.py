@@ -1,5 +1,5 @@
-"""Checkpoints as the API returns them. Durations are in milliseconds, sizes in bytes, timestamps in milliseconds since 1970. Null: not measured,
-or not yet."""
+"""Checkpoints as the API returns them. Durations are in milliseconds, sizes in bytes, timestamps in milliseconds since 1970. A value is null if it
+was not measured, or not yet."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CheckpointRead(BaseModel):
     damage: str | None
     actions: list[ActionRead]
     kept_because: list[str]
-    """Sentences, the strongest reason first. Empty: there are no files, or they may be deleted at any time."""
+    """Why the files are kept, as sentences, the strongest reason first. Empty: the files are deleted, or may be deleted at any time."""
 
 
 class StatsSummaryRead(BaseModel):
@@ -74,7 +74,8 @@ class PhaseDurationsRead(BaseModel):
 
 
 class AlignmentRead(BaseModel):
-    """Alignment here is aligned: nothing is persisted, and what was buffered or processed meanwhile is not counted."""
+    """Alignment of a subtask. `persisted` is always 0, because checkpoints are aligned. `buffered` and `processed` are null: they are not
+    measured."""
 
     buffered: int | None = None
     processed: int | None = None
@@ -99,7 +100,7 @@ class SubtaskStatisticsRead(BaseModel):
 
 
 class SubtaskStatsSummaryRead(BaseModel):
-    """Summaries over subtasks; null where nothing was measured."""
+    """Summaries over subtasks. A summary is null if nothing was measured."""
 
     end_to_end_duration: StatsSummaryRead | None
     state_size: StatsSummaryRead | None
@@ -112,7 +113,7 @@ class SubtaskStatsSummaryRead(BaseModel):
 
 
 class ChainStatisticsRead(BaseModel):
-    """Of operators that run in one subtask. ``operators`` is empty if the graph of the run is not known."""
+    """Statistics of a chain. `operators`: empty if the graph of the run is unknown."""
 
     chain: int
     operators: list[OperatorNameRead]
@@ -122,8 +123,8 @@ class ChainStatisticsRead(BaseModel):
 
 
 class CheckpointStatisticsRead(BaseModel):
-    """`state_size`: of all files that it references; `checkpointed_size`: of those that it wrote. `external_path`: of its manifest, once it is
-    completed, without credentials."""
+    """Statistics of a checkpoint. `state_size`: the size of all files that it references; `checkpointed_size`: of the files that it wrote.
+    `external_path`: the path of its manifest, without credentials; null until the checkpoint is completed."""
 
     id: int
     status: CheckpointState
@@ -147,7 +148,7 @@ class CheckpointStatisticsRead(BaseModel):
 
 
 class CheckpointDetailRead(CheckpointRead):
-    """`progress`: `[chain, index, after_ms]` of each acknowledgement in order, for the replay."""
+    """A checkpoint with its statistics. `progress`: `[chain, index, after_ms]` for each acknowledgement, in order."""
 
     progress: list[list[int]]
     statistics: CheckpointStatisticsRead
@@ -162,8 +163,8 @@ class CheckpointCountsRead(BaseModel):
 
 
 class RestoreRead(BaseModel):
-    """What a run restored, and when it was running. `cause`: why the run was created: restart, rollback, ... `checkpoint`: number of a checkpoint
-    of the job; `is_savepoint` is null if its row is deleted. `path`: of a checkpoint elsewhere."""
+    """What a run has restored. `at`: when the run was RUNNING. `cause`: why the run was created: restart, rollback, ... `checkpoint`: the number of a
+    checkpoint of the job; `is_savepoint` is null if its row is deleted. `path`: the path of an external checkpoint."""
 
     run_id: int
     run: int
@@ -175,8 +176,8 @@ class RestoreRead(BaseModel):
 
 
 class CheckpointOverviewRead(BaseModel):
-    """`counts`: of all rows. Summaries: over the last `summarized` completed checkpoints. `latest_restore`: of the newest run that has reached
-    RUNNING; null if it started without state."""
+    """The checkpoints of a job at a glance. `counts`: of all checkpoints. The summaries cover the last `summarized` completed checkpoints.
+    `latest_restore`: what the newest run that has reached RUNNING has restored; null if it started without state."""
 
     counts: CheckpointCountsRead
     summarized: int
@@ -190,7 +191,7 @@ class CheckpointOverviewRead(BaseModel):
 
 
 class CheckpointSeriesPointRead(BaseModel):
-    """A completed checkpoint. `start_delay_ms`, ...: of the slowest subtask; null where nothing was measured."""
+    """A completed checkpoint. `start_delay_ms` to `async_ms`: the maximum over all subtasks; null if not measured."""
 
     id: int
     number: int
@@ -206,7 +207,8 @@ class CheckpointSeriesPointRead(BaseModel):
 
 
 class CheckpointPhaseSeriesRead(BaseModel):
-    """Of a subtask, or of the slowest subtask of a chain (`index` null): a value for each checkpoint. Null: not measured, or with another graph."""
+    """The phases of a subtask, or the maximum over the subtasks of a chain (`index` null), with one value per checkpoint. A value is null if it
+    was not measured or the checkpoint has another graph."""
 
     chain: int
     index: int | None
@@ -218,7 +220,7 @@ class CheckpointPhaseSeriesRead(BaseModel):
 
 
 class CheckpointSeriesRead(BaseModel):
-    """`checkpoints`: oldest first. `phases`: of the graph of the newest one."""
+    """`checkpoints`: oldest first. `phases`: of the chains, or of the subtasks of one chain, in the graph of the newest checkpoint."""
 
     checkpoints: list[CheckpointSeriesPointRead]
     phases: list[CheckpointPhaseSeriesRead]
@@ -231,7 +233,7 @@ def _kept(text: str) -> str:
 
 
 class CheckpointUpdate(BaseModel):
-    """Retention never deletes a pinned checkpoint, once the pin is in force."""
+    """Pin or unpin a checkpoint. A pinned checkpoint is kept until it is unpinned."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -57,7 +57,7 @@ def read_checkpoint(session: Session, settings: Settings, caller: Caller, checkp
 
 
 def detail(session: Session, settings: Settings, caller: Caller, checkpoint_id: int) -> CheckpointDetailRead:
-    """Raises NotFound."""
+    """Return one checkpoint with its statistics. Raises NotFound."""
     found = repository.with_statistics(session, checkpoint_id)
     if found is None:
         raise _not_found(checkpoint_id)
@@ -96,7 +96,7 @@ def _path_of(session: Session, checkpoint: Checkpoint) -> str | None:
 
 
 def summary(session: Session, settings: Settings, caller: Caller, job_id: int, last: int) -> CheckpointOverviewRead:
-    """Raises NotFound."""
+    """Return counts, summaries and the newest checkpoints of a job. Raises NotFound."""
     if not repository.job_exists(session, job_id):
         raise NotFound("not-found", f"Job {job_id} does not exist.")
     counted = repository.counts(session, job_id)
@@ -148,7 +148,7 @@ def _restore(session: Session, job_id: int) -> RestoreRead | None:
 
 
 def series(session: Session, job_id: int, last: int, chain: int | None, *, with_phases: bool) -> CheckpointSeriesRead:
-    """Raises NotFound."""
+    """Return the series of the last completed checkpoints. Raises NotFound."""
     if not repository.job_exists(session, job_id):
         raise NotFound("not-found", f"Job {job_id} does not exist.")
     rows = repository.last_completed(session, job_id, last)[::-1]
@@ -175,21 +175,25 @@ def series(session: Session, job_id: int, last: int, chain: int | None, *, with_
 def _part_series(
     session: Session, rows: Sequence[Row[*tuple[Any, ...]]], measured: Sequence[PhaseMaxima], chain: int | None
 ) -> list[CheckpointPhaseSeriesRead]:
-    """``rows``: at least one. ``measured``: by chain."""
-    # Chains of different graphs are different, even with the same number.
-    alike = {row.id for row in rows if row.graph_id == rows[-1].graph_id}
+    """Return the series of chains, or of the subtasks of ``chain``. ``rows``: at least one. ``measured``: the phases of all chains."""
+    # Compare only checkpoints of the same graph: in another graph, the same number means another chain.
+    same_graph = {row.id for row in rows if row.graph_id == rows[-1].graph_id}
     parts = (
-        measured if chain is None else [PhaseMaxima(**row._mapping) for row in repository.longest_phases(session, alike, chain)]
+        measured
+        if chain is None
+        else [PhaseMaxima(**row._mapping) for row in repository.longest_phases(session, same_graph, chain)]
     )
     names = operators_by_chain(repository.graph_of_run(session, rows[-1].run_id))
-    return series_of_parts([row.id for row in rows], [one for one in parts if one.checkpoint_id in alike], names)
+    return series_of_parts([row.id for row in rows], [one for one in parts if one.checkpoint_id in same_graph], names)
 
 
 def get_restorable(session: Session, job: Job, number: int) -> Checkpoint:
-    """Return a completed checkpoint whose files are there. Raises NotFound, Conflict. The caller holds the lock on the job."""
+    """Return a completed checkpoint whose files exist. Raises NotFound, Conflict. The caller holds the lock on the job."""
     found = repository.by_number(session, job.id, number)
     if found is None:
-        raise NotFound("no-checkpoint", f"Job '{job.name}' has no checkpoint {number}.", "List its checkpoints, and choose one.")
+        raise NotFound(
+            "no-checkpoint", f"Job '{job.name}' has no checkpoint {number}.", "Choose one from the list of its checkpoints."
+        )
     refusal = availability_refusal(facts_of(found, None, None))
     if refusal is not None and found.state is not CheckpointState.COMPLETED:
         raise NotFound(refusal.code, refusal.reason, refusal.next_step)
@@ -201,8 +205,8 @@ def get_restorable(session: Session, job: Job, number: int) -> Checkpoint:
 def pin(
     session: Session, tasks: Tasks, caller: Caller, checkpoint_id: int, seen: str | None, wanted: CheckpointUpdate
 ) -> Checkpoint:
-    """The pin is in force once a worker has written it to the job log. Raises NotFound, what ``check_if_match`` raises, and Conflict if there are
-    no files to keep."""
+    """Pin or unpin a checkpoint. The pin is in force after a worker has written it to the job log. Raises NotFound, Conflict if the files are
+    deleted, and what ``check_if_match`` raises."""
     found = repository.locked(session, checkpoint_id)
     if found is None:
         raise _not_found(checkpoint_id)

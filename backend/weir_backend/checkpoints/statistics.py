@@ -22,7 +22,8 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """``after_ms`` None: it has not acknowledged. ``measured``: see ``SubtaskStatistics``."""
+    """A subtask in a checkpoint. ``after_ms``: the time from the trigger to its acknowledgement; None: it has not acknowledged. ``measured``: its
+    ``SubtaskStatistics``, as JSON."""
 
     chain: int
     index: int
@@ -41,7 +42,7 @@ def subtask_statistics(progress: Sequence[Any], statistics: Sequence[Any] | None
 
 
 def straggler_limit_ms(durations_ms: Iterable[float]) -> float | None:
-    """Return the duration from which a subtask is a straggler. None: there is only one subtask."""
+    """Return the duration above which a subtask is a straggler, or None if there are fewer than two subtasks."""
     ordered = sorted(durations_ms)
     if len(ordered) < 2:
         return None
@@ -116,7 +117,7 @@ class PhaseMaxima:
 
 
 def maxima_by_checkpoint(found: Iterable[PhaseMaxima]) -> dict[int, dict[str, float | None]]:
-    """Return the maxima of each checkpoint over all its parts."""
+    """Return the maxima of each checkpoint over all its chains or subtasks."""
     longest: dict[int, dict[str, float | None]] = {}
     for one in found:
         before = longest.setdefault(one.checkpoint_id, dict.fromkeys(PHASES))
@@ -129,15 +130,15 @@ def maxima_by_checkpoint(found: Iterable[PhaseMaxima]) -> dict[int, dict[str, fl
 def series_of_parts(
     checkpoint_ids: Sequence[int], found: Iterable[PhaseMaxima], names: Mapping[int, Sequence[OperatorName]]
 ) -> list[CheckpointPhaseSeriesRead]:
-    """``checkpoint_ids``: in the order of the points. Other checkpoints are ignored."""
-    place_of = {checkpoint_id: place for place, checkpoint_id in enumerate(checkpoint_ids)}
+    """Return one series per chain or subtask. ``checkpoint_ids``: in the order of the values. Other checkpoints are ignored."""
+    position_of = {checkpoint_id: position for position, checkpoint_id in enumerate(checkpoint_ids)}
     parts: dict[tuple[int, int | None], dict[str, list[float | None]]] = {}
     for one in found:
-        if one.checkpoint_id not in place_of:
+        if one.checkpoint_id not in position_of:
             continue
-        series = parts.setdefault((one.chain, one.index), {phase: [None] * len(place_of) for phase in PHASES})
+        series = parts.setdefault((one.chain, one.index), {phase: [None] * len(position_of) for phase in PHASES})
         for phase in PHASES:
-            series[phase][place_of[one.checkpoint_id]] = getattr(one, phase)
+            series[phase][position_of[one.checkpoint_id]] = getattr(one, phase)
     return [
         CheckpointPhaseSeriesRead(
             chain=chain,

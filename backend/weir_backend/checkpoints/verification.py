@@ -1,4 +1,4 @@
-"""Verify checkpoints: enqueue what is due, read parts, record the outcome."""
+"""Verify checkpoints: enqueue verifications that are due, hand out parts to workers, record the outcomes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from weir_backend.operations import service as operations
 from weir_backend.settings import Settings
 
 RUNNING_MAX = 8
-"""Of those that no user waits for, at once."""
+"""How many periodic verifications may be in progress at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationPart:
-    """What a worker must read. ``generation``: of the runtime that completed the checkpoint."""
+    """What a worker must verify. ``generation``: the generation of the runtime that completed the checkpoint."""
 
     place: CheckpointLocation
     number: int
@@ -56,7 +56,7 @@ def enqueue_due(session: Session, settings: Settings, tasks: Tasks, moment: date
     cutoff = moment - timedelta(hours=settings.verify_after_hours)
     chosen = repository.due_for_verification(session, moment, cutoff=cutoff, limit=room)
     tries = repository.verification_tries(session, chosen)
-    # One order everywhere prevents deadlocks between concurrent rounds.
+    # Claim in the order of the ids, so that concurrent calls do not deadlock.
     for checkpoint_id in sorted(chosen):
         until = moment + retry_after(tries.get(checkpoint_id, 0))
         claim = repository.claim_verification(session, checkpoint_id, moment, until, requested=False)
@@ -66,18 +66,18 @@ def enqueue_due(session: Session, settings: Settings, tasks: Tasks, moment: date
 
 
 def verify(session: Session, tasks: Tasks, caller: Caller, job_id: int, number: int) -> Operation:
-    """Verify from the first file. Raises NotFound, Conflict if the files are deleted."""
+    """Request a verification of all files. Raises NotFound, Conflict if the files are deleted."""
     job = job_service.get(session, job_id, lock=True)
     found = get_restorable(session, job, number)
     operation = operations.begin(session, job, OperationKind.VERIFY, caller, {"checkpoint": number})
-    operations.step(operation, "a worker reads its files")
+    operations.step(operation, "a worker reads the files of the checkpoint")
     _restart(session, tasks, found.id)
     audit(session, caller, "verify", "checkpoint", found.id, after={"job": job.name, "number": number})
     return operation
 
 
 def request_verification(session: Session, tasks: Tasks, job_id: int, number: int) -> None:
-    """A plan waits for the verification and asks repeatedly: one that is running is not restarted."""
+    """Request the verification for which a plan waits. Repeated calls do not restart a requested verification."""
     job = jobs.find(session, job_id, lock=True)
     seen = jobs.completed(session, job_id, number)
     if job is None or seen is None or seen.discarded_at is not None or seen.deleting_since is not None:
@@ -95,7 +95,7 @@ def _restart(session: Session, tasks: Tasks, checkpoint_id: int) -> None:
 
 
 def begin_part(session: Session, checkpoint_id: int, claim: int, files_done: int) -> VerificationPart | None:
-    """Return None if the holder of ``claim`` has nothing to do: it is done, or another worker has the claim."""
+    """Return what the holder of ``claim`` must verify next. None: the verification has ended, or another worker has the claim."""
     row = repository.find_verification(session, checkpoint_id)
     found = session.get(Checkpoint, checkpoint_id)
     if row is None or found is None or not _holds_claim(row, claim, files_done):
@@ -107,7 +107,7 @@ def begin_part(session: Session, checkpoint_id: int, claim: int, files_done: int
 
 
 def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: int, files_done: int, what: Outcome) -> None:
-    """A worker has read a part of the files, or all. A repeated or outdated report changes nothing."""
+    """Record what a worker has found in a part of the files. A repeated or outdated report changes nothing."""
     held = _lock(session, checkpoint_id)
     row = repository.find_verification(session, checkpoint_id, lock=True)
     if held is None or row is None or not _holds_claim(row, claim, files_done):
@@ -121,7 +121,7 @@ def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: in
         case StorageUnavailable(reason):
             row.problem = clean_text(reason)
             for operation in repository.open_verifications(session, job.id, checkpoint.number):
-                operations.step(operation, f"retrying, as storage did not answer: {row.problem}")
+                operations.step(operation, f"storage did not answer; the worker will retry: {row.problem}")
         case Intact(files, size):
             _settle(session, job, checkpoint, Intact(files_done + files, row.bytes_done + size))
         case Damaged(problems):
@@ -135,7 +135,7 @@ def _holds_claim(row: Verification, claim: int, files_done: int) -> bool:
 
 
 def _lock(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint] | None:
-    """Lock the job first, as everywhere."""
+    """Lock the job, then the checkpoint."""
     seen = session.get(Checkpoint, checkpoint_id)
     job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
     checkpoint = checkpoints.locked(session, checkpoint_id)
@@ -148,7 +148,7 @@ def _settle(session: Session, job: Job, checkpoint: Checkpoint, what: Intact | D
     if settled.verified:
         checkpoint.verified_at, checkpoint.damage = moment, settled.damage
     if settled.retired and checkpoint.deleting_since is None:
-        # The garbage collection finishes a checkpoint that it is deleting.
+        # A checkpoint that is being deleted is marked by the garbage collection.
         mark_discarded(session, job, [checkpoint], moment)
     if settled.event is not None:
         record_event(session, job, settled.event, checkpoint=checkpoint.number, damage=settled.damage)

@@ -1,4 +1,4 @@
-"""What follows from reading the files of a checkpoint. No clock, no database, no files."""
+"""Decide what follows from reading the files of a checkpoint. Pure, without clock, database and files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from weir_backend.models import OperationState
 from weir_backend.operations.lifecycle import OperationOutcome
 
 RETRY = timedelta(minutes=3)
-"""Longer than one part may take: the worker that holds the claim has that long."""
+"""How long a worker keeps the claim on a part, which is longer than reading the part may take."""
 RETRY_MAX = timedelta(hours=6)
 PROBLEMS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationProgress:
-    """No damage so far; files remain."""
+    """The files so far are intact, and others remain."""
 
     files: int
     bytes: int
@@ -43,7 +43,7 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class StorageUnavailable:
-    """Storage did not answer, which says nothing about the files."""
+    """Storage did not answer, so it is unknown whether the files are intact."""
 
     reason: str
 
@@ -53,7 +53,7 @@ Outcome: TypeAlias = VerificationProgress | Intact | Damaged | Retired | Storage
 
 @dataclass(frozen=True, slots=True)
 class VerificationOutcome:
-    """What changes. ``event``: the event to record; None: nothing new. ``over``: the outcome of open operations."""
+    """What changes. ``event``: the event to record, if the result differs from the last one. ``over``: the outcome of open operations."""
 
     verified: bool
     damage: str | None
@@ -63,7 +63,8 @@ class VerificationOutcome:
 
 
 def retry_after(tries: int) -> timedelta:
-    """``tries``: failed ones in a row. The delay grows, so that a file that no try can read does not keep workers busy."""
+    """Return the delay before the next try. ``tries``: failed tries in a row. The delay grows, so that an unreadable file does not keep workers
+    busy."""
     times: int = 1 << min(tries, 16)
     return min(RETRY * times, RETRY_MAX)
 

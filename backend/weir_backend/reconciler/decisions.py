@@ -1,6 +1,7 @@
-"""The next step for one job. No clock, no database: facts in, one decision out.
+"""Decide the next step for one job. Pure, without clock and database: facts in, one decision out.
 
-It can be called at any time, as often as needed, and after a crash during a decision: what was done is among the facts of the next call.
+The decision can be made at any time, repeatedly, and after a crash while a decision was being executed: the facts of the next call contain what was
+done.
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ from weir_backend.models import DesiredState, RunState, SpecState
 from weir_backend.runs.start import RunStart
 
 SUBMIT_RETRY = timedelta(seconds=20)
-"""A run whose driver has not reported by then is submitted again. The start of drivers prevents two drivers of one run."""
+"""A run whose driver has not reported after this time is submitted again. The launcher prevents a second driver of the run."""
 FIRST_RUN_RESTARTS_MAX = 2
-"""Limit for a version that has never run: the user who has deployed it waits for an answer."""
+"""Limit for a version that has never run, because the user who has just deployed it waits for the result."""
 CANCEL_TIMEOUT = timedelta(seconds=60)
-"""A driver that still lives so long after it was told to cancel does not hear it, or hangs. The job log fences it."""
+"""How long after the command to cancel a live driver is killed. It cannot receive the command, or hangs; the job log fences it."""
 FENCED_FOR = timedelta(days=1)
-"""For so long workers look for drivers that still run although their job was reassigned."""
+"""How long after a job was reassigned workers check whether its old driver still runs."""
 UNREACHABLE_AFTER = timedelta(minutes=5)
-"""A host is unreachable when neither a worker on it nor the driver has contacted the control plane for so long; its jobs are then reassigned. A
-host that restarts brings its workers back sooner."""
+"""A host is unreachable if neither a worker on it nor the driver has contacted the control plane for this time. Then its jobs are reassigned. The
+time is longer than a restart of a host takes."""
 HANGING_AFTER_INTERVALS = 3
-"""A driver hangs if no checkpoint has completed for so many intervals, plus the time that the slowest may take."""
+"""A driver hangs if no checkpoint has completed for this many intervals plus the checkpoint timeout."""
 CHECKPOINT_TIMEOUT_MIN = timedelta(minutes=10)
-"""At least, even if the job's own timeout is shorter: writing the log entry has no such limit."""
+"""The least time to wait for a checkpoint, even if the checkpoint timeout of the job is shorter: it does not limit writing the log entry."""
 PERMANENT_FAILURES = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
-"""Kinds of errors that a restart does not fix."""
+"""The kinds of errors that a restart does not fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +44,26 @@ class Strategy:
 
     def delay_s(self, restarts: int) -> float:
         """Return the delay before a restart that follows ``restarts`` others in a row."""
-        # The exponent is bounded, as a float is.
+        # The exponent is bounded, so that the float does not overflow.
         return float(min(self.max_s, self.initial_s * self.multiplier ** min(restarts, 64)))
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """The run that has not ended. ``seen``: its driver has reported, or a worker has its process. ``commands``: kinds of those given to it and not
-    refused."""
+    """The run that has not ended. ``seen``: its driver has reported, or a worker knows its process. ``commands``: the kinds of the commands that it
+    was given and has not refused."""
 
     state: RunState
     submitted_at: datetime | None
     seen: bool
     commands: frozenset[str]
     ran: bool = False
-    """It has reached RUNNING, whatever its state is now."""
+    """The run has reached RUNNING before, or is RUNNING."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The newest run, which has ended. ``kind``: class of the error that it failed with; '' if unknown."""
+    """The newest run, which has ended. ``kind``: the class of the error that made it fail; '' if unknown."""
 
     state: RunState
     kind: str
@@ -78,7 +79,7 @@ class JobFacts:
     spec_problem: str | None
     live: LiveRun | None
     last: LastRun | None
-    """Only without a live run."""
+    """Set only if there is no live run."""
     restarts: int
     restart_at: datetime | None
     restarts_stopped_reason: str | None
@@ -91,7 +92,8 @@ class JobFacts:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing to do. ``until`` None: until an event. ``why``: why the job is not in its desired state; '' if it is, or on its way."""
+    """Do nothing until then. ``until`` None: until an event. ``why``: why the job is not in its desired state yet; '' if that needs no
+    explanation."""
 
     until: datetime | None = None
     why: str = ""
@@ -112,14 +114,14 @@ class Submit:
 
 @dataclass(frozen=True, slots=True)
 class GiveCommand:
-    """Give the live run this command."""
+    """Send this command to the driver of the live run."""
 
     command: str
 
 
 @dataclass(frozen=True, slots=True)
 class EndRun:
-    """End the live run before its driver was started."""
+    """End the live run, whose driver was never started."""
 
     state: RunState
     reason: str
@@ -153,8 +155,8 @@ def decide(facts: JobFacts, now: datetime) -> Decision:
 
 
 def wait_for_gc(decision: _Decision, retention_until: datetime | None, now: datetime) -> _Decision | Wait:
-    """Start no run while a worker garbage-collects checkpoints of the job: the worker takes a generation of the job log, which would fence the
-    driver."""
+    """Delay the start of a run while a worker garbage-collects checkpoints of the job: the worker appends a generation to the job log, which would
+    fence the driver."""
     if isinstance(decision, BeginRun) and retention_until is not None and now < retention_until:
         return Wait(until=retention_until, why="A worker is deleting old checkpoints.")
     return decision
@@ -167,7 +169,7 @@ def _with_live_run(facts: JobFacts, live: LiveRun, now: datetime) -> Decision:
 
 
 def submit(live: LiveRun, now: datetime) -> Submit | Wait:
-    """For a run whose driver has not reported."""
+    """Decide about a run whose driver has not reported yet."""
     if live.submitted_at is None or now >= live.submitted_at + SUBMIT_RETRY:
         return Submit()
     return Wait(until=live.submitted_at + SUBMIT_RETRY, why="The driver is starting.")
@@ -209,14 +211,14 @@ def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
 
 
 def must_be_killed(cancelled_at: datetime | None, now: datetime) -> bool:
-    """Of a driver whose process lives. ``cancelled_at``: when it was first told to cancel; None: never."""
+    """Return whether to kill a live driver. ``cancelled_at``: when it was first given the command to cancel; None: never."""
     return cancelled_at is not None and now >= cancelled_at + CANCEL_TIMEOUT
 
 
-def unreachable_since(now: datetime, there_since: datetime | None) -> datetime | None:
-    """Return the time before which an unreachable host was last heard of. None: unknown, as the control plane was away. ``there_since``: since
-    when it is there; None: it is not."""
-    return now - UNREACHABLE_AFTER if there_since is not None and there_since <= now - UNREACHABLE_AFTER else None
+def unreachable_since(now: datetime, available_since: datetime | None) -> datetime | None:
+    """Return the time before which the last contact of an unreachable host was. None: unknown, because the control plane was not available all the
+    time. ``available_since``: since when it is available; None: it is not."""
+    return now - UNREACHABLE_AFTER if available_since is not None and available_since <= now - UNREACHABLE_AFTER else None
 
 
 def is_hanging(
@@ -228,11 +230,11 @@ def is_hanging(
     since: datetime | None,
     now: datetime,
 ) -> bool:
-    """Of a driver that runs and whose process lives. A driver that only cannot reach the control plane still completes checkpoints.
+    """Return whether a live driver hangs. A driver that only cannot reach the control plane still completes checkpoints, and does not hang.
 
-    ``heard_at``: its last report. ``progressed_at``: the newest entry in the job log; None: unreadable, or there is none. ``apart_s``: the time
-    between checkpoints; None: it takes none periodically, so nothing can be said. ``timeout_s``: of a checkpoint. ``since``: see
-    ``unreachable_since``.
+    ``heard_at``: its last contact. ``progressed_at``: the time of the newest entry in the job log; None: unknown. ``min_distance_s``: the least time
+    between checkpoints; None: the job takes no periodic checkpoints, so that progress is unknown. ``timeout_s``: the checkpoint timeout. ``since``:
+    from ``unreachable_since``.
     """
     if since is None or heard_at >= since or min_distance_s is None or progressed_at is None:
         return False
@@ -241,7 +243,7 @@ def is_hanging(
 
 
 def stop(live: LiveRun | None, command: str, now: datetime) -> Wait | EndRun | GiveCommand | Submit:
-    """``command``: Suspend or Cancel."""
+    """Decide how to stop the live run. ``command``: Suspend or Cancel."""
     if live is None:
         return Wait()
     if live.submitted_at is None:
@@ -249,6 +251,6 @@ def stop(live: LiveRun | None, command: str, now: datetime) -> Wait | EndRun | G
     if command not in live.commands:
         return GiveCommand(command)
     if not live.seen:
-        # The driver has to start to receive the command; if it never started, a worker has to find that out.
+        # The driver receives the command when it starts. If it was never started, a worker finds that out.
         return submit(live, now)
-    return Wait(why="The driver was told to stop.")
+    return Wait(why="The driver is stopping.")

@@ -1,4 +1,4 @@
-"""Tasks that were enqueued and not executed: they are enqueued again. A broker that is killed may lose its newest tasks."""
+"""Enqueue tasks again that were not executed. A broker that is killed may lose its newest tasks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from weir_backend.kit.tasks import COMPILE, INSPECT, Tasks, enqueue_after_commit
 from weir_backend.models import Job, PlanPhase, PlanState, RecoveryPlan, Spec, SpecState
 
 REQUEUE_AFTER = timedelta(seconds=20)
-"""Executing a task twice is harmless; it only costs a worker's time."""
+"""How long to wait for a task before it is enqueued again. Executing a task twice is harmless."""
 BATCH_MAX = 50
 
 
 def requeue_lost_tasks(session: Session, tasks: Tasks, moment: datetime) -> int:
-    """Enqueue versions to compile and plans to inspect again. Return how many."""
+    """Enqueue the compilation of versions and the inspection of plans that are late. Return how many."""
     late = moment - REQUEUE_AFTER
     specs = (
         select(Spec.id)
@@ -40,12 +40,12 @@ def requeue_lost_tasks(session: Session, tasks: Tasks, moment: datetime) -> int:
         .limit(BATCH_MAX)
         .with_for_update(skip_locked=True, of=RecoveryPlan)
     )
-    found = 0
+    enqueued = 0
     for name, table, chosen in ((COMPILE, Spec, specs), (INSPECT, RecoveryPlan, plans)):
         ids = session.scalars(chosen).all()
         if ids:
             session.execute(update(table).where(table.id.in_(ids)).values(enqueued_at=moment))
         for one in ids:
             enqueue_after_commit(session, tasks, name, one)
-        found += len(ids)
-    return found
+        enqueued += len(ids)
+    return enqueued

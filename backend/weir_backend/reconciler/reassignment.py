@@ -19,7 +19,7 @@ from weir_backend.runs import repository
 
 @dataclass(frozen=True, slots=True)
 class KnownCheckpoint:
-    """The newest restorable checkpoint of a job, as the database knows it. ``generation``: of the runtime that completed it."""
+    """The newest restorable checkpoint of a job, according to the database. ``generation``: the generation of the runtime that completed it."""
 
     place: CheckpointLocation
     number: int
@@ -27,7 +27,7 @@ class KnownCheckpoint:
 
 
 def newest_known_checkpoint(session: Session, run: Run) -> KnownCheckpoint | None:
-    """Return the one in the job log that ``run`` writes. None: the database knows of none there."""
+    """Return the newest restorable checkpoint that is in the job log of ``run``, or None."""
     number = newest_completed(session, run.job_id, run.id)
     found = jobs.completed(session, run.job_id, number) if number is not None else None
     if found is None or found.discarded_at is not None:
@@ -41,10 +41,10 @@ def newest_known_checkpoint(session: Session, run: Run) -> KnownCheckpoint | Non
 
 
 def reassign(session: Session, run: Run, obstacle: str | None, *, since: datetime) -> bool:
-    """End a run on a host that has been unreachable since then, so that another one starts. Return whether that was done.
+    """End a run whose host has been unreachable since ``since``, so that the next run starts on another host. Return whether the run was ended.
 
-    ``obstacle``: why no other host can restore the job's checkpoint. Then this is recorded once and the run is not ended: its host has the files. A
-    run that was told to cancel ends in any case.
+    ``obstacle``: why no other host can restore the checkpoint of the job, because only the lost host has the files. Then the run is not ended, and
+    the obstacle is recorded once. A run whose driver was given the command to cancel is always ended.
     """
     job = jobs.find(session, run.job_id, lock=True)
     found = repository.find_run(session, run.id)
@@ -52,7 +52,7 @@ def reassign(session: Session, run: Run, obstacle: str | None, *, since: datetim
         return False
     session.refresh(found, with_for_update=True)
     if not repository.is_unreachable(session, found.id, since):
-        return False  # it has reported in between
+        return False  # the host or the driver has reported meanwhile
     if obstacle is None or repository.cancelled_at(session, found.id) is not None:
         heard = found.last_contact_at
         what = f"since {heard:%Y-%m-%d %H:%M:%S} UTC" if heard is not None else "and never reported"

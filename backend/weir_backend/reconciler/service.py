@@ -1,4 +1,4 @@
-"""Reconcile one job: load the facts, decide, execute, until there is nothing to do. The caller holds the lock on the job."""
+"""Reconcile one job: load the facts, decide, execute, and repeat until nothing is left to do."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
 DRIVER_LOST = "DriverLost"
-"""Kind of the failure of a run whose driver could not report it."""
+"""The kind of a failure that the driver could not report itself, because it died."""
 DECISIONS_MAX = 20
-"""Of one call. More would mean that two decisions undo each other."""
+"""Limit of decisions in one call. More would mean that two decisions undo each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +67,17 @@ class Reconciler:
     tasks: Tasks
 
     def reconcile(self, session: Session, job_id: int) -> None:
-        """Execute what is due for this job, and set the time of the next call. A missing job is ignored."""
+        """Execute everything that is due for this job, and set the time of the next call. Locks the job. Ignores a missing job."""
         job = jobs.find(session, job_id, lock=True)
         if job is None:
             return
-        until = self._until_rest(session, job)
+        until = self._execute_decisions(session, job)
         self._end_operations(session, job)
         deadline = repository.next_deadline(session, job.id)
         job.next_reconcile_at = min(filter(None, (until, deadline)), default=None)
 
-    def _until_rest(self, session: Session, job: Job) -> datetime | None:
+    def _execute_decisions(self, session: Session, job: Job) -> datetime | None:
+        """Decide and execute until the decision is to wait. Return until when; None: until an event."""
         for _ in range(DECISIONS_MAX):
             moment = now()
             plan = plan_rows.applying(session, job.id)
@@ -85,11 +86,11 @@ class Reconciler:
             if isinstance(decision, Wait):
                 return decision.until
             log.info("decided", job=job.name, decision=type(decision).__name__, plan=plan.id if plan else None)
-            self._carry_out(session, job, plan, decision)
+            self._execute(session, job, plan, decision)
             session.flush()
-        raise AssertionError(f"job {job.id}: {DECISIONS_MAX} decisions without an end")
+        raise AssertionError(f"job {job.id}: no end after {DECISIONS_MAX} decisions")
 
-    def _carry_out(self, session: Session, job: Job, plan: RecoveryPlan | None, decision: Decision | PlanDecision) -> None:
+    def _execute(self, session: Session, job: Job, plan: RecoveryPlan | None, decision: Decision | PlanDecision) -> None:
         match decision:
             case BeginRun(cause, start):
                 run_service.begin_run(
@@ -131,40 +132,43 @@ class Reconciler:
                 assert_never(decision)
 
     def _end_operations(self, session: Session, job: Job) -> None:
-        open_ones = operations.open_of(session, job.id)
-        if not open_ones:
+        open_operations = operations.open_of(session, job.id)
+        if not open_operations:
             return
         spec, run = spec_of(session, job), repository.newest_run(session, job)
-        for operation in open_ones:
-            its_run = run if run is not None and _is_of(run, operation) else None
-            around = OperationFacts(
+        for operation in open_operations:
+            operation_run = run if run is not None and _is_of(run, operation) else None
+            facts_of_operation = OperationFacts(
                 spec_state=spec.state,
                 spec_problem=spec.problem,
                 to_run=job.desired_state is DesiredState.RUNNING,
-                run_state=its_run.state if its_run else None,
-                run_reason=its_run.reason if its_run else "",
+                run_state=operation_run.state if operation_run else None,
+                run_reason=operation_run.reason if operation_run else "",
                 live=run is not None and run.ended_at is None,
                 restarts_stopped_reason=job.restarts_stopped_reason,
                 newest_checkpoint=repository.newest_checkpoint(session, job.id),
             )
-            over = judge(operation.kind, around, now=now(), deadline=operation.deadline_at)
-            if over is not None and not (operation.kind is OperationKind.APPLY_PLAN and over.state is OperationState.FAILED):
-                end_and_record(session, job, operation, over)
+            outcome = judge(operation.kind, facts_of_operation, now=now(), deadline=operation.deadline_at)
+            if outcome is not None and not (
+                operation.kind is OperationKind.APPLY_PLAN and outcome.state is OperationState.FAILED
+            ):
+                end_and_record(session, job, operation, outcome)
 
 
 def _is_of(run: Run, operation: Operation) -> bool:
-    """Whether the run shows the outcome of the operation. A job that finishes while it is being stopped has no later run."""
+    """Return whether the run decides the outcome of the operation: it is newer than the operation, or the job has finished meanwhile and has no later
+    run."""
     return run.number > operation.after_run or (run.state is RunState.FINISHED and operation.kind in TO_RUN)
 
 
 def _live(session: Session, job: Job) -> Run:
     run = repository.live_run(session, job.id, lock=True)
-    assert run is not None, "decided for a live run"
+    assert run is not None, "the decision requires a live run"
     return run
 
 
 def spec_of(session: Session, job: Job) -> Spec:
-    """Return the version that is to run."""
+    """Return the version of the spec that is to run."""
     spec = jobs.find_spec(session, job.id, job.spec_number)
     assert spec is not None, f"job {job.id} has no version {job.spec_number}"
     return spec
@@ -190,25 +194,25 @@ def facts(session: Session, job: Job) -> JobFacts:
 
 def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
     assert plan.phase is not None, f"plan {plan.id} is being applied without a phase"
-    ours = repository.runs_of_plan(session, plan)
+    plan_runs = repository.runs_of_plan(session, plan)
     live = repository.live_run(session, job.id)
-    over = [run for run in ours if run.ended_at is not None]
+    ended = [run for run in plan_runs if run.ended_at is not None]
     operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
     assert operation is not None, f"plan {plan.id} is being applied without an operation"
     target = jobs.completed(session, job.id, plan.preview["checkpoint"]) if plan.preview["checkpoint"] is not None else None
     safety = jobs.completed(session, job.id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
     waits = plan.enqueued_at is not None and safety is not None and safety.pinned and not safety.pin_in_force
     return PlanFacts(
-        way_back_held_until=plan.enqueued_at + PIN_TIMEOUT if waits and plan.enqueued_at is not None else None,
-        target_gone=target is not None and target.discarded_at is not None,
-        target_held=target is None or target.pin_in_force or target.is_savepoint or live is None,
+        safety_pin_until=plan.enqueued_at + PIN_TIMEOUT if waits and plan.enqueued_at is not None else None,
+        target_retired=target is not None and target.discarded_at is not None,
+        target_protected=target is None or target.pin_in_force or target.is_savepoint or live is None,
         phase=plan.phase,
         target_intact=plan.target_intact,
         damage=plan.problem,
         live=live_facts(session, live) if live is not None else None,
         live_is_ours=live is not None and live.plan_id == plan.id,
-        ours=last_facts(over[-1]) if over else None,
-        runs=len(ours),
+        ours=last_facts(ended[-1]) if ended else None,
+        runs=len(plan_runs),
         stop_with=plan.preview["stop_with"],
         start=next_start_of(session, job),
         kind=plan.kind.value,
@@ -244,9 +248,10 @@ def last_facts(run: Run) -> LastRun:
 
 
 def mark_driver_lost(session: Session, job_id: int, run_id: int, reason: str) -> bool:
-    """End a run whose process has ended, after all that it left was reported. Return False if it had ended already.
+    """End a run whose driver process has ended. Return False if the run had ended already.
 
-    A driver that was told to cancel counts as cancelled, however it ended.
+    The caller has imported what the driver left in its spool and in the job log. A run whose driver received the command to cancel is cancelled,
+    however the driver ended.
     """
     job = jobs.find(session, job_id, lock=True)
     run = repository.find_run(session, run_id)

@@ -1,1 +1,1 @@
-"""Recovery plans: computed, verified, approved, and then applied."""
+"""Recovery plans: proposed, inspected, approved and applied."""

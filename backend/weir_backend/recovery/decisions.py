@@ -1,10 +1,10 @@
-"""The next step of a plan that is being applied, from facts. Meanwhile these rules replace those of ``reconciler.decisions``.
+"""Decide the next step of a plan that is being applied. Pure. Until the plan has ended, these rules replace those of ``reconciler.decisions``.
 
 VERIFYING ── intact ─> STOPPING ── stopped ──> STARTING ── running ──> applied
     │                                             │
  damaged                                  two runs failed
     v                                             v
- failed; the job was not touched             REVERTING: a run from the checkpoint that the job was stopped with; failed
+failed; the job is unchanged                 REVERTING: the job resumes from where it was stopped; failed
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
-"""Counted from the deadline. By then a run of the plan that does not start has ended, unless its host is unreachable."""
+"""How long after the deadline to wait until a run that did not start has ended. It ends sooner unless its host is unreachable."""
 PIN_TIMEOUT = timedelta(seconds=30)
-"""The longest time that a job waits for a pin that only an undo needs."""
+"""How long a job waits for the pin of the safety savepoint. Only an undo needs this pin."""
 RUNS_MAX = 2
-"""Runs that a plan starts. The first driver may die for a reason that has nothing to do with the plan."""
+"""How many runs a plan starts at most. The first driver may die for a reason that is unrelated to the plan."""
 
 LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
     PlanPhase.VERIFYING: frozenset({PlanPhase.STOPPING}),
@@ -45,8 +45,9 @@ LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """``live``: the job's run that has not ended; ``live_is_ours``: it is a run of this plan. ``ours``: the newest run of this plan, if it has
-    ended; ``runs``: how many there were. ``stop_with``: Suspend or Cancel. ``start``: of the runs of this plan."""
+    """A plan. ``live``: the run of the job that has not ended; ``live_is_ours``: it belongs to this plan. ``ours``: the newest run of this plan
+    that has ended; ``runs``: how many runs this plan has started. ``stop_with``: Suspend or Cancel. ``start``: where the runs of this plan
+    start."""
 
     phase: PlanPhase
     target_intact: bool | None
@@ -59,17 +60,17 @@ class PlanFacts:
     start: RunStart
     kind: str
     deadline: datetime
-    target_gone: bool = False
-    """The job has retired the target checkpoint."""
-    target_held: bool = True
-    """The target is pinned in the job log, or no run can retire it."""
-    way_back_held_until: datetime | None = None
-    """The plan waits until then for the pin of the safety savepoint. None: it is pinned, or there is none."""
+    target_retired: bool = False
+    """The job has retired the checkpoint that the plan restores."""
+    target_protected: bool = True
+    """The checkpoint is pinned in the job log, or no run can retire it."""
+    safety_pin_until: datetime | None = None
+    """Until when the plan waits for the pin of the safety savepoint. None: it is pinned, or there is no safety savepoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnterPhase:
-    """Enter the next phase."""
+    """Let the plan enter this phase."""
 
     phase: PlanPhase
 
@@ -81,7 +82,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class FailPlan:
-    """``bring_back``: the plan has stopped the job, which resumes from where it was."""
+    """Let the plan fail. ``bring_back``: the plan may have stopped the job, which resumes from where it was stopped."""
 
     problem: str
     bring_back: bool
@@ -105,7 +106,7 @@ def decide_plan(facts: PlanFacts, now: datetime) -> PlanDecision:
 
 
 def _verifying(facts: PlanFacts, now: datetime) -> PlanDecision:
-    if facts.target_gone:
+    if facts.target_retired:
         return FailPlan("The job has retired the checkpoint. Choose a newer one. The job was not touched.", bring_back=False)
     if facts.target_intact is None:
         if now >= facts.deadline:
@@ -113,7 +114,7 @@ def _verifying(facts: PlanFacts, now: datetime) -> PlanDecision:
         return Wait(until=facts.deadline, why="The files of the checkpoint are being verified.")
     if not facts.target_intact:
         return FailPlan(f"The plan would fail: {facts.damage}. The job was not touched.", bring_back=False)
-    if not facts.target_held:
+    if not facts.target_protected:
         if now >= facts.deadline:
             return FailPlan("The checkpoint was not pinned in time. Check that a worker is running.", bring_back=False)
         return Wait(until=facts.deadline, why="The checkpoint is being pinned, so that the job does not retire it.")
@@ -124,7 +125,7 @@ def _stopping(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.live is None:
         return EnterPhase(PlanPhase.STARTING)
     if now >= facts.deadline:
-        # The run may still stop at any time: no other run may start beside it.
+        # Start no other run, because this one may still stop at any time.
         return FailPlan("The job did not stop in time.", bring_back=True)
     return _no_later_than(facts.deadline, stop(facts.live, facts.stop_with, now))
 
@@ -144,11 +145,11 @@ def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
         return Wait(until=facts.deadline) if facts.live.seen else _no_later_than(facts.deadline, submit(facts.live, now))
     assert facts.live is None, "another run started while the plan is being applied"
     if facts.ours is None:
-        if facts.way_back_held_until is not None and now < facts.way_back_held_until:
-            return Wait(until=facts.way_back_held_until, why="The checkpoint that an undo would return to is being pinned.")
+        if facts.safety_pin_until is not None and now < facts.safety_pin_until:
+            return Wait(until=facts.safety_pin_until, why="The checkpoint that an undo would restore is being pinned.")
         return BeginRun(facts.kind, facts.start)
     if facts.ours.state is RunState.FINISHED or facts.ours.running_at is not None:
-        return Applied()  # a later failure is the reconciler's
+        return Applied()  # the reconciler handles later failures
     if facts.ours.kind in PERMANENT_FAILURES or facts.runs >= RUNS_MAX:
         return EnterPhase(PlanPhase.REVERTING)
     return BeginRun(facts.kind, facts.start)
@@ -156,7 +157,7 @@ def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
 
 def _reverting(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.live is not None:
-        # The run did not start in time. It must end before another one starts.
+        # The run did not start in time. End it before another run starts.
         if now >= facts.deadline + REVERT_TIMEOUT:
             return FailPlan("The job did not start, and its driver does not stop. Check its host.", bring_back=True)
         return _no_later_than(facts.deadline + REVERT_TIMEOUT, stop(facts.live, "Cancel", now))

@@ -1,4 +1,4 @@
-"""Endpoints of plans: propose, inspect, approve, apply, discard."""
+"""Endpoints of plans: propose, read, approve, apply, discard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ router = APIRouter(tags=["recovery"], route_class=IdempotentRoute, responses=ans
     operation_id="propose_plan",
     response_model=PlanRead,
     status_code=201,
-    responses={200: {"model": PlanRead, "description": "What would be done: a dry run"}, **answers(404, 409)},
+    responses={200: {"model": PlanRead, "description": "A dry run"}, **answers(404, 409)},
 )
 def propose(
     job_id: Id,
@@ -37,8 +37,8 @@ def propose(
     _once: Idempotent,
     response: Response,
 ) -> PlanRead:
-    """Compute what a rollback, a restore by path, an undo, an upgrade or a rescale would do. Nothing is changed; a worker inspects the checkpoint
-    and completes the preview. A dry run (answered with 200) is not saved."""
+    """Propose a rollback, a restore from a path, an undo, an upgrade or a rescale. The job does not change. A worker inspects the checkpoint and
+    completes the preview. A dry run is answered with 200 and is not saved."""
     plan = service.propose(session, services.settings, tasks, caller, job_id, draft)
     if draft.dry_run:
         response.status_code = 200
@@ -60,13 +60,13 @@ def list_(
 
 @router.get("/plans/{plan_id}", operation_id="get_plan", response_model=PlanRead, responses=answers(404))
 def get(plan_id: Id, session: SessionDep, services: ServicesDep, caller: ViewerCaller) -> PlanRead:
-    """Return one plan. Its preview is complete once `preview.inspection` is set."""
+    """Return one plan. Its preview is complete when `preview.inspection` is set."""
     return service.read(session, services.settings, caller, [service.get(session, plan_id)])[0]
 
 
 @router.post("/plans/{plan_id}/approve", operation_id="approve_plan", response_model=PlanRead, responses=answers(404, 409))
 def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent) -> PlanRead:
-    """Approve the plan as it is. A plan that revokes output needs the permission `rollback`."""
+    """Approve a plan. A plan that revokes committed output needs the permission `rollback`."""
     plan = service.approve(session, services.settings, caller, plan_id)
     return service.read(session, services.settings, caller, [plan])[0]
 
@@ -81,7 +81,7 @@ def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Ope
 def apply(
     plan_id: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent
 ) -> Operation:
-    """Apply an approved plan. Refused if the job has changed since the plan was made."""
+    """Apply an approved plan. The API refuses this if the job has changed since the plan was proposed."""
     return service.apply(session, services.settings, tasks, caller, plan_id)
 
 

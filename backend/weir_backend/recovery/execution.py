@@ -1,4 +1,4 @@
-"""What the decisions about a plan change. The caller holds the lock on the job."""
+"""Execute the decisions about a plan. The caller holds the lock on the job."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from weir_backend.recovery.start_point import next_start, revokes_output
 from weir_backend.runs import repository as runs
 
 UNDOABLE_PLANS_MAX = 5
-"""Number of newest plans of a job that can be undone while the job runs. Each of them holds a checkpoint with all its state."""
+"""How many plans of a running job can be undone: the newest ones. Each keeps a checkpoint with all its state."""
 _STEPS = {
     PlanPhase.VERIFYING: "verifying the files of the checkpoint",
     PlanPhase.STOPPING: "stopping the job",
     PlanPhase.STARTING: "starting the job",
-    PlanPhase.REVERTING: "reverting the job to where it was",
+    PlanPhase.REVERTING: "reverting the job to where it was stopped",
 }
 
 
@@ -43,9 +43,9 @@ def enter_phase(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan, ph
     if phase is PlanPhase.STARTING:
         plan.safety_checkpoint = runs.newest_checkpoint(session, job.id)
         _pin_for_undo(session, tasks, job, plan)
-        begins = next_start(plan.preview, job.run_number)
-        if begins is not None:
-            job.next_start = begins
+        start = next_start(plan.preview, job.run_number)
+        if start is not None:
+            job.next_start = start
         job.spec_number = plan.request["spec"]
         job.desired_state = DesiredState.RUNNING
         job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
@@ -62,7 +62,7 @@ def undo_pin_reason(plan_id: int) -> str:
 
 
 def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) -> None:
-    """After an upgrade the job stays on the branch of the safety savepoint, and would otherwise retire it after a few checkpoints."""
+    """Pin the safety savepoint. After an upgrade the job continues its branch, and would retire it after some checkpoints."""
     safety = jobs.completed(session, job.id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
     if safety is not None and safety.discarded_at is None and safety.deleting_since is None:
         set_pin(session, tasks, safety, undo_pin_reason(plan.id))
@@ -70,7 +70,7 @@ def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) 
 
 
 def release_undo_pin(session: Session, plan: RecoveryPlan) -> None:
-    """Unpin the checkpoint that an undo of the plan would return to."""
+    """Unpin the checkpoint that an undo of the plan would restore."""
     safety = jobs.completed(session, plan.job_id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
     if safety is not None:
         release_pin(safety, undo_pin_reason(plan.id))
@@ -101,7 +101,8 @@ def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
 
 
 def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
-    """``bring_back``: the job resumes as before the plan, from the checkpoint that it was stopped with."""
+    """End the plan as failed. ``bring_back``: give the job its earlier spec and desired state, and resume it from the checkpoint with which the
+    plan has stopped it."""
     _release_target_pin(session, plan)
     release_undo_pin(session, plan)
     if bring_back:
@@ -110,7 +111,7 @@ def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *,
         job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
         if runs.runs_of_plan(session, plan):
             if revokes_output(plan.preview):
-                # A run of the plan may have restored its checkpoint already. A plan without one does not leave the branch.
+                # A run of the plan may have left the branch already, so name the checkpoint to resume from.
                 job.next_start = (
                     {"checkpoint": plan.safety_checkpoint, "after_run": job.run_number}
                     if plan.safety_checkpoint is not None

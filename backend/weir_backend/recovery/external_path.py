@@ -1,6 +1,6 @@
-"""Checkpoints that a user names by a path: which paths workers may read. Text only: the API reads no storage.
+"""The paths from which users may restore external checkpoints. Checked as text only, because the API reads no storage.
 
-Without this check, a caller with the permission `operate` could learn what is on the hosts of the workers and in every bucket that they can read.
+Without this check, a caller with the permission `operate` could find out what is on the hosts of the workers and in every bucket that they can read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PATH_CHARACTERS_MAX = 1_000
 def _checked(text: str) -> str:
     match = _PATH.fullmatch(text)
     if match is None or not text or text.startswith("file://"):
-        raise ValueError("Write a directory as /srv/checkpoints/job, or an object store as s3://bucket/prefix.")
+        raise ValueError("Write a directory, such as /srv/checkpoints/job, or an object store, such as s3://bucket/prefix.")
     if _FORBIDDEN.search(text):
         raise ValueError("The path must not contain control characters or any of ? # % \\.")
     if any(part in (".", "..") for part in match["path"].split("/")):
@@ -34,14 +34,14 @@ def _checked(text: str) -> str:
 CheckpointPath = Annotated[
     str, StringConstraints(min_length=1, max_length=PATH_CHARACTERS_MAX), AfterValidator(storable_text), AfterValidator(_checked)
 ]
-"""A checkpoint directory as workers see it, without a ``/`` at its end."""
+"""A checkpoint directory, as workers reach it, without a ``/`` at the end."""
 
 
 def allowed_roots(data_dir: Path, more: Iterable[str]) -> tuple[str, ...]:
-    """Return the directories below which checkpoints may be restored: the platform's own, and ``more``."""
+    """Return the directories below which checkpoints may be restored: that of the platform, and ``more``."""
     return (posixpath.normpath(str(data_dir / "checkpoints")), *more)
 
 
 def is_within(path: str, root: str) -> bool:
-    """Both have the form of ``CheckpointPath``. An object store is never within a directory."""
+    """Return whether ``path`` is ``root`` or below it. Both have the form of ``CheckpointPath``."""
     return path == root or path.startswith(root if root.endswith("/") else f"{root}/")

@@ -1,4 +1,4 @@
-"""Queries of plans."""
+"""Queries on plans."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def applying(session: Session, job_id: int) -> RecoveryPlan | None:
 
 
 def applying_by_job(session: Session, job_ids: Collection[int]) -> dict[int, int]:
-    """Return, by job, the id of the plan that is being applied."""
+    """Return the id of the plan that is being applied, by job."""
     rows = session.execute(
         select(RecoveryPlan.job_id, RecoveryPlan.id).where(
             RecoveryPlan.job_id.in_(job_ids), RecoveryPlan.state == PlanState.APPLYING
@@ -46,7 +46,7 @@ def applying_by_job(session: Session, job_ids: Collection[int]) -> dict[int, int
 
 
 def undone(session: Session, plan_ids: Collection[int]) -> frozenset[int]:
-    """Return those of the plans of which an undo was applied."""
+    """Return the plans for which an undo was applied."""
     query = select(RecoveryPlan.undo_of).where(
         RecoveryPlan.undo_of.in_(plan_ids), RecoveryPlan.kind == PlanKind.UNDO, RecoveryPlan.state == PlanState.APPLIED
     )
@@ -54,7 +54,7 @@ def undone(session: Session, plan_ids: Collection[int]) -> frozenset[int]:
 
 
 def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[RecoveryPlan]:
-    """Return the plans that could not be inspected before this version was compiled."""
+    """Return the plans whose inspection waits until this version of the spec is compiled."""
     return session.scalars(
         select(RecoveryPlan)
         .where(RecoveryPlan.job_id == job_id, RecoveryPlan.state == PlanState.PROPOSED)
@@ -66,7 +66,7 @@ def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[Rec
 
 
 def applied_before(session: Session, plan: RecoveryPlan, *, skipped: int) -> Sequence[RecoveryPlan]:
-    """Return the applied plans of the same job, without the newest ``skipped`` ones."""
+    """Return the other applied plans of the same job, newest first, without the first ``skipped`` ones."""
     return session.scalars(
         select(RecoveryPlan)
         .where(RecoveryPlan.job_id == plan.job_id, RecoveryPlan.state == PlanState.APPLIED, RecoveryPlan.id != plan.id)

@@ -24,9 +24,9 @@ class RollbackRequest(RequestModel):
 
 
 class RestoreRequest(RequestModel):
-    """Restore a checkpoint of another job, or a copy. It is copied; the original is never changed. Sinks revoke the committed output of this job,
-    where they can. `path`: a checkpoint directory with one job, or the directory of one job, below a directory that the installation allows.
-    `checkpoint`: its number there; without it, the newest."""
+    """Restore a checkpoint of another job, or a copy. The driver copies its files and never changes the original. Sinks revoke the committed output
+    of this job, where they can. `path`: a checkpoint directory with one job, or the directory of one job, below a directory that the installation
+    allows. `checkpoint`: its number there; null: the newest."""
 
     kind: Literal["restore"]
     path: CheckpointPath
@@ -34,16 +34,16 @@ class RestoreRequest(RequestModel):
 
 
 class UndoRequest(RequestModel):
-    """Return to where the job was when plan `plan` stopped it."""
+    """Undo the plan `plan`: restore the checkpoint with which it stopped the job, and the version of the spec before it."""
 
     kind: Literal["undo"]
     plan: Number
 
 
 class UpgradeRequest(RequestModel):
-    """Run another version of the spec. `savepoint`: stop with a last checkpoint and resume from it. `last-state`: stop at once and resume from the
-    newest completed checkpoint. `stateless`: stop with a last checkpoint, which an undo can return to, and start without state; sinks revoke
-    committed output where they can, and all input is read again."""
+    """Run another version of the spec. `savepoint`: stop with a last checkpoint, and resume from it. `last-state`: stop at once, and resume from the
+    newest completed checkpoint. `stateless`: stop with a last checkpoint, which an undo can restore, and start without state; sinks revoke committed
+    output where they can, and all input is read again."""
 
     kind: Literal["upgrade"]
     spec: Number
@@ -51,7 +51,7 @@ class UpgradeRequest(RequestModel):
 
 
 class RescaleRequest(RequestModel):
-    """Run with another parallelism, from a last checkpoint."""
+    """Run with another parallelism: stop with a last checkpoint, and resume from it."""
 
     kind: Literal["rescale"]
     parallelism: Annotated[int, Field(ge=1, le=1_024)]
@@ -63,22 +63,23 @@ PlanRequest: TypeAlias = Annotated[
 
 
 class PlanCreate(RequestModel):
-    """`dry_run`: return the plan without saving it."""
+    """A plan to propose. `dry_run`: return the plan without saving it."""
 
     request: PlanRequest
     dry_run: bool = False
 
 
 class SourcePosition(ResponseModel):
-    """`splits`: the unfinished ones, which are read again from their position; `position` as the source writes it."""
+    """Where a source continues. `splits`: its unfinished splits, each with the position from which it is read, in the format of the source."""
 
     source: str
     splits: list[Any]
 
 
 class SinkEffect(ResponseModel):
-    """`revocable`: abandoned output is revoked. Otherwise readers see these records twice. `records`: for a sink that is not revocable, how many
-    records were committed with `abandoned` and `recommitted` at the time of the inspection; null: unknown."""
+    """What the plan does to the output of a sink. `revocable`: the sink revokes abandoned output; otherwise its readers see these records twice.
+    `records`: for a sink that is not revocable, how many records the checkpoints in `abandoned` and `recommitted` had committed when the plan was
+    inspected; null: unknown."""
 
     sink: str
     kind: str
@@ -87,7 +88,7 @@ class SinkEffect(ResponseModel):
 
 
 class ExternalCheckpointRead(ResponseModel):
-    """A checkpoint of another job or directory: number `checkpoint` of the job that its log calls `job`."""
+    """A checkpoint of another job or directory. `job`: the name of the job in its job log. `checkpoint`: the number in this log."""
 
     job: str
     checkpoint: int
@@ -99,10 +100,10 @@ class ExternalCheckpointRead(ResponseModel):
 class PlanInspection(ResponseModel):
     """What a worker found in checkpoint storage. The plan can be applied if the checkpoint is `intact` and `incompatibility` is null.
 
-    `abandoned`: the checkpoints that the plan abandons; those that the job completes before it is stopped are added. `reinstated`: the
-    checkpoints whose revoked output is published again. `recommitted`: the checkpoints whose output may not have been published and is
-    committed again; readers of a sink that is not revocable may see it twice. `incompatibility`: why the graph cannot restore the state.
-    `external_checkpoint`: the checkpoint found at the plan's `path`."""
+    `abandoned`: the checkpoints that the plan abandons; the plan also abandons those that the job completes until it is stopped. `reinstated`: the
+    checkpoints whose revoked output is published again. `recommitted`: the checkpoints whose output may not be published yet, and is committed
+    again; readers of a sink that is not revocable may see it twice. `incompatibility`: why the graph cannot restore the state.
+    `external_checkpoint`: the checkpoint at the `path` of the plan."""
 
     intact: bool
     damage: str | None
@@ -119,10 +120,13 @@ class PlanInspection(ResponseModel):
 
 
 class PlanPreview(ResponseModel):
-    """What the job restores: `checkpoint`, an external checkpoint at `path`, or nothing (`without_state`); otherwise the checkpoint that it is
-    stopped with. `age_s`: age of `checkpoint` when the plan was made. `restarted_operators`: all, because the driver is replaced.
-    `sinks_with_duplicates`: sinks whose readers see records twice: those committed with `inspection.abandoned` (and until the job is stopped)
-    and `inspection.recommitted`; for a plan without a checkpoint, those committed with the one that the job is stopped with."""
+    """What the plan would do.
+
+    The job restores `checkpoint`, an external checkpoint at `path`, or nothing (`without_state`); otherwise it resumes from the checkpoint with which
+    it is stopped. `age_s`: the age of `checkpoint` when the plan was proposed. `restarted_operators`: all operators, because the driver is replaced.
+    `sinks_with_duplicates`: the sinks whose readers may see records twice: those that the checkpoints in `inspection.abandoned` and
+    `inspection.recommitted` have committed, and those committed until the job is stopped. If the plan restores no other checkpoint: those committed
+    by the checkpoint with which the job is stopped."""
 
     checkpoint: int | None
     completed_at: datetime | None

@@ -1,4 +1,4 @@
-"""Propose, approve, apply and discard plans. Each function holds the lock on the job."""
+"""Propose, approve, apply and discard plans. Functions that change a plan lock its job first."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ from weir_backend.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """The job restores ``target``, the external checkpoint at ``path``, or nothing (``without_state``). Otherwise it resumes from the checkpoint
-    that it is stopped with."""
+    """What a plan changes. The job restores ``target``, the external checkpoint at ``path``, or nothing (``without_state``). Otherwise it resumes
+    from the checkpoint with which it is stopped."""
 
     kind: PlanKind
     target: Checkpoint | None
@@ -81,12 +81,12 @@ class PlannedChange:
 
     @property
     def abandons(self) -> bool:
-        """Whether committed output is revoked."""
+        """Whether the plan revokes committed output."""
         return self.target is not None or self.path is not None or self.without_state
 
 
 def propose(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, draft: PlanCreate) -> RecoveryPlan:
-    """Return a plan, which is saved and inspected by a worker unless ``dry_run``. Raises NotFound, Conflict."""
+    """Return a new plan. Unless it is a dry run, save it and enqueue its inspection. Raises NotFound, Conflict, Forbidden."""
     job = job_service.get(session, job_id, lock=True)
     job_service.refuse(session, job, runs.newest_run(session, job), _verb_of(draft.request))
     computed = _compute(session, settings, tasks, caller, job, draft.request, keep=not draft.dry_run)
@@ -121,7 +121,7 @@ def _verb_of(request: PlanRequest) -> Verb:
         case RescaleRequest():
             return Verb.RESCALE
         case _:
-            # Another version of the spec may start without state even if the current one cannot run.
+            # An upgrade is allowed even if the current version of the spec cannot run.
             return Verb.UPGRADE
 
 
@@ -162,36 +162,36 @@ def _compute(
 
 
 def _check_path(settings: Settings, path: str) -> None:
-    """Raises Forbidden. The worker checks that no link leads outside."""
+    """Check that the path is allowed. Raises Forbidden. The worker later checks that no link leads outside."""
     allowed = allowed_roots(settings.data_dir, settings.restore_roots)
     if not any(is_within(path, root) for root in allowed):
         raise Forbidden(
             "path-not-allowed",
             f"This installation does not restore checkpoints from {path}. Allowed directories: {', '.join(allowed)}.",
-            "Ask the operator of the platform to add the directory to WEIR_RESTORE_ROOTS, or copy the checkpoints to an allowed directory.",
+            "Ask an administrator to add the directory to WEIR_RESTORE_ROOTS, or copy the checkpoints to an allowed directory.",
         )
 
 
 def _check_directory(settings: Settings, job: Job, current: Spec, wanted: Spec) -> None:
-    """With another directory the job would start without state and repeat checkpoint numbers. Raises Conflict."""
+    """Check that the checkpoint directory stays the same. In another one, the job would start without state. Raises Conflict."""
     before, after = (checkpoint_directory(settings, job, spec) for spec in (current, wanted))
     if before != after:
         raise Conflict(
             "directory-changed",
-            f"The checkpoint directory of version {wanted.number} is {after}, that of the job is {before}: the job would start without state.",
+            f"Version {wanted.number} has the checkpoint directory {after}, and the job has {before}: the job would start without state.",
             "Keep the checkpoint directory, or deploy another job.",
         )
 
 
 def _check_job_name(session: Session, job: Job, current: Spec, wanted: Spec) -> None:
-    """With another name the job would not find its checkpoints. Raises Conflict."""
+    """Check that the name of the job in its code stays the same. With another one, the job would not find its checkpoints. Raises Conflict."""
     before, after = (
         jobs.name_of_graph(session, spec.graph_id) if spec.graph_id is not None else None for spec in (current, wanted)
     )
     if job.run_number > 0 and before is not None and before != after:
         raise Conflict(
             "name-changed",
-            f"The code of version {wanted.number} names its job '{after}', and the checkpoints of job '{job.name}' are those of '{before}': "
+            f"The code of version {wanted.number} names its job '{after}', but the checkpoints of job '{job.name}' belong to '{before}': "
             "the job would start without state.",
             f"Keep the name '{before}' in Job(...), or deploy another job.",
         )
@@ -206,7 +206,7 @@ def _target(session: Session, job: Job, number: int) -> Checkpoint:
 
 
 def _rescaled(session: Session, tasks: Tasks, caller: Caller, job: Job, current: Spec, parallelism: int, *, keep: bool) -> Spec:
-    """Return a version like the current one with another parallelism."""
+    """Return a new version of the spec that differs from the current one in its parallelism only. ``keep`` False: do not save it."""
     spec = Spec(
         job_id=job.id,
         number=jobs.newest_spec_number(session, job.id) + 1,
@@ -231,7 +231,7 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
     graph = jobs.find_graph(session, graph_id) if graph_id is not None else None
     sinks = list(sinks_of(graph.body)) if graph is not None else []
     live = runs.live_run(session, job.id) is not None
-    # A job that never ran has published nothing. All others commit the checkpoint that they resume from once more.
+    # A job that never ran has published nothing. Otherwise the job commits the output of the checkpoint that it resumes from again.
     duplicates = [uid for uid, _, revocable in sinks if not revocable] if computed.abandons or job.run_number > 0 else []
     age_s = (now() - target.completed_at).total_seconds() if target is not None and target.completed_at is not None else None
     return PlanPreview(
@@ -259,16 +259,18 @@ def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
         steps.append(f"Verify the files of the checkpoint in {computed.path}. If one is damaged, the job is not touched.")
     if live:
         steps.append(
-            "Stop the job with a last checkpoint, which an undo can return to."
+            "Stop the job with a last checkpoint, which an undo can restore."
             if computed.stop_with == "Suspend"
             else "Stop the job at once, without a last checkpoint."
         )
     if computed.target is not None:
         steps.append(
-            f"Start it from checkpoint {computed.target.number}. Sinks revoke the output committed after it, where they can."
+            f"Start the job from checkpoint {computed.target.number}. Sinks revoke the output committed after it, where they can."
         )
     elif computed.path is not None:
-        steps.append("Start it from a copy of that checkpoint. Sinks revoke the committed output of this job, where they can.")
+        steps.append(
+            "Start the job from a copy of that checkpoint. Sinks revoke the committed output of this job, where they can."
+        )
     elif computed.without_state:
         steps.append(
             f"Start version {computed.spec.number} of the spec without state. Sinks revoke committed output where they can, and all input is "
@@ -276,7 +278,7 @@ def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
         )
     else:
         steps.append(f"Start version {computed.spec.number} of the spec from the newest checkpoint.")
-    steps.append("If it does not start, start it from where it was stopped.")
+    steps.append("If the job does not start, resume it from where it was stopped.")
     return steps
 
 
@@ -287,15 +289,15 @@ def _warnings(computed: PlannedChange, job: Job, duplicates: list[str], *, live:
     if computed.stop_with == "Cancel" and live:
         found.append("Everything read since the newest checkpoint is read again.")
     if duplicates and not computed.abandons:
-        stopped = "the newest checkpoint" if computed.stop_with == "Cancel" else "the checkpoint that the job is stopped with"
-        found.append(f"Sinks that publish the output of {stopped} once more: {', '.join(duplicates)}.")
+        stopped = "the newest checkpoint" if computed.stop_with == "Cancel" else "the last checkpoint before the stop"
+        found.append(f"These sinks publish the output of {stopped} a second time: {', '.join(duplicates)}.")
     if not graph_known:
-        found.append("The graph is not known yet, so sinks and operators cannot be listed.")
+        found.append("The graph is not known yet, so sinks and operators are not listed.")
     return found
 
 
 def record_inspection(session: Session, settings: Settings, plan_id: int, found: PlanInspection) -> int | None:
-    """Record what a worker found in storage. Return the id of the job if its plan waits for that."""
+    """Record what a worker has found in storage. Return the id of the job if a plan that is being applied waits for it."""
     seen = repository.find(session, plan_id)
     if seen is None:
         return None
@@ -324,7 +326,7 @@ def record_inspection(session: Session, settings: Settings, plan_id: int, found:
 
 
 def approve(session: Session, settings: Settings, caller: Caller, plan_id: int) -> RecoveryPlan:
-    """Raises NotFound, Conflict, Forbidden."""
+    """Approve a plan. Raises NotFound, Conflict, Forbidden."""
     job, plan = _locked(session, plan_id)
     _check_permission(caller, plan)
     if plan.state is PlanState.APPROVED:
@@ -337,7 +339,7 @@ def approve(session: Session, settings: Settings, caller: Caller, plan_id: int) 
 
 
 def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, plan_id: int) -> Operation:
-    """Raises NotFound, Conflict, Forbidden."""
+    """Begin to apply an approved plan. Raises NotFound, Conflict, Forbidden."""
     job, plan = _locked(session, plan_id)
     _check_permission(caller, plan)
     if plan.state in (PlanState.APPLYING, PlanState.APPLIED) and plan.operation_id is not None:
@@ -352,7 +354,7 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
     audit(session, caller, "apply", "plan", plan.id, after={"job": job.name})
     if plan.target_intact is None:
         if plan.preview["checkpoint"] is not None:
-            # A running job retires its oldest checkpoint with each new one, also with the last one before it stops.
+            # Pin the checkpoint, because a running job retires its oldest checkpoint with each new one.
             set_pin(session, tasks, _target(session, job, plan.preview["checkpoint"]), pin_reason(plan))
         enqueue_after_commit(session, tasks, INSPECT, plan.id)
     job_service.reconcile_soon(session, tasks, job)
@@ -360,7 +362,7 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
 
 
 def discard(session: Session, settings: Settings, caller: Caller, plan_id: int) -> RecoveryPlan:
-    """Raises NotFound, Conflict."""
+    """Discard a plan that is not applied. Raises NotFound, Conflict."""
     job, plan = _locked(session, plan_id)
     if plan.state is PlanState.DISCARDED:
         return plan
@@ -372,7 +374,7 @@ def discard(session: Session, settings: Settings, caller: Caller, plan_id: int) 
 
 
 def get(session: Session, plan_id: int) -> RecoveryPlan:
-    """Raises NotFound."""
+    """Return a plan. Raises NotFound."""
     found = repository.find(session, plan_id)
     if found is None:
         raise NotFound("no-plan", f"Plan {plan_id} does not exist.")
@@ -380,7 +382,7 @@ def get(session: Session, plan_id: int) -> RecoveryPlan:
 
 
 def _locked(session: Session, plan_id: int) -> tuple[Job, RecoveryPlan]:
-    """Lock the job first, as everywhere."""
+    """Lock the job, then the plan."""
     seen = get(session, plan_id)
     job = job_service.get(session, seen.job_id, lock=True)
     plan = repository.find(session, plan_id, lock=True)
@@ -403,14 +405,14 @@ def _refuse(session: Session, settings: Settings, job: Job, plan: RecoveryPlan, 
 def _facts(
     session: Session, settings: Settings, plans: Sequence[RecoveryPlan], by_id: Mapping[int, Job]
 ) -> dict[int, PlanActionFacts]:
-    """Return what decides about the actions of each plan, with a few queries for any number of plans. ``by_id``: the jobs of the plans."""
+    """Return the facts that decide which actions a plan allows, with a few queries for any number of plans. ``by_id``: the jobs of the plans."""
     key = settings.secret_key.get_secret_value()
     undone = repository.undone(session, [plan.id for plan in plans])
     applying = repository.applying_by_job(session, by_id.keys())
     safeties = checkpoints.by_numbers(
         session, {(plan.job_id, plan.safety_checkpoint) for plan in plans if plan.safety_checkpoint is not None}
     )
-    # The request of a plan that was changed in the database may lack the version.
+    # A plan that was changed in the database may lack the version.
     numbers = {(plan.job_id, plan.request["spec"]) for plan in plans if plan.state in OPEN and "spec" in plan.request}
     specs = jobs.specs_by_number(session, numbers)
     found = {}
@@ -440,7 +442,7 @@ def _facts(
 
 
 def read(session: Session, settings: Settings, caller: Caller, plans: Sequence[RecoveryPlan]) -> list[PlanRead]:
-    """Return the plans with their actions. A dry run and a plan of a deleted job have none."""
+    """Return the plans with their actions. Dry runs and plans of deleted jobs have no actions."""
     saved = [plan for plan in plans if plan.id is not None]
     by_id = {job.id: job for job in checkpoints.jobs_by_id(session, {plan.job_id for plan in saved})}
     facts = _facts(session, settings, [plan for plan in saved if plan.job_id in by_id], by_id)

@@ -1,4 +1,4 @@
-"""The signature of plans: a plan is applied only as it was approved. It covers everything that the plan says, and the version of the job."""
+"""The signature of a plan. It covers the content of the plan and the version of the job, so that a plan is applied only as it was approved."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which sinks can revoke committed output, and how many records they have published. The backend must not load the connectors; a test compares
-this list with them."""
+"""Which sinks can revoke committed output, and how many records they have committed. The backend does not import the connectors, so it lists the
+sinks here; a test compares the list with the connectors."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 REVOCABLE = frozenset({"parquet", "json_lines"})
 _COUNTED = {"console": "rows"}
-"""For kinds that are not revocable and whose committables count their records: the key of the count."""
+"""Sinks that are not revocable and whose committables count their records: the kind of the sink, and the key of the count."""
 
 
 def sinks_of(graph: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield uid, kind and whether it is revocable of each sink in a physical graph (as JSON)."""
+    """Yield, for each sink in a physical graph (as JSON), its uid, its kind, and whether it is revocable."""
     for operator in graph["logical"]["operators"]:
         if operator["kind"] == "sink":
             kind = str((operator.get("config") or {}).get("kind", "unknown"))
@@ -20,7 +20,7 @@ def sinks_of(graph: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
 
 
 def records_in(kind: str, payload: Any) -> int | None:
-    """Return how many records a committable of such a sink publishes. None: unknown."""
+    """Return how many records a committable of a sink of this kind contains. None: unknown."""
     found = payload.get(_COUNTED[kind]) if kind in _COUNTED and isinstance(payload, dict) else None
     return found if type(found) is int else None
 

@@ -1,4 +1,4 @@
-"""Where the runs of a plan start, from its preview. Pure."""
+"""Where the runs of a plan start, according to its preview. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 
 def revokes_output(preview: Mapping[str, Any]) -> bool:
-    """Return whether the plan revokes committed output, which needs the permission `rollback`. Otherwise the job resumes from where it is stopped."""
+    """Return whether the plan revokes committed output, which needs the permission `rollback`. Otherwise the job resumes from where it was
+    stopped."""
     return preview["checkpoint"] is not None or preview["path"] is not None or bool(preview["without_state"])
 
 
@@ -17,7 +18,7 @@ def restores_from_storage(preview: Mapping[str, Any]) -> bool:
 
 
 def next_start(preview: Mapping[str, Any], after_run: int) -> dict[str, Any] | None:
-    """Return the value of ``Job.next_start``. None: the newest checkpoint, as usual."""
+    """Return the value of ``Job.next_start``. None: the job resumes from its newest checkpoint."""
     if not revokes_output(preview):
         return None
     if preview["path"] is not None:

@@ -208,7 +208,7 @@ export interface paths {
         };
         /**
          * Get Checkpoint
-         * @description Return one checkpoint with the statistics of its subtasks. The ETag is that of its pin.
+         * @description Return one checkpoint with the statistics of its subtasks. The ETag changes when the pin changes.
          */
         get: operations["get_checkpoint"];
         put?: never;
@@ -218,8 +218,8 @@ export interface paths {
         head?: never;
         /**
          * Pin Checkpoint
-         * @description Pin or unpin a checkpoint. A worker writes the pin to the job log; from then on `pin_in_force` is true and a running driver keeps the
-         *     checkpoint, too. Before that, the driver may retire it.
+         * @description Pin or unpin a checkpoint. A worker writes the pin to the job log, within about a second; then `pin_in_force` is true, and a running driver
+         *     keeps the checkpoint, too. Until then, the driver may retire it.
          */
         patch: operations["pin_checkpoint"];
         trace?: never;
@@ -349,8 +349,8 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. Refused if it is pinned, needed by a plan, or the one
-         *     that the job resumes from. A repeated request returns the same operation.
+         * @description Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. The API refuses this if the checkpoint is pinned, if a
+         *     plan needs it, or if the job resumes from it. A repeated request returns the same operation.
          */
         delete: operations["delete_checkpoint"];
         options?: never;
@@ -388,8 +388,8 @@ export interface paths {
         };
         /**
          * Get Checkpoint Series
-         * @description Return the last completed checkpoints, oldest first: duration and sizes, and by chain (with `chain`, by its subtasks) the start delay,
-         *     alignment and snapshot times.
+         * @description Return the last completed checkpoints, oldest first, with duration and sizes. `phases` contains the start delay, alignment and snapshot times
+         *     of each chain; with `chain`, of each of its subtasks.
          */
         get: operations["get_checkpoint_series"];
         put?: never;
@@ -409,7 +409,7 @@ export interface paths {
         };
         /**
          * Get Checkpoint Summary
-         * @description Return how many checkpoints there are, how long the last ones took, and the newest of each kind.
+         * @description Return the number of checkpoints, summaries of the last completed ones, and the newest of each kind.
          */
         get: operations["get_checkpoint_summary"];
         put?: never;
@@ -496,8 +496,8 @@ export interface paths {
         put?: never;
         /**
          * Propose
-         * @description Compute what a rollback, a restore by path, an undo, an upgrade or a rescale would do. Nothing is changed; a worker inspects the checkpoint
-         *     and completes the preview. A dry run (answered with 200) is not saved.
+         * @description Propose a rollback, a restore from a path, an undo, an upgrade or a rescale. The job does not change. A worker inspects the checkpoint and
+         *     completes the preview. A dry run is answered with 200 and is not saved.
          */
         post: operations["propose_plan"];
         delete?: never;
@@ -739,7 +739,7 @@ export interface paths {
         };
         /**
          * Get
-         * @description Return one plan. Its preview is complete once `preview.inspection` is set.
+         * @description Return one plan. Its preview is complete when `preview.inspection` is set.
          */
         get: operations["get_plan"];
         put?: never;
@@ -761,7 +761,7 @@ export interface paths {
         put?: never;
         /**
          * Apply
-         * @description Apply an approved plan. Refused if the job has changed since the plan was made.
+         * @description Apply an approved plan. The API refuses this if the job has changed since the plan was proposed.
          */
         post: operations["apply_plan"];
         delete?: never;
@@ -781,7 +781,7 @@ export interface paths {
         put?: never;
         /**
          * Approve
-         * @description Approve the plan as it is. A plan that revokes output needs the permission `rollback`.
+         * @description Approve a plan. A plan that revokes committed output needs the permission `rollback`.
          */
         post: operations["approve_plan"];
         delete?: never;
@@ -1445,7 +1445,8 @@ export interface components {
         AlertState: "FIRING" | "RESOLVED";
         /**
          * AlignmentRead
-         * @description Alignment here is aligned: nothing is persisted, and what was buffered or processed meanwhile is not counted.
+         * @description Alignment of a subtask. `persisted` is always 0, because checkpoints are aligned. `buffered` and `processed` are null: they are not
+         *     measured.
          */
         AlignmentRead: {
             /** Buffered */
@@ -1537,7 +1538,7 @@ export interface components {
         BackpressureLevel: "ok" | "low" | "high";
         /**
          * ChainStatisticsRead
-         * @description Of operators that run in one subtask. ``operators`` is empty if the graph of the run is not known.
+         * @description Statistics of a chain. `operators`: empty if the graph of the run is unknown.
          */
         ChainStatisticsRead: {
             /** Chain */
@@ -1565,7 +1566,7 @@ export interface components {
         };
         /**
          * CheckpointDetailRead
-         * @description `progress`: `[chain, index, after_ms]` of each acknowledgement in order, for the replay.
+         * @description A checkpoint with its statistics. `progress`: `[chain, index, after_ms]` for each acknowledgement, in order.
          */
         CheckpointDetailRead: {
             /** Acknowledged */
@@ -1671,8 +1672,8 @@ export interface components {
         };
         /**
          * CheckpointOverviewRead
-         * @description `counts`: of all rows. Summaries: over the last `summarized` completed checkpoints. `latest_restore`: of the newest run that has reached
-         *     RUNNING; null if it started without state.
+         * @description The checkpoints of a job at a glance. `counts`: of all checkpoints. The summaries cover the last `summarized` completed checkpoints.
+         *     `latest_restore`: what the newest run that has reached RUNNING has restored; null if it started without state.
          */
         CheckpointOverviewRead: {
             checkpointed_size: components["schemas"]["StatsSummaryRead"] | null;
@@ -1688,7 +1689,8 @@ export interface components {
         };
         /**
          * CheckpointPhaseSeriesRead
-         * @description Of a subtask, or of the slowest subtask of a chain (`index` null): a value for each checkpoint. Null: not measured, or with another graph.
+         * @description The phases of a subtask, or the maximum over the subtasks of a chain (`index` null), with one value per checkpoint. A value is null if it
+         *     was not measured or the checkpoint has another graph.
          */
         CheckpointPhaseSeriesRead: {
             /** Alignment Ms */
@@ -1802,7 +1804,7 @@ export interface components {
         };
         /**
          * CheckpointSeriesPointRead
-         * @description A completed checkpoint. `start_delay_ms`, ...: of the slowest subtask; null where nothing was measured.
+         * @description A completed checkpoint. `start_delay_ms` to `async_ms`: the maximum over all subtasks; null if not measured.
          */
         CheckpointSeriesPointRead: {
             /** Alignment Ms */
@@ -1833,7 +1835,7 @@ export interface components {
         };
         /**
          * CheckpointSeriesRead
-         * @description `checkpoints`: oldest first. `phases`: of the graph of the newest one.
+         * @description `checkpoints`: oldest first. `phases`: of the chains, or of the subtasks of one chain, in the graph of the newest checkpoint.
          */
         CheckpointSeriesRead: {
             /** Checkpoints */
@@ -1848,8 +1850,8 @@ export interface components {
         CheckpointState: "IN_PROGRESS" | "COMPLETED" | "FAILED";
         /**
          * CheckpointStatisticsRead
-         * @description `state_size`: of all files that it references; `checkpointed_size`: of those that it wrote. `external_path`: of its manifest, once it is
-         *     completed, without credentials.
+         * @description Statistics of a checkpoint. `state_size`: the size of all files that it references; `checkpointed_size`: of the files that it wrote.
+         *     `external_path`: the path of its manifest, without credentials; null until the checkpoint is completed.
          */
         CheckpointStatisticsRead: {
             /** Alignment Buffered */
@@ -1912,7 +1914,7 @@ export interface components {
         };
         /**
          * CheckpointUpdate
-         * @description Retention never deletes a pinned checkpoint, once the pin is in force.
+         * @description Pin or unpin a checkpoint. A pinned checkpoint is kept until it is unpinned.
          */
         CheckpointUpdate: {
             /** Pinned */
@@ -2013,7 +2015,7 @@ export interface components {
         };
         /**
          * ExternalCheckpointRead
-         * @description A checkpoint of another job or directory: number `checkpoint` of the job that its log calls `job`.
+         * @description A checkpoint of another job or directory. `job`: the name of the job in its job log. `checkpoint`: the number in this log.
          */
         ExternalCheckpointRead: {
             /** Checkpoint */
@@ -2491,7 +2493,7 @@ export interface components {
         };
         /**
          * PlanCreate
-         * @description `dry_run`: return the plan without saving it.
+         * @description A plan to propose. `dry_run`: return the plan without saving it.
          */
         PlanCreate: {
             /**
@@ -2506,10 +2508,10 @@ export interface components {
          * PlanInspection
          * @description What a worker found in checkpoint storage. The plan can be applied if the checkpoint is `intact` and `incompatibility` is null.
          *
-         *     `abandoned`: the checkpoints that the plan abandons; those that the job completes before it is stopped are added. `reinstated`: the
-         *     checkpoints whose revoked output is published again. `recommitted`: the checkpoints whose output may not have been published and is
-         *     committed again; readers of a sink that is not revocable may see it twice. `incompatibility`: why the graph cannot restore the state.
-         *     `external_checkpoint`: the checkpoint found at the plan's `path`.
+         *     `abandoned`: the checkpoints that the plan abandons; the plan also abandons those that the job completes until it is stopped. `reinstated`: the
+         *     checkpoints whose revoked output is published again. `recommitted`: the checkpoints whose output may not be published yet, and is committed
+         *     again; readers of a sink that is not revocable may see it twice. `incompatibility`: why the graph cannot restore the state.
+         *     `external_checkpoint`: the checkpoint at the `path` of the plan.
          */
         PlanInspection: {
             /** Abandoned */
@@ -2552,10 +2554,13 @@ export interface components {
         PlanPhase: "VERIFYING" | "STOPPING" | "STARTING" | "REVERTING";
         /**
          * PlanPreview
-         * @description What the job restores: `checkpoint`, an external checkpoint at `path`, or nothing (`without_state`); otherwise the checkpoint that it is
-         *     stopped with. `age_s`: age of `checkpoint` when the plan was made. `restarted_operators`: all, because the driver is replaced.
-         *     `sinks_with_duplicates`: sinks whose readers see records twice: those committed with `inspection.abandoned` (and until the job is stopped)
-         *     and `inspection.recommitted`; for a plan without a checkpoint, those committed with the one that the job is stopped with.
+         * @description What the plan would do.
+         *
+         *     The job restores `checkpoint`, an external checkpoint at `path`, or nothing (`without_state`); otherwise it resumes from the checkpoint with which
+         *     it is stopped. `age_s`: the age of `checkpoint` when the plan was proposed. `restarted_operators`: all operators, because the driver is replaced.
+         *     `sinks_with_duplicates`: the sinks whose readers may see records twice: those that the checkpoints in `inspection.abandoned` and
+         *     `inspection.recommitted` have committed, and those committed until the job is stopped. If the plan restores no other checkpoint: those committed
+         *     by the checkpoint with which the job is stopped.
          */
         PlanPreview: {
             /** Age S */
@@ -2654,7 +2659,7 @@ export interface components {
         };
         /**
          * RescaleRequest
-         * @description Run with another parallelism, from a last checkpoint.
+         * @description Run with another parallelism: stop with a last checkpoint, and resume from it.
          */
         RescaleRequest: {
             /**
@@ -2715,8 +2720,8 @@ export interface components {
         };
         /**
          * RestoreRead
-         * @description What a run restored, and when it was running. `cause`: why the run was created: restart, rollback, ... `checkpoint`: number of a checkpoint
-         *     of the job; `is_savepoint` is null if its row is deleted. `path`: of a checkpoint elsewhere.
+         * @description What a run has restored. `at`: when the run was RUNNING. `cause`: why the run was created: restart, rollback, ... `checkpoint`: the number of a
+         *     checkpoint of the job; `is_savepoint` is null if its row is deleted. `path`: the path of an external checkpoint.
          */
         RestoreRead: {
             /**
@@ -2739,9 +2744,9 @@ export interface components {
         };
         /**
          * RestoreRequest
-         * @description Restore a checkpoint of another job, or a copy. It is copied; the original is never changed. Sinks revoke the committed output of this job,
-         *     where they can. `path`: a checkpoint directory with one job, or the directory of one job, below a directory that the installation allows.
-         *     `checkpoint`: its number there; without it, the newest.
+         * @description Restore a checkpoint of another job, or a copy. The driver copies its files and never changes the original. Sinks revoke the committed output
+         *     of this job, where they can. `path`: a checkpoint directory with one job, or the directory of one job, below a directory that the installation
+         *     allows. `checkpoint`: its number there; null: the newest.
          */
         RestoreRequest: {
             /** Checkpoint */
@@ -2940,8 +2945,9 @@ export interface components {
         };
         /**
          * SinkEffect
-         * @description `revocable`: abandoned output is revoked. Otherwise readers see these records twice. `records`: for a sink that is not revocable, how many
-         *     records were committed with `abandoned` and `recommitted` at the time of the inspection; null: unknown.
+         * @description What the plan does to the output of a sink. `revocable`: the sink revokes abandoned output; otherwise its readers see these records twice.
+         *     `records`: for a sink that is not revocable, how many records the checkpoints in `abandoned` and `recommitted` had committed when the plan was
+         *     inspected; null: unknown.
          */
         SinkEffect: {
             /** Kind */
@@ -2973,7 +2979,7 @@ export interface components {
         };
         /**
          * SourcePosition
-         * @description `splits`: the unfinished ones, which are read again from their position; `position` as the source writes it.
+         * @description Where a source continues. `splits`: its unfinished splits, each with the position from which it is read, in the format of the source.
          */
         SourcePosition: {
             /** Source */
@@ -3148,7 +3154,7 @@ export interface components {
         };
         /**
          * SubtaskStatsSummaryRead
-         * @description Summaries over subtasks; null where nothing was measured.
+         * @description Summaries over subtasks. A summary is null if nothing was measured.
          */
         SubtaskStatsSummaryRead: {
             alignment: components["schemas"]["StatsSummaryRead"] | null;
@@ -3246,7 +3252,7 @@ export interface components {
         };
         /**
          * UndoRequest
-         * @description Return to where the job was when plan `plan` stopped it.
+         * @description Undo the plan `plan`: restore the checkpoint with which it stopped the job, and the version of the spec before it.
          */
         UndoRequest: {
             /**
@@ -3259,9 +3265,9 @@ export interface components {
         };
         /**
          * UpgradeRequest
-         * @description Run another version of the spec. `savepoint`: stop with a last checkpoint and resume from it. `last-state`: stop at once and resume from the
-         *     newest completed checkpoint. `stateless`: stop with a last checkpoint, which an undo can return to, and start without state; sinks revoke
-         *     committed output where they can, and all input is read again.
+         * @description Run another version of the spec. `savepoint`: stop with a last checkpoint, and resume from it. `last-state`: stop at once, and resume from the
+         *     newest completed checkpoint. `stateless`: stop with a last checkpoint, which an undo can restore, and start without state; sinks revoke committed
+         *     output where they can, and all input is read again.
          */
         UpgradeRequest: {
             /**
@@ -4337,7 +4343,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id in the list, not the number in the job */
+                /** @description The id of the checkpoint, not its number in the job */
                 checkpoint_id: number;
             };
             cookie?: never;
@@ -4408,7 +4414,7 @@ export interface operations {
                 "If-Match"?: string | null;
             };
             path: {
-                /** @description The id in the list, not the number in the job */
+                /** @description The id of the checkpoint, not its number in the job */
                 checkpoint_id: number;
             };
             cookie?: never;
@@ -5272,7 +5278,7 @@ export interface operations {
     get_checkpoint_series: {
         parameters: {
             query?: {
-                /** @description List `phases` by subtask of this chain, not by chain */
+                /** @description Return the `phases` of each subtask of this chain, instead of each chain */
                 chain?: number | null;
                 /** @description How many completed checkpoints */
                 last?: number;
@@ -5652,7 +5658,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What would be done: a dry run */
+            /** @description A dry run */
             200: {
                 headers: {
                     [name: string]: unknown;

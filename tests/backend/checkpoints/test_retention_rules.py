@@ -48,10 +48,10 @@ BACK = fold(
 
 def decided(
     view: LogView, rows: list[CheckpointFacts], *, keep: int = 2, references: dict[int, list[str]] | None = None,
-    unpublished_: frozenset[int] = frozenset(), in_the_way: str | None = None,
+    unpublished_: frozenset[int] = frozenset(), obstacle: str | None = None,
 ) -> GcDecision:  # fmt: skip
     log = LogFacts(view, frozenset(map(int, plan_retention(view, keep=keep))), unpublished_)
-    return decide(log, rows, references or {}, in_the_way=in_the_way)
+    return decide(log, rows, references or {}, obstacle=obstacle)
 
 
 def rows(*numbers: int, **of_all: Any) -> list[CheckpointFacts]:
@@ -149,7 +149,7 @@ def test_a_savepoint_goes_when_it_is_asked_for_and_is_unpinned_before() -> None:
 @pytest.mark.parametrize(
     ("number", "changed", "why"),
     [
-        (5, {}, "the newest one"),
+        (5, {}, "the newest checkpoint"),
         (3, {"pinned": True}, "pinned"),
         (2, {}, "plan 7"),
         (4, {}, "committed again"),
@@ -174,7 +174,7 @@ def test_where_a_branch_begins_goes_after_the_branch() -> None:
 
 def test_nothing_is_deleted_while_something_is_in_the_way_and_what_is_gone_is_seen_all_the_same() -> None:
     marked = but(but(rows(1, 2, 3, 4, 5), 4, asked=True), 1, deleting=True)
-    found = decided(FIVE.apply(retired(1, 1, 2)), marked, in_the_way="it runs")
+    found = decided(FIVE.apply(retired(1, 1, 2)), marked, obstacle="it runs")
     assert (found.going, found.finish, found.touches_storage) == ((), (), False)
     assert found.refused == {4: "it runs"} and found.retired == (1, 2)
 

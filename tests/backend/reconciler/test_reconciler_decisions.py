@@ -115,7 +115,7 @@ def test_a_job_that_is_to_rest_is_told_so_once(desired: DesiredState, command: s
     assert decide(job(desired=desired), NOW) == Wait()
     assert decide(job(desired=desired, live=LIVE), NOW) == GiveCommand(command)
     assert decide(job(desired=desired, live=replace(LIVE, commands=frozenset({command}))), NOW) == Wait(
-        why="The driver was told to stop."
+        why="The driver is stopping."
     )
 
 

@@ -41,10 +41,10 @@ def test_nothing_is_touched_before_the_checkpoint_is_known_to_be_whole() -> None
 
 
 def test_the_job_is_not_stopped_before_its_checkpoint_is_held_nor_if_it_is_gone() -> None:
-    loose = replace(PLAN, live=LIVE, target_intact=True, target_held=False)
+    loose = replace(PLAN, live=LIVE, target_intact=True, target_protected=False)
     assert decide_plan(loose, NOW) == Wait(DEADLINE, "The checkpoint is being pinned, so that the job does not retire it.")
     assert isinstance(decide_plan(loose, DEADLINE), FailPlan)
-    gone = decide_plan(replace(loose, target_gone=True), NOW)
+    gone = decide_plan(replace(loose, target_retired=True), NOW)
     assert isinstance(gone, FailPlan) and not gone.bring_back and "has retired the checkpoint" in gone.problem
 
 
@@ -65,10 +65,10 @@ def test_its_run_goes_back_and_the_plan_is_applied_once_that_runs() -> None:
 
 
 def test_the_job_waits_until_its_way_back_is_pinned_and_not_for_ever() -> None:
-    starting = replace(PLAN, phase=PlanPhase.STARTING, way_back_held_until=NOW + PIN_TIMEOUT)
-    assert decide_plan(starting, NOW) == Wait(NOW + PIN_TIMEOUT, "The checkpoint that an undo would return to is being pinned.")
+    starting = replace(PLAN, phase=PlanPhase.STARTING, safety_pin_until=NOW + PIN_TIMEOUT)
+    assert decide_plan(starting, NOW) == Wait(NOW + PIN_TIMEOUT, "The checkpoint that an undo would restore is being pinned.")
     assert decide_plan(starting, NOW + PIN_TIMEOUT) == BeginRun("rollback", RunStart(5)), "no job rests for the sake of an undo"
-    assert decide_plan(replace(starting, way_back_held_until=None), NOW) == BeginRun("rollback", RunStart(5))
+    assert decide_plan(replace(starting, safety_pin_until=None), NOW) == BeginRun("rollback", RunStart(5))
 
 
 def test_a_run_that_fails_is_tried_once_more_and_then_the_job_is_brought_back() -> None:
@@ -82,7 +82,7 @@ def test_a_run_that_fails_is_tried_once_more_and_then_the_job_is_brought_back() 
 def test_a_plan_ends_also_if_the_driver_of_its_run_does_not() -> None:
     deaf = replace(LIVE, state=RunState.INITIALIZING, ran=False, commands=frozenset({"Cancel"}))
     returning = replace(PLAN, phase=PlanPhase.REVERTING, live=deaf, live_is_ours=True, runs=1)
-    assert decide_plan(returning, DEADLINE) == Wait(DEADLINE + REVERT_TIMEOUT, "The driver was told to stop.")
+    assert decide_plan(returning, DEADLINE) == Wait(DEADLINE + REVERT_TIMEOUT, "The driver is stopping.")
     over = decide_plan(returning, DEADLINE + REVERT_TIMEOUT)
     assert isinstance(over, FailPlan) and over.bring_back and "does not stop." in over.problem
 

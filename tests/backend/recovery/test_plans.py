@@ -231,7 +231,7 @@ def test_going_back_needs_a_permission_of_its_own_and_an_upgrade_does_not(
     rescale = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     preview = stage.send("GET", f"/plans/{rescale}", status=200)["preview"]
     assert preview["sinks_with_duplicates"] == ["shown"] and preview["warnings"] == [
-        "Sinks that publish the output of the checkpoint that the job is stopped with once more: shown."
+        "These sinks publish the output of the last checkpoint before the stop a second time: shown."
     ]
     assert stage.send("POST", f"/plans/{rescale}/approve", status=409)["code"] == "spec-not-valid"
     stage.compile(job_id, 2)

@@ -136,7 +136,7 @@ def test_an_irrevocable_sink_repeats_exactly_the_records_that_the_plans_list(
     added = api.send("POST", f"/jobs/{job.id}/specs", json={"spec": faster}, headers={"If-Match": "*"})
     upgrade = upgraded(api, job.id, added["number"])
     assert upgrade["preview"]["sinks_with_duplicates"] == ["out"] and upgrade["preview"]["inspection"]["recommitted"] == []
-    assert any("the checkpoint that the job is stopped with" in one for one in upgrade["preview"]["warnings"])
+    assert any("the last checkpoint before the stop" in one for one in upgrade["preview"]["warnings"])
     assert api.apply(upgrade["id"])["state"] == "SUCCEEDED"
     expected |= job.committed(job.again(api.send("GET", f"/plans/{upgrade['id']}")["safety_checkpoint"])).keys()
     job.wait(lambda job: job["state"] == "FINISHED")
